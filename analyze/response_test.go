@@ -77,6 +77,8 @@ func TestPongBounds(t *testing.T) {
 }
 
 // TestNoPing is refused with a sentence, and the other measures still come out.
+//
+// Fault: A measure lacks its input
 func TestNoPing(t *testing.T) {
 	m, _ := filmScene(t, "caret", "size=64x64&frames=10", nil)
 	if r := one(t, m, FramesWindow(m, 0, 10), Options{}, "response"); r.State != Refused || r.Refusal == "" {

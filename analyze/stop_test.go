@@ -54,7 +54,7 @@ func (s *stopping) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 
 // TestStops ends the context at any frame that is read, before and while frames are measured.
 //
-// Fault: run.cancel and SIGTERM did not end measures that look through the window before they
+// Bug: run.cancel and SIGTERM did not end measures that look through the window before they
 // begin.
 func TestStops(t *testing.T) {
 	m := blinking(t, 300, true)
@@ -85,7 +85,7 @@ func TestStops(t *testing.T) {
 
 // TestLargeFramesShareMemory holds what an analysis keeps of large frames against the limit.
 //
-// Fault: measuring 60 frames of 8192x4608 took 7.4 GB.
+// Bug: measuring 60 frames of 8192x4608 took 7.4 GB.
 func TestLargeFramesShareMemory(t *testing.T) {
 	for _, c := range []struct{ width, height, workers, images int }{
 		{64, 36, 12, maxImages}, {1920, 1080, 12, maxImages}, {3840, 2160, 4, 16}, {8192, 4608, 1, 3},

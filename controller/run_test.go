@@ -41,6 +41,8 @@ func TestPageWithMarkers(t *testing.T) {
 
 // TestBrowserThatIsDeaf: a device whose command to the browser never returns ends the run. The
 // error names the command.
+//
+// Fault: A device, its agent or its adb server stops answering
 func TestBrowserThatIsDeaf(t *testing.T) {
 	for deaf, want := range map[string]string{
 		"launch": "start the browser: the device did not take within 5m0s what it was told: start http://green/",
@@ -192,6 +194,9 @@ func TestChangeAfterInput(t *testing.T) {
 	})
 }
 
+// Fault: The browser hangs, or its page stays green
+// Fault: The browser crashes
+// Fault: The device disconnects in the middle of a touch
 func TestFailures(t *testing.T) {
 	never := func(w *world, _ string) { w.later(time.Second, "green", 500*time.Millisecond, "content") }
 	tap := do(suite.Tap{At: px(1, 1), Times: 1, Hold: 5 * time.Second})

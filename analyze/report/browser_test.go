@@ -260,6 +260,8 @@ func (b *tab) picture(name string) {
 }
 
 // TestHostileNamesInABrowser makes sure that names from outside are text to a browser too.
+//
+// Fault: Names of pages, frames or files contain HTML or scripts
 func TestHostileNamesInABrowser(t *testing.T) {
 	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "320x180")

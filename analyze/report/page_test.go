@@ -44,6 +44,7 @@ func pageOf(t *testing.T, files fs.FS, r *result.Results, o PageOptions) string 
 	return string(b)
 }
 
+// Fault: A video is missing or belongs to another recording
 func TestPageWithoutFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -177,6 +177,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
+// Fault: Results have another version of the schema
 func TestDecodeRefuses(t *testing.T) {
 	valid, err := Encode(sample())
 	if err != nil {

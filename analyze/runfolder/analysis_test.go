@@ -87,6 +87,7 @@ func green(int) [3]byte  { return [3]byte{0, 255, 0} }
 func red(int) [3]byte    { return [3]byte{0, 0, 255} }
 func grey(k int) [3]byte { return [3]byte{byte(40 + k), 90, 90} }
 
+// Fault: A recording has gaps only
 func TestRecordingWithOnlyGaps(t *testing.T) {
 	s := newScript(t)
 	s.segment(64, 64)
@@ -109,6 +110,7 @@ func (s *script) again() *recording.Reader {
 	return r
 }
 
+// Fault: A window crosses a change of format
 func TestWindowAcrossFormats(t *testing.T) {
 	s := newScript(t)
 	s.segment(64, 64)
@@ -126,6 +128,7 @@ func TestWindowAcrossFormats(t *testing.T) {
 	}
 }
 
+// Fault: Frames are missing in a window
 func TestStrict(t *testing.T) {
 	s := newScript(t)
 	s.segment(64, 64)

@@ -60,6 +60,9 @@ func TestCyclesLeaveNothing(t *testing.T) {
 }
 
 // A source that cannot be opened leaves nothing either, and its error is one sentence.
+//
+// Fault: Not a capture device, or no permission to open it
+// Fault: The device lacks a format, size, rate or memory type
 func TestBadInput(t *testing.T) {
 	for _, path := range []string{hdmi, hdmiMulti} {
 		still(t, path)
@@ -148,6 +151,8 @@ func nodesOf(t *testing.T) (output, metadata string) {
 }
 
 // The error for a node without permission names the group that may open it.
+//
+// Fault: Not a capture device, or no permission to open it
 func TestNoPermission(t *testing.T) {
 	if err := os.Chown(hdmi, 0, 44); err != nil {
 		t.Fatal(err)

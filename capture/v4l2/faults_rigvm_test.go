@@ -76,6 +76,7 @@ func TestErrorFlag(t *testing.T) {
 	})
 }
 
+// Fault: The driver drops frames, or a counter wraps
 func TestWrappedSequence(t *testing.T) {
 	each(t, func(t *testing.T, params string) {
 		set(t, hdmi, "Wrap Sequence Number", 1)
@@ -102,6 +103,7 @@ func TestWrappedSequence(t *testing.T) {
 	})
 }
 
+// Fault: The driver drops frames, or a counter wraps
 func TestWrappedTimestamp(t *testing.T) {
 	each(t, func(t *testing.T, params string) {
 		set(t, hdmi, "Wrap Timestamp", 1)
@@ -343,6 +345,8 @@ func TestDisconnect(t *testing.T) {
 
 // A device that another program streams from is refused, and the recording of the other is not
 // disturbed.
+//
+// Fault: Another program holds the capture device
 func TestBusy(t *testing.T) {
 	still(t, hdmi)
 	r := record(t, openSource(t, hdmi, "format=YUYV"))
@@ -390,6 +394,8 @@ func TestOpenWaits(t *testing.T) {
 
 // A device that goes away between opening and the first frame is an error, not something to wait
 // for.
+//
+// Fault: The capture device disappears before its first frame
 func TestVanishes(t *testing.T) {
 	still(t, hdmi)
 	fds, _ := used(t)

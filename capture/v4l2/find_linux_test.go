@@ -253,6 +253,8 @@ func TestReturnsUnderAnotherNumber(t *testing.T) {
 }
 
 // The reason why a returned device cannot be used is one event, after it has lasted.
+//
+// Fault: The capture device is unplugged and returns
 func TestReturnsButNotForUs(t *testing.T) {
 	f := newFake(t)
 	looks := 0

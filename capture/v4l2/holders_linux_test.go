@@ -11,6 +11,8 @@ import (
 )
 
 // A program that has a file open is found by its number and name; we ourselves are not among them.
+//
+// Fault: Another program holds the capture device
 func TestHolders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "node")
 	file, err := os.Create(path)

@@ -11,6 +11,7 @@ import (
 // period60 is about that of 60 frames a second.
 const period60 = timeline.Time(16666667)
 
+// Fault: The driver drops frames, or a counter wraps
 func TestNumbering(t *testing.T) {
 	type step struct {
 		restart frame.Cause // before the frame, if not NoCause

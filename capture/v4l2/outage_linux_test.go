@@ -37,6 +37,8 @@ func (f *fakeDriver) vanish() {
 const manyLooks = 10 * maxFailures
 
 // What ends and may come back is waited for as long as it takes, told once, and explained.
+//
+// Fault: The new signal is interlaced, protected or excluded by the URI
 func TestWaitedOut(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -129,6 +131,8 @@ func TestWaitedOut(t *testing.T) {
 
 // A device that goes silent and does not say why is like a signal that is lost: begun again for as
 // long as it takes.
+//
+// Fault: A card stops delivering without a state, as USB cards do
 func TestSilence(t *testing.T) {
 	f := newFake(t)
 	f.signal = unix.ENOTTY // no DV timings, and the status is always 0
@@ -169,6 +173,8 @@ func TestTroublesAreBounded(t *testing.T) {
 }
 
 // A format that another program sets before buffers are made is not stored as the negotiated one.
+//
+// Fault: Another program changes the device's format before the stream begins
 func TestFormatOfAnother(t *testing.T) {
 	small := fakeWidth * fakeHeight
 	for _, tc := range []struct {
@@ -230,6 +236,8 @@ func TestFormatOfAnotherForEver(t *testing.T) {
 }
 
 // A signal that becomes HDR, and nothing else, goes on in a segment of its own that says so.
+//
+// Fault: The signal changes its colours or becomes HDR in the same mode
 func TestColourChange(t *testing.T) {
 	for _, announced := range []bool{true, false} {
 		f := newFake(t)
@@ -261,6 +269,8 @@ func TestColourChange(t *testing.T) {
 }
 
 // Where userptr does not fit the new signal, frames are copied, and one event says so.
+//
+// Fault: `memory=userptr` does not work in a later mode
 func TestUserPtrFallsBack(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

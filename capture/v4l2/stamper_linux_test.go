@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
+// Fault: The driver drops frames, or a counter wraps
 func TestStamps(t *testing.T) {
 	const (
 		p     = period60

@@ -262,6 +262,8 @@ func TestFormatChange(t *testing.T) {
 }
 
 // Whatever cannot be recorded as it is, is refused with the reason, and nothing is left open.
+//
+// Fault: The device lacks a format, size, rate or memory type
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -55,6 +55,8 @@ func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Write
 
 // A number that is not as it was drawn makes the demo fail, and so does whatever keeps it from
 // showing what it claims.
+//
+// Fault: A number of the demo differs, a run fails, or a recording is unreadable
 func TestDemoVerdict(t *testing.T) {
 	check := func(m *session.Made) *result.Check { return &m.Found.Results.Windows[0].Checks[0] }
 	for _, tc := range []struct {
@@ -109,6 +111,8 @@ func TestDemoVerdict(t *testing.T) {
 }
 
 // What cannot be read back is no demo.
+//
+// Fault: A number of the demo differs, a run fails, or a recording is unreadable
 func TestDemoVerifies(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
@@ -142,6 +146,8 @@ func TestDemoWithoutABrowser(t *testing.T) {
 }
 
 // The demo overwrites what an earlier one left, and leaves alone what is not its own or was pinned.
+//
+// Fault: The demo's folder holds other runs, or a rig serves it
 func TestDemoOverwritesItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	place := func(label string, files ...string) {
@@ -219,6 +225,8 @@ func TestDemoTests(t *testing.T) {
 
 // demo --serve ends with a rig's page, whose interface lists the demo's runs, this one's and not an
 // earlier one's.
+//
+// Fault: The demo's folder holds other runs, or a rig serves it
 func TestDemoServe(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -267,6 +275,8 @@ func TestDemoServe(t *testing.T) {
 }
 
 // A wrong number is the exit code also of a demo that has been looked at.
+//
+// Fault: A number of the demo differs, a run fails, or a recording is unreadable
 func TestDemoServeOfAWrongNumber(t *testing.T) {
 	out := &output{}
 	ctx, stop := context.WithCancel(context.Background())
@@ -286,6 +296,8 @@ func TestDemoServeOfAWrongNumber(t *testing.T) {
 
 // Over lines the load page comes again, if they can be made; if not, the demo says so and goes on.
 // A line that is not as it was asked for is tried again, and is no failure of the demo.
+//
+// Fault: The demo cannot make links, or the machine is too busy for one
 func TestDemoOverLines(t *testing.T) {
 	own := len(demoTests())
 	for _, tc := range []struct {

@@ -108,6 +108,8 @@ func TestNetsimServe(t *testing.T) {
 }
 
 // TestNetsimPortTaken: it says which, and how to take another.
+//
+// Fault: Unknown host, port in use, or a mistake in a timing file
 func TestNetsimPortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // TestPlainWriter prints what a test of somebody else may be called.
 //
-// Fault: escape sequences in the name of a pushed run's test reached the terminal.
+// Bug: escape sequences in the name of a pushed run's test reached the terminal.
 func TestPlainWriter(t *testing.T) {
 	for in, want := range map[string]string{
 		"über 1 µs\t2\r\n":             "über 1 µs\t2\r\n",

@@ -105,6 +105,8 @@ func pushable(t *testing.T, dir string) string {
 }
 
 // TestPushAndPull: a run and a set go to a rig and come back as they were.
+//
+// Fault: A run is pushed twice, also at the same time
 func TestPushAndPull(t *testing.T) {
 	r := newTestRig(t)
 	base := t.TempDir()
@@ -233,6 +235,8 @@ func tree(t *testing.T, dir string) (all []string) {
 }
 
 // TestPushAndPullRefused: what does not work leaves nothing and says why.
+//
+// Fault: `push` or `pull` has a wrong token, a damaged run, or a rig with another certificate
 func TestPushAndPullRefused(t *testing.T) {
 	r := newTestRig(t)
 	base := t.TempDir()
@@ -293,6 +297,8 @@ func TestPushAndPullRefused(t *testing.T) {
 }
 
 // TestPullFromARigThatLies: what a rig sends is looked at, and nothing of what is wrong is kept.
+//
+// Fault: `push` or `pull` has a wrong token, a damaged run, or a rig with another certificate
 func TestPullFromARigThatLies(t *testing.T) {
 	r := newTestRig(t)
 	dir := pushable(t, filepath.Join(t.TempDir(), "run"))

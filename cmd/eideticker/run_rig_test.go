@@ -105,6 +105,8 @@ func runOn(t *testing.T, address string, args ...string) (code int, out, errOut 
 }
 
 // A job that somebody ends between two runs fails, whatever the runs have come to that it has made.
+//
+// Fault: A job of `run --rig` is cancelled, or its rig ends
 func TestRunOnRigCancelled(t *testing.T) {
 	t.Parallel()
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
@@ -191,6 +193,7 @@ func TestRunOnRigManyRuns(t *testing.T) {
 	}
 }
 
+// Fault: A job of `run --rig` is cancelled, or its rig ends
 func TestOutcome(t *testing.T) {
 	broke, worse := errors.New("1 of 3 runs failed: the cable is loose"), verdictError{exitRegression, "it is slower"}
 	for _, tc := range []struct {

@@ -12,6 +12,9 @@ import (
 )
 
 // TestVerdictOfASet: what ended a set is told, and nothing else is blamed.
+//
+// Fault: The browser is not installed, or the device does not open
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestVerdictOfASet(t *testing.T) {
 	made := func(s session.State, reason string, warmUp bool) *session.Made {
 		return &session.Made{Record: &session.Record{State: s, Reason: reason, WarmUp: warmUp}}

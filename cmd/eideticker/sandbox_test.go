@@ -10,7 +10,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// Fault: as root, pages of others run without a sandbox and nobody is warned.
+// Bug: as root, pages of others run without a sandbox and nobody is warned.
 func TestUnsandboxed(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://example.org/": true, "http://192.0.2.1:80/x": true, "http://[2001:db8::1]/": true,

@@ -52,6 +52,7 @@ func writeSegments(t *testing.T) string {
 	return path
 }
 
+// Fault: One export would mix formats or rates
 func TestExportsOfSeveralFormats(t *testing.T) {
 	in := writeSegments(t)
 	for _, tc := range []struct {

@@ -42,6 +42,8 @@ func TestHosts(t *testing.T) {
 
 // A rig on the network answers to the name that it prints, be that from the configuration or the
 // machine's own, and to no other.
+//
+// Fault: DNS rebinding
 func TestServeByName(t *testing.T) {
 	for name, access := range map[string]string{"the configuration's": "[access]\nhosts = [\"rig-01.example.org\"]\n",
 		"the machine's": ""} {

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// Fault: nothing bounds the memory of the service, so it takes the whole box with it.
+// Bug: nothing bounds the memory of the service, so it takes the whole box with it.
 func TestGoMemory(t *testing.T) {
 	const group = "sys/fs/cgroup/system.slice/eideticker.service/"
 	for name, tc := range map[string]struct {

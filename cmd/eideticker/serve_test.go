@@ -82,6 +82,8 @@ func writeConfig(t *testing.T, text string) string {
 
 // A rig encrypts with a certificate of its own, which clients know by the fingerprint that it
 // prints, and takes tokens that are made while it runs.
+//
+// Fault: An eavesdropper on the network
 func TestServeEncrypted(t *testing.T) {
 	data := t.TempDir()
 	secrets := filepath.Join(data, "secrets") // in which programs were killed
@@ -161,7 +163,7 @@ func TestServeEncrypted(t *testing.T) {
 	}
 }
 
-// Fault: /healthz is ok on a full disk, on which no run begins.
+// Bug: /healthz is ok on a full disk, on which no run begins.
 func TestServeOnFullDisk(t *testing.T) {
 	out, _ := serving(t, "--config", writeConfig(t, "listen = \"127.0.0.1:0\"\ndata_dir = \""+t.TempDir()+
 		"\"\n[store]\nmin_free = \"8000TiB\"\n"))
@@ -185,6 +187,7 @@ func TestServeOnFullDisk(t *testing.T) {
 	}
 }
 
+// Fault: Configuration has an unknown key or a bad value
 func TestServeRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct {

@@ -48,6 +48,7 @@ func runFolder(t *testing.T) string {
 	return dir
 }
 
+// Fault: Another page, user or host asks `view` for files
 func TestFolderHandler(t *testing.T) {
 	run, err := openRun(runFolder(t))
 	if err != nil {

@@ -35,6 +35,7 @@ func limitFiles(t *testing.T, size uint64) func() {
 	return end
 }
 
+// Fault: Disk full or write error after a change of mode
 func TestDiskFullInTheSecondSegment(t *testing.T) {
 	limit := limitFiles(t, 200<<10)
 	noise := mode{width: 320, height: 200, fps: 100} // fake pictures pack well, so there are many

@@ -120,6 +120,8 @@ func regions(t *testing.T, texts ...string) []frame.Region {
 // TestRedact holds every byte of every format against what it must be: that of a grey frame where
 // it touches a region, 0 in padding, and what it was elsewhere. What touches a region is asked of
 // Layout.Rect, which the painting does not use.
+//
+// Fault: A picture shows something private
 func TestRedact(t *testing.T) {
 	for _, pixel := range frame.PixelFormats() {
 		for _, size := range [][2]int{{66, 48}, {65, 49}} {
@@ -202,6 +204,8 @@ func touches(l *frame.Layout, y, x int, regions []frame.Region) bool {
 
 // TestNothingIsLeft looks for the original's bytes in the file itself: random bytes stand there as
 // they are.
+//
+// Fault: A picture shows something private
 func TestNothingIsLeft(t *testing.T) {
 	f, err := frame.NewFormat(frame.NV12, 320, 64)
 	if err != nil {

@@ -144,6 +144,13 @@ func reasons(all ...string) []string           { return all }
 
 // TestRecordings goes through the table. It prints a line for each row with what became of its
 // frames.
+//
+// Fault: The driver drops frames, or a counter wraps
+// Fault: No cable, no signal, no lock or out of range
+// Fault: The new signal is interlaced, protected or excluded by the URI
+// Fault: The capture device is unplugged and returns
+// Fault: The driver refuses memory, a buffer or the start
+// Fault: Another program opens the device meanwhile
 func TestRecordings(t *testing.T) {
 	var lines []string
 	for _, f := range faults() {

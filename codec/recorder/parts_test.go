@@ -72,6 +72,8 @@ func (l left) names() (names []string) {
 
 // TestJoinParts: whenever the program is killed, its parts become one recording. Empty parts leave
 // nothing.
+//
+// Fault: A rig is killed while it keeps a device's last seconds
 func TestJoinParts(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

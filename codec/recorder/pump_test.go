@@ -22,6 +22,8 @@ func frames(sequences ...uint64) []step {
 	return all
 }
 
+// Fault: The source skips sequence numbers
+// Fault: The recorder cannot keep up
 func TestHolesBecomeGaps(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -93,6 +95,8 @@ func TestHolesBecomeGaps(t *testing.T) {
 
 // TestLossesAfterTheLastFrame: the ring's last losses are missing, except frames due after the
 // deadline.
+//
+// Fault: The recorder cannot keep up
 func TestLossesAfterTheLastFrame(t *testing.T) {
 	for duration, want := range map[time.Duration]Account{
 		0:                     {First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}},
@@ -165,6 +169,7 @@ func TestDurationEndsInAHole(t *testing.T) {
 	}
 }
 
+// Fault: Ctrl-C or SIGTERM
 func TestWhatIsInTheRingIsStoredAfterAnInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -179,6 +184,7 @@ func TestWhatIsInTheRingIsStoredAfterAnInterrupt(t *testing.T) {
 	}
 }
 
+// Fault: The disk is full, or a write fails
 func TestWriteErrorEndsTheRecording(t *testing.T) {
 	sink := &fakeSink{failAt: 3}
 	src := &fakeSource{steps: append(frames(0, 1, 2, 3), step{sequence: 4, wait: true})}
@@ -192,6 +198,7 @@ func TestWriteErrorEndsTheRecording(t *testing.T) {
 	}
 }
 
+// Fault: The source fails
 func TestSourceErrorKeepsTheRecording(t *testing.T) {
 	broken := errors.New("the cable is out")
 	res, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1), fail: broken}, &fakeSink{}, Options{})
@@ -200,6 +207,7 @@ func TestSourceErrorKeepsTheRecording(t *testing.T) {
 	}
 }
 
+// Fault: The driver flags damaged frames
 func TestFlaggedFramesAreCounted(t *testing.T) {
 	src := &fakeSource{clocked: true, steps: []step{
 		{sequence: 0}, {sequence: 1, flags: frame.FlagError},
@@ -215,6 +223,7 @@ func TestFlaggedFramesAreCounted(t *testing.T) {
 	}
 }
 
+// Fault: The sequence numbers of a source decrease
 func TestSequenceMustNotGoBack(t *testing.T) {
 	_, err := recordFake(t, t.Context(), &fakeSource{steps: frames(4, 5, 5)}, &fakeSink{}, Options{})
 	if err == nil {

@@ -97,6 +97,8 @@ func TestCheckCPUs(t *testing.T) {
 }
 
 // TestWhatIsNotPermittedIsSaidOnce records as a user without privileges, in a process of its own.
+//
+// Fault: Limits forbid real-time priority or locked memory
 func TestWhatIsNotPermittedIsSaidOnce(t *testing.T) {
 	const inside = "EIDETICKER_TEST_UNPRIVILEGED"
 	if os.Getenv(inside) == "" {

@@ -42,6 +42,7 @@ func thereAndBack() *fakeSource {
 	)}
 }
 
+// Fault: The signal changes its mode
 func TestFormatChangesBecomeSegments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
 	res, err := Record(t.Context(), thereAndBack(), path, Options{})
@@ -165,6 +166,8 @@ func TestLossesBeforeAFormatChange(t *testing.T) {
 }
 
 // A signal that changes again before its first frame leaves a segment without frames.
+//
+// Fault: The signal changes its mode
 func TestFormatsWithoutFrames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
 	src := &fakeSource{clocked: true, steps: slices.Concat(
@@ -188,6 +191,7 @@ func TestFormatsWithoutFrames(t *testing.T) {
 	wantFile(t, path, res)
 }
 
+// Fault: No signal after a change of mode
 func TestEndsWhileTheSignalIsGone(t *testing.T) {
 	gone := mode{wait: true}
 	t.Run("interrupted", func(t *testing.T) {
@@ -269,6 +273,7 @@ func recordFakeSource(t *testing.T, src capture.Source) (Result, error) {
 	return Record(t.Context(), src, filepath.Join(t.TempDir(), "a.eid"), Options{})
 }
 
+// Fault: Disk full or write error after a change of mode
 func TestWriteErrorAtAFormatChange(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -324,6 +329,7 @@ func TestOneRingAtATime(t *testing.T) {
 	}
 }
 
+// Fault: The mode changes with `--keep-last`
 func TestKeepLastAcrossFormatChanges(t *testing.T) {
 	// Frames are 10 ms apart. The last 600 ms begin in the large mode; parts change at their first
 	// frame after 600 ms each.

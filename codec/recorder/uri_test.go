@@ -35,6 +35,7 @@ func TestParseURI(t *testing.T) {
 	}
 }
 
+// Fault: Unknown scheme or bad parameter
 func TestBadURI(t *testing.T) {
 	for _, tc := range []struct{ name, uri, want string }{
 		{"empty", "", "known are v4l2 x11 raw y4m video synth"},

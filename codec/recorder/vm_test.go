@@ -30,6 +30,8 @@ func TestVMRecordings(t *testing.T) {
 
 // TestVMKilledWhileRecording cuts the power of a rig in the middle of a recording. The next machine
 // finds the disk as it was, and the recording on it is repaired.
+//
+// Fault: The power fails while a card is recorded
 func TestVMKilledWhileRecording(t *testing.T) {
 	rigvm.Need(t)
 	program, err := built.Program()

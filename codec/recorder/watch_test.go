@@ -129,6 +129,9 @@ func (p paced) Run(ctx context.Context, ring *capture.Ring, events func(timeline
 }
 
 // A watcher that never comes back from its first frame costs no frame.
+//
+// Fault: The analysis beside a recording cannot keep up
+// Fault: The machine is too busy to watch the recording
 func TestSlowWatcherLosesNothing(t *testing.T) {
 	q, _ := url.ParseQuery("size=64x64&fps=240&frames=300&pace=realtime")
 	src, err := synth.Open("page", q)
@@ -236,6 +239,8 @@ func (s *strides) Now() timeline.Time {
 
 // A watcher that need not see every frame gets frames again after it was given up and the ring has
 // emptied. Others do not.
+//
+// Fault: The source of an idle device disappears
 func TestWatcherComesBack(t *testing.T) {
 	for _, returns := range []bool{true, false} {
 		hang := make(chan struct{})

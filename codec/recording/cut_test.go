@@ -12,6 +12,8 @@ import (
 
 // TestCutAtEveryByte cuts a recording at each of its bytes. A reader reads the records before the
 // cut, and repair keeps them and closes the file.
+//
+// Fault: The file was cut
 func TestCutAtEveryByte(t *testing.T) {
 	tale := smallTale(t)
 	whole := &memDisk{}

@@ -326,6 +326,8 @@ func settle(w *Writer) {
 
 // TestLentFrameChanged: a source that writes into a frame that it has lent is found out at the next
 // checkpoint.
+//
+// Fault: A source writes into a frame that it has passed on
 func TestLentFrameChanged(t *testing.T) {
 	f, _ := frame.NewFormat(frame.GREY, 64, 32)
 	pix := make([]byte, f.Size())

@@ -49,6 +49,8 @@ func TestFiles(t *testing.T) {
 
 // TestForceLeavesOtherNames: a recording that is overwritten keeps its content under its other
 // names. A link to it stays one.
+//
+// Fault: `--force` replaces a recording that a run folder shares
 func TestForceLeavesOtherNames(t *testing.T) {
 	first, second := powerTale(t, 7), powerTale(t, 8)
 	dir := t.TempDir()

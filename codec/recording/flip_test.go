@@ -14,6 +14,8 @@ import (
 
 // TestFlippedBits flips a bit in each byte of a recording, and each bit of each byte of a short
 // one. Verify finds all of them. A reader never shows a frame that differs from the captured one.
+//
+// Fault: A bit was flipped
 func TestFlippedBits(t *testing.T) {
 	t.Run("bits=one", func(t *testing.T) {
 		tale := smallTale(t)

@@ -11,7 +11,7 @@ import (
 
 // TestLongLoss asks for the last of many frames whose records are destroyed.
 //
-// Fault: each such question went through all of them, so an analysis over 50,000 lost frames took
+// Bug: each such question went through all of them, so an analysis over 50,000 lost frames took
 // over a minute.
 func TestLongLoss(t *testing.T) {
 	f := format(t, frame.BGR4, 8, 8, 0)

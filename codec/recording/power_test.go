@@ -107,6 +107,8 @@ func powerTale(t *testing.T, seed uint64) *tale {
 }
 
 // TestPowerCuts makes a thousand images of a disk whose power failed.
+//
+// Fault: The power fails, and unsynced blocks are old or zero
 func TestPowerCuts(t *testing.T) {
 	const tales, images = 8, 125
 	type recorded struct {

@@ -18,7 +18,7 @@ func blanks(n int) json.RawMessage {
 
 // TestOpenReadsNoEventData opens a small file with large events.
 //
-// Fault: a pushed file of 72 KB with 2,000 events of 1 MiB took 4 GB of memory to open.
+// Bug: a pushed file of 72 KB with 2,000 events of 1 MiB took 4 GB of memory to open.
 func TestOpenReadsNoEventData(t *testing.T) {
 	const events = 200
 	var d memDisk
@@ -106,7 +106,7 @@ func TestManyEventsOfOthers(t *testing.T) {
 
 // TestHugeGap opens a gap that no source can have.
 //
-// Fault: a gap of 2^64−1 frames overflowed the account.
+// Bug: a gap of 2^64−1 frames overflowed the account.
 func TestHugeGap(t *testing.T) {
 	for _, g := range []frame.Gap{{First: 1, Count: 1<<64 - 1}, {First: 1<<64 - 1, Count: 2},
 		{First: 5, Count: 1 << 40}} {

@@ -25,6 +25,8 @@ func (r *Report) property(t *testing.T, name string) Finding {
 }
 
 // TestNoPattern records a screen without the pattern. It fails, and the report suggests the cause.
+//
+// Fault: Something covers the pictures of `certify`
 func TestNoPattern(t *testing.T) {
 	r := simulated(t, simulation{Frames: 12, Picture: []effect{colours(func(rgb) rgb { return grey(90) })}})
 	if f := r.property(t, propertySignal); r.Verdict != Fail || f.Verdict != Fail ||
@@ -35,6 +37,8 @@ func TestNoPattern(t *testing.T) {
 
 // TestStalePictures has a path that sometimes shows pictures of another run, as one that never
 // clears its memory.
+//
+// Fault: Something covers the pictures of `certify`
 func TestStalePictures(t *testing.T) {
 	r := simulated(t, simulation{Frames: 70, Stale: 20})
 	if f := r.property(t, propertySignal); f.Verdict != Fail || !strings.Contains(f.Came, "3 not of this run") {

@@ -53,6 +53,9 @@ func rgbTo(f func(v float64) float64) effect {
 
 // TestEachFaultIsNamed takes the pattern through paths with one or two known faults. The report
 // must name the fault and its frames, and no other fault.
+//
+// Fault: The path repeats, drops, scales or recolours
+// Fault: The player of `certify` is late, or the machine is busy
 func TestEachFaultIsNamed(t *testing.T) {
 	full := frame.FullRange
 	bt709, bt601 := frame.BT709, frame.BT601

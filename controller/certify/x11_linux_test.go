@@ -15,6 +15,8 @@ import (
 // TestXDisplay certifies the x11 source with a real X server: a picture put on a display is grabbed
 // from it, and must be unchanged. A busy machine must not be blamed on the path. It counts as the
 // player's fault, or as a loss.
+//
+// Fault: The player of `certify` is late, or the machine is busy
 func TestXDisplay(t *testing.T) {
 	d, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 640, Height: 360})
 	if missing := (*device.MissingError)(nil); errors.As(err, &missing) && os.Getenv("CI") != "true" {

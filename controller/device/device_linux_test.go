@@ -178,6 +178,7 @@ func TestDescendantsEnd(t *testing.T) {
 	}
 }
 
+// Fault: `kill -9` of a program that started a browser
 func TestOrphanedProfilesAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
 	alive, err := newProfile(tmp, nil)

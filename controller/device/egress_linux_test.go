@@ -29,6 +29,8 @@ import (
 
 // TestEgressPolicy: addresses of this machine are refused in all their forms, pages of the run's
 // own and other machines are not.
+//
+// Fault: A page, script or typed address that leads to a service of the box
 func TestEgressPolicy(t *testing.T) {
 	o := &EgressPolicy{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"),
 		netip.MustParseAddrPort("192.0.2.7:8000")}}
@@ -275,6 +277,8 @@ func (s *said) Write(b []byte) (int, error) { return s.answers.Write(b) }
 
 // FuzzSocks: whatever is asked, where it leads to is a host and a port on one line, or it is
 // refused.
+//
+// Fault: A page, script or typed address that leads to a service of the box
 func FuzzSocks(f *testing.F) {
 	for _, seed := range []string{
 		"", "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50",

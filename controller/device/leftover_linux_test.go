@@ -9,6 +9,8 @@ import (
 
 // TestLeftoverSharedMemory: files of a killed browser are removed. Older files, open files and
 // files with other names stay.
+//
+// Fault: A hundred runs in a row (`make soak`)
 func TestLeftoverSharedMemory(t *testing.T) {
 	dir := t.TempDir()
 	create := func(name string) *os.File {

@@ -19,6 +19,9 @@ import (
 // TestUntrustedTests has each browser try what an untrusted test is kept from: services of this
 // machine (see reachesServices), then files (see readsFiles). A browser that is not kept from them
 // must reach them, or the test would show nothing.
+//
+// Fault: A page, script or typed address that leads to a service of the box
+// Fault: A test that opens files, file dialogs or developer tools in the browser
 func TestUntrustedTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")

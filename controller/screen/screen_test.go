@@ -218,6 +218,8 @@ func (s stuck) Frame(*frame.Step, timeline.Time) { <-s.back }
 
 // TestScreenGivenUp: a wait ends with an error while the recording continues, if frames are no
 // longer watched.
+//
+// Fault: The machine is too busy to watch the recording
 func TestScreenGivenUp(t *testing.T) {
 	q, _ := url.ParseQuery("size=64x64&fps=240&frames=2400&pace=realtime")
 	src, err := synth.Open("page", q)

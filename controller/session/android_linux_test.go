@@ -236,6 +236,8 @@ func TestRunOnAPhone(t *testing.T) {
 
 // TestPhoneLostInARun: it is unplugged while a finger is down. The run fails and says in which
 // step; when the phone is back, the next one finds all as it was.
+//
+// Fault: A phone is unplugged during a run and returns
 func TestPhoneLostInARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run in real time on a display")
@@ -273,6 +275,8 @@ func TestPhoneLostInARun(t *testing.T) {
 
 // TestPhoneThatIsRefused: nothing is started on a phone that cannot be used, and the reason says
 // what to do.
+//
+// Fault: A phone is not authorised, is hot, empty or locked
 func TestPhoneThatIsRefused(t *testing.T) {
 	p, d := newPocket(t)
 	well := p.battery

@@ -161,6 +161,8 @@ desk: {source: "x11::54321", input: "x11::54321"}
 }
 
 // TestDeviceThatIsSilent: a server that takes what it is asked and says nothing ends the run.
+//
+// Fault: A device, its agent or its adb server stops answering
 func TestDeviceThatIsSilent(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts for it
 	if err != nil {

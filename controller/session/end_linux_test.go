@@ -30,6 +30,7 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 	}
 }
 
+// Fault: A test waits for an event that cannot happen
 func TestEndThatCannotCome(t *testing.T) {
 	for text, want := range map[string]string{
 		"url: http://a.example/\nend: event done\n":                                                       `no step makes the event "done"; use a mark step, or one of begin, launch, navigation, ping, pong`,

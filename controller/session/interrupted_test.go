@@ -120,6 +120,8 @@ func wantMissing(t *testing.T, r *Record, dir string, want ...string) {
 const lacksVideo = "interrupted while this was written: no video was made"
 
 // TestInterruptedWhilePicturesAreDrawn: the measured values are kept.
+//
+// Fault: Ctrl-C or a cancelled job while pictures or video are made
 func TestInterruptedWhilePicturesAreDrawn(t *testing.T) {
 	t.Parallel()
 	r, dir := interrupted(t, &stopsAt{phase: "drawing pictures"})

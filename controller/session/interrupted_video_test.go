@@ -9,6 +9,8 @@ import (
 )
 
 // TestInterruptedWhileTheVideoIsWritten: the measured values are kept. A part of a video is not.
+//
+// Fault: Ctrl-C or a cancelled job while pictures or video are made
 func TestInterruptedWhileTheVideoIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -55,6 +55,8 @@ func TestRefusedMeasures(t *testing.T) {
 
 // TestUnfinished: a run is repeated if the recorder was too busy for it. A failure of device or
 // test is not, nor is an interrupted run.
+//
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestUnfinished(t *testing.T) {
 	busy := fmt.Errorf("wait for green: %w", screen.ErrNotWatched)
 	stopped, stop := context.WithCancel(t.Context())
@@ -74,6 +76,8 @@ func TestUnfinished(t *testing.T) {
 
 // TestUnheard: a browser that has not asked for the page was not heard to go there; one that has,
 // or has ended, failed by itself.
+//
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestUnheard(t *testing.T) {
 	unseen := fmt.Errorf("the test: %w", &controller.UnseenError{Waited: "the green to go", For: time.Minute})
 	for name, tc := range map[string]struct {

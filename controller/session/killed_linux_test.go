@@ -57,6 +57,8 @@ func runToBeKilled(dir string) {
 
 // TestKilledRun: a killed program leaves no process and no display. Its recording opens. The next
 // run removes its browser's folder.
+//
+// Fault: `kill -9` during a run
 func TestKilledRun(t *testing.T) {
 	needBrowsers(t, "chromium")
 	s := newSoak(t, "chromium", `<!doctype html><title>killed</title><style>html { background: #0f0 }</style><script>

@@ -279,6 +279,9 @@ func TestBrowserThatTakesNoInput(t *testing.T) {
 
 // TestUntrustedTest records tests that load a service of this machine by name and then type the
 // address of a file. An untrusted test must show neither.
+//
+// Fault: A page, script or typed address that leads to a service of the box
+// Fault: A test that opens files, file dialogs or developer tools in the browser
 func TestUntrustedTest(t *testing.T) {
 	if os.Geteuid() == 0 && device.SandboxWarning() == "" {
 		t.Error("root has no sandbox, and there is no warning")

@@ -79,6 +79,8 @@ func TestRunsSwitchPower(t *testing.T) {
 }
 
 // TestDeviceThatDoesNotStart: the wait for a device is limited, and its error is the device's own.
+//
+// Fault: A device does not come up after power-on
 func TestDeviceThatDoesNotStart(t *testing.T) {
 	d, err := WithPower(newShelf(t, 1<<30), powerOn)
 	if err != nil {

@@ -179,6 +179,8 @@ func TestRunFolder(t *testing.T) {
 	}
 }
 
+// Fault: The browser crashes
+// Fault: The page never turns red, or a step waits in vain
 func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -232,6 +234,7 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 	}
 }
 
+// Fault: Ctrl-C during a run
 func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -251,6 +254,8 @@ func TestInterruptedRun(t *testing.T) {
 
 // TestInterruptedAtTheEnd: a run that is stopped once all was played does not count, warm-up or
 // not.
+//
+// Fault: Ctrl-C during a run
 func TestInterruptedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -271,6 +276,8 @@ func setOptions(t *testing.T, variants ...Variant) SetOptions {
 
 // TestCooldownBeforeARetry: the pause comes before each further attempt, too; here it is long, and
 // cut short.
+//
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestCooldownBeforeARetry(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -294,6 +301,7 @@ func TestWarmUpThatFails(t *testing.T) {
 	}
 }
 
+// Fault: The browser is not installed, or the device does not open
 func TestSetGivesUp(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -315,6 +323,7 @@ func TestSetGivesUp(t *testing.T) {
 	}
 }
 
+// Fault: Two runs want one device
 func TestLock(t *testing.T) {
 	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
 	first, err := Take(t.Context(), "dut/7", false)

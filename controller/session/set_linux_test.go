@@ -99,6 +99,8 @@ func TestSet(t *testing.T) {
 }
 
 // TestRetries: whatever is lost is too much here, and every run is said to have lost something.
+//
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	d := newCanvas(t)
@@ -123,6 +125,8 @@ func TestRetries(t *testing.T) {
 
 // TestRejectedNextToEarlier: rejected runs of an earlier command stay. New ones get the next
 // number.
+//
+// Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestRejectedNextToEarlier(t *testing.T) {
 	t.Parallel()
 	o := canvasOptions(t, Variant{newCanvas(t), ""})

@@ -39,6 +39,8 @@ requestAnimationFrame(next)
 
 // TestSoak makes many runs with real browsers. They leave nothing: processes and goroutines,
 // descriptors and X clients, files and shared memory.
+//
+// Fault: A hundred runs in a row (`make soak`)
 func TestSoak(t *testing.T) {
 	needBrowsers(t, "chromium", "firefox")
 	// Firefox shares all of our code, and takes longer to start; the device's tests start it more

@@ -57,6 +57,9 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 	}
 }
 
+// Fault: Configuration has an unknown key or a bad value
+// Fault: An eavesdropper on the network
+// Fault: A client of a reverse proxy on the box
 func TestProblems(t *testing.T) {
 	for _, tc := range []struct {
 		name, text, want string
@@ -99,6 +102,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// Fault: Another user of a box that serves its loopback
 func TestWhatFollows(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

@@ -16,6 +16,8 @@ import (
 )
 
 // A device whose runs fail repeatedly gets no more, also after a restart, until it is released.
+//
+// Fault: Runs on a device fail repeatedly
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,6 +96,8 @@ func TestReserve(t *testing.T) {
 }
 
 // A run from the shell and the daemon keep each other from a device.
+//
+// Fault: Another program uses a device that a job needs
 func TestOtherProgramHasDevice(t *testing.T) {
 	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("shared")}, nil)

@@ -42,6 +42,8 @@ const (
 )
 
 // A source that is gone is retried, with one event. Viewers see it when it is back.
+//
+// Fault: The source of an idle device disappears
 func TestSourceComesBack(t *testing.T) {
 	t.Parallel()
 	r, f, failures := fickle(t)

@@ -98,6 +98,8 @@ func told(err error) int {
 //   - no file on the disk is lost.
 //   - the run is marked as interrupted, and its recording can be read.
 //   - waiting jobs are run, and the device can be used.
+//
+// Fault: `kill -9` of a rig in any phase of a run
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -183,6 +185,8 @@ func afterKill(t *testing.T, r *daemontest.Rig, id string, recording bool) {
 
 // TestKilledKeepingLast kills a rig that keeps the last second of its device: what had reached the
 // disk is a recording when it is started again, and nothing else is left.
+//
+// Fault: A rig is killed while it keeps a device's last seconds
 func TestKilledKeepingLast(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

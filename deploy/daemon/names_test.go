@@ -7,6 +7,8 @@ import (
 
 // TestOwnNames: what the machine's table of names calls its loopback is its own, as what everybody
 // calls it.
+//
+// Fault: An uploaded test or address that names files or loopback services
 func TestOwnNames(t *testing.T) {
 	const table = "127.0.0.1 localhost\n# 127.0.0.1 off\n127.0.1.1\tRig-3.example.org rig-3 # ours\n::1 six\n192.0.2.7 other\nbroken\n"
 	for name, want := range map[string]bool{

@@ -19,6 +19,8 @@ import (
 
 // The owners of jobs take turns, however many one of them has queued. A set's runs are in a folder
 // of its own.
+//
+// Fault: One owner queues jobs without end
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("a")
@@ -123,6 +125,8 @@ func TestCancel(t *testing.T) {
 }
 
 // TestCancelWhilePicturesAreDrawn: a run that was recorded and measured by then counts.
+//
+// Fault: Ctrl-C or a cancelled job while pictures or video are made
 func TestCancelWhilePicturesAreDrawn(t *testing.T) {
 	t.Parallel()
 	at, cancelled := make(chan struct{}), make(chan struct{})
@@ -153,6 +157,8 @@ func TestCancelWhilePicturesAreDrawn(t *testing.T) {
 
 // A daemon that is stopped closes its current run, and the next one takes up waiting jobs. Fault:
 // jobs that have ended are unknown after a restart.
+//
+// Fault: A rig stops in the middle of a run
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -246,6 +252,8 @@ func TestNumbersOfEvents(t *testing.T) {
 }
 
 // The queue is bounded, for one owner and for all.
+//
+// Fault: One owner queues jobs without end
 func TestFullQueue(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("a")
@@ -353,6 +361,8 @@ func TestEndedAndAtWork(t *testing.T) {
 }
 
 // A kept file that cannot be read is put aside, and the rig starts.
+//
+// Fault: The queue file is unreadable at the start
 func TestBrokenQueue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

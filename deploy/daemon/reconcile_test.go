@@ -15,6 +15,8 @@ import (
 
 // Folders that somebody puts among the runs, or takes away, are noticed when no job is at work; a
 // job that begins meanwhile is not waited for.
+//
+// Fault: Runs are added or removed by hand
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("a")

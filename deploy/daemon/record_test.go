@@ -84,6 +84,8 @@ func TestRecordings(t *testing.T) {
 }
 
 // Recordings count as jobs at once. The devices whose last seconds are kept have their own limit.
+//
+// Fault: More manual recordings than `runs.parallel`
 func TestRecordingsAtOnce(t *testing.T) {
 	t.Parallel()
 	devices := daemontest.Devices{daemontest.New("a"), daemontest.New("b"), daemontest.New("c"), daemontest.New("d")}

@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
+// Fault: An uploaded test or address that names files or loopback services
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a"), daemontest.New("b")}, nil)
@@ -145,6 +146,8 @@ func TestNumbersOutOfRange(t *testing.T) {
 
 // TestUploadsAreUntrusted: browsers that play a client's test or address cannot reach files and
 // services of the rig. The rig's own tests can.
+//
+// Fault: A test that opens files, file dialogs or developer tools in the browser
 func TestUploadsAreUntrusted(t *testing.T) {
 	t.Parallel()
 	device := daemontest.New("a")

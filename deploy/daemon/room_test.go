@@ -16,6 +16,8 @@ import (
 
 // TestDiskFillsUp: recordings end before the disk is full. Their frames can be read. The job, its
 // run, the log and events have the reason. The last seconds are kept again when space is free.
+//
+// Fault: The disk falls below `store.min_free` during a recording
 func TestDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool

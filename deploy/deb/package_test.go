@@ -17,6 +17,8 @@ import (
 
 // TestPackage makes the package of the program, installs it into a root of its own with dpkg, and
 // checks the result.
+//
+// Fault: A box's package is upgraded, removed or purged
 func TestPackage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links the whole program")

@@ -295,6 +295,7 @@ func onService(pairs ...string) func(*testing.T, *Box) {
 	}
 }
 
+// Fault: The box is not fit to record, or a box service fails
 func TestFaults(t *testing.T) {
 	for _, tc := range faultyBoxes() {
 		t.Run(tc.name, func(t *testing.T) {

@@ -27,6 +27,8 @@ import (
 
 // A client that is disconnected in the middle of a job continues where it stopped, and gets every
 // event once.
+//
+// Fault: A connection to a rig breaks
 func TestEventsGoOn(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -74,6 +76,8 @@ func talkOnly(t *testing.T, conn *websocket.Conn, message string) (r api.Respons
 }
 
 // The Go client makes a connection anew that breaks.
+//
+// Fault: A connection to a rig breaks
 func TestClientGoesOn(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -117,6 +121,7 @@ func (s *served) cutSockets() {
 	s.api.ctx, s.api.stop = context.WithCancel(context.Background())
 }
 
+// Fault: A connection to a rig breaks
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -147,6 +152,8 @@ func TestSubscribe(t *testing.T) {
 
 // A client that does not read is dropped when what it has not read is gone, and nobody else
 // notices.
+//
+// Fault: A client that does not read
 func TestSilentClient(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -206,6 +213,8 @@ func TestSilentClient(t *testing.T) {
 // TestCrowd has 200 clients look at recordings of 1080p60 and hear their events. Recordings lose
 // nothing by it, nobody misses an event, and memory stays as it is from one to the next. With
 // EIDETICKER_SOAK there is half an hour of recordings.
+//
+// Fault: A client that does not read
 func TestCrowd(t *testing.T) {
 	const clients = 200
 	length, recordings := 6*time.Second, 2

@@ -23,6 +23,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
+// Fault: Paths with `../`, links, hidden files or other schemes
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -114,6 +115,8 @@ func TestFiles(t *testing.T) {
 
 // Files that came with a run do not run. Its page is made again. Others that a browser might open
 // as a page are text, or may do nothing.
+//
+// Fault: A report page with scripts in a pushed run
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

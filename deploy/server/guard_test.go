@@ -14,6 +14,13 @@ import (
 const askStatus = `{"jsonrpc":"2.0","id":1,"method":"rig.status"}`
 
 // Each row of the README's list of threats that is about who asks has rows here.
+//
+// Fault: A client without a valid token
+// Fault: A token with too few rights
+// Fault: A web page elsewhere that makes the browser call the rig
+// Fault: DNS rebinding
+// Fault: A request for profiles of the program
+// Fault: Repeated attempts
 func TestWhoMayAsk(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed, o.Place = true, Place{Hosts: []string{"rig.example.org"}} })
@@ -120,6 +127,8 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
+// Fault: DNS rebinding
+// Fault: A request for profiles of the program
 func TestLoopbackNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -141,7 +150,9 @@ func TestLoopbackNeedsNoToken(t *testing.T) {
 	}
 }
 
-// Fault: a reverse proxy on the same box makes every client an admin.
+// Bug: a reverse proxy on the same box makes every client an admin.
+//
+// Fault: A client of a reverse proxy on the box
 func TestForwardedIsNotLocal(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -186,6 +197,9 @@ func TestForwardedIsNotLocal(t *testing.T) {
 
 // A browser gets a cookie that scripts cannot read and other pages cannot send, and that ends with
 // its token.
+//
+// Fault: A removed token on an open connection
+// Fault: A web page elsewhere that makes the browser call the rig
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed, o.Place = true, Place{Encrypted: true} })
@@ -253,6 +267,8 @@ func TestLogout(t *testing.T) {
 }
 
 // The stored form of a token does not reveal it, and only the owner can read the file.
+//
+// Fault: A reader of the rig's disk or backup
 func TestTokens(t *testing.T) {
 	dir := t.TempDir()
 	a, err := OpenTokens(dir)

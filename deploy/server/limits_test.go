@@ -78,6 +78,8 @@ func TestLimitsAreTold(t *testing.T) {
 
 // TestLimits: a value at a limit is accepted, and one above is rejected with a sentence that has
 // the limit.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) {
@@ -183,6 +185,8 @@ func TestLimits(t *testing.T) {
 
 // TestLargestMessage: the largest message is accepted. One byte more is rejected on both
 // transports, and the client sees why.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -226,6 +230,8 @@ func TestLargestMessage(t *testing.T) {
 }
 
 // TestHeaders: what a request has before its body is bounded too.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

@@ -16,6 +16,8 @@ import (
 
 // TestPicturesTakeMemory: a picture of a frame waits for memory. If none is free in time, the
 // client gets an error to try again. Memory is returned after success and failure.
+//
+// Fault: Many pictures of large frames are requested at once
 func TestPicturesTakeMemory(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -103,6 +105,8 @@ func TestPicturesWaitApart(t *testing.T) {
 
 // TestFrameMemory: of the largest frames that come from elsewhere one is made at once, and of usual
 // ones many.
+//
+// Fault: Many pictures of large frames are requested at once
 func TestFrameMemory(t *testing.T) {
 	for _, tc := range []struct{ width, height, least, most int }{{8192, store.MaxPixels / 8192, 1, 1},
 		{3840, 2160, 2, 10}, {1920, 1080, 10, 30}} {

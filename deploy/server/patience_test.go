@@ -21,6 +21,8 @@ import (
 
 // TestBodyThatNeverComes: a connection on which a request begins and stops is closed, even if the
 // answer does not need the rest.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestBodyThatNeverComes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
@@ -74,6 +76,8 @@ func TestAnswersMayTakeTime(t *testing.T) {
 
 // TestConnectionsOfOneAddress: an address at its limit of connections gets no more until one ends.
 // Websockets are counted separately.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -124,6 +128,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 
 // TestSlowUploads: an upload below the minimum rate is rejected, however steady it is. One above it
 // may take long.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestSlowUploads(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

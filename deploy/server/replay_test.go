@@ -109,6 +109,8 @@ func TestReplayAfterRestart(t *testing.T) {
 
 // TestReplayOfTheFuture: a number that the rig has not given yet is that of another rig. Its client
 // has missed all, and gets events from now on.
+//
+// Fault: A client resumes at an event that the rig never had
 func TestReplayOfTheFuture(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -166,6 +168,8 @@ func TestPreviewOfAnotherDevice(t *testing.T) {
 
 // TestSlowClient: a client that reads late gets every event, and of the pictures the latest instead
 // of all; another one does not wait for it.
+//
+// Fault: A client that does not read
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

@@ -74,6 +74,9 @@ var badMessages = []struct {
 	{"no such switch", `{"jsonrpc": "2.0", "id": 1, "method": "device.power", "params": {"device": "local", "do": "explode"}}`, api.InvalidParams},
 }
 
+// Fault: Paths with `../`, links, hidden files or other schemes
+// Fault: Endless messages, garbage, half-open connections and floods
+// Fault: Repeated attempts
 func TestBadMessages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -143,6 +146,9 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 // Messages that are too large, binary, cut off or never come harm nobody else.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
+// Fault: Repeated attempts
 func TestBadConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -255,6 +261,8 @@ func closed(t *testing.T, conn net.Conn, what string) {
 }
 
 // Calls beyond the limit are refused, and those of others are not.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.CallsPerS = 1; o.Connections = 3 })
@@ -287,6 +295,8 @@ func TestTooManyCalls(t *testing.T) {
 }
 
 // FuzzMessage: for any input, the output is JSON-RPC or empty.
+//
+// Fault: Endless messages, garbage, half-open connections and floods
 func FuzzMessage(f *testing.F) {
 	for _, tc := range badMessages {
 		f.Add(tc.text)

@@ -15,6 +15,8 @@ import (
 )
 
 // TestWhoOwnsTokens: tokens that root makes are those of the service, whose folder it is.
+//
+// Fault: A reader of the rig's disk or backup
 func TestWhoOwnsTokens(t *testing.T) {
 	dir := t.TempDir()
 	if os.Geteuid() == 0 {

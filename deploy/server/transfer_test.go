@@ -65,6 +65,8 @@ func TestRangesAndConditions(t *testing.T) {
 }
 
 // What cannot be read is said, and not where it lies.
+//
+// Fault: Paths with `../`, links, hidden files or other schemes
 func TestBrokenRecording(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -133,6 +135,8 @@ func packed(t *testing.T, files, size int) string {
 
 // A rejected run gets the status in API.md, a sentence, and a line in the log. The next run is
 // accepted.
+//
+// Fault: A pushed zip that bursts, lies or escapes
 func TestPushRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

@@ -19,6 +19,8 @@ import (
 
 // TestTwoDeleteOne: of several callers that delete one run at once, one succeeds. The others get
 // ErrNotFound.
+//
+// Fault: Two clients delete one run, or one reads it meanwhile
 func TestTwoDeleteOne(t *testing.T) {
 	s := open(t, t.TempDir())
 	for range 10 {
@@ -64,6 +66,8 @@ func (g *gate) Write(b []byte) (int, error) {
 }
 
 // TestZipOfDeletedRun: a deleted run has no zip file, but a reader that has begun can finish.
+//
+// Fault: Two clients delete one run, or one reads it meanwhile
 func TestZipOfDeletedRun(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -144,6 +148,8 @@ func TestWhatIsKept(t *testing.T) {
 }
 
 // TestRetain: the oldest go first, and protected runs stay.
+//
+// Fault: A run folder has bad JSON or another version
 func TestRetain(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

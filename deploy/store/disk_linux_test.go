@@ -21,6 +21,8 @@ const diskSize = 8 << 20
 // TestFullDisk: on a full disk runs are found and can be deleted. Runs that do not fit are rejected
 // with the reason and leave nothing. With free space, all works again. A child mounts the disk in
 // name spaces of its own.
+//
+// Fault: The disk is full
 func TestFullDisk(t *testing.T) {
 	if os.Getenv("STORE_TEST_DISK") != "" {
 		onFullDisk(t)

@@ -33,6 +33,8 @@ func filled(t *testing.T) (dir string, want []string) {
 
 // TestIndexIsMadeAnew: whatever happens to the index, all runs and their order remain. Their
 // folders do not change.
+//
+// Fault: The index is missing, damaged or old, also while in use
 func TestIndexIsMadeAnew(t *testing.T) {
 	dir, want := filled(t)
 	index := filepath.Join(dir, indexFile)
@@ -96,6 +98,8 @@ func TestIndexIsMadeAnew(t *testing.T) {
 // TestIndexIsDamagedMeanwhile: bytes of the index that turn to anything give the right answer or
 // make it anew, and never crash. What the database cannot see is found by Reconcile at the latest
 // where it is about runs.
+//
+// Fault: The index is missing, damaged or old, also while in use
 func TestIndexIsDamagedMeanwhile(t *testing.T) {
 	dir, want := filled(t)
 	index := filepath.Join(dir, indexFile)
@@ -146,6 +150,8 @@ func TestIndexIsDamagedMeanwhile(t *testing.T) {
 
 // TestOthersChangeFolders: changes by other programs are found. They are found at once when the run
 // is read. A folder's name is found when the store is opened, and every change by Reconcile.
+//
+// Fault: Runs are added or removed by hand
 func TestOthersChangeFolders(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -183,6 +189,8 @@ func TestOthersChangeFolders(t *testing.T) {
 }
 
 // TestUnreadable: a folder that cannot be understood is listed with the reason, and hides no other.
+//
+// Fault: A run folder has bad JSON or another version
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -236,6 +244,8 @@ func TestUnreadable(t *testing.T) {
 
 // TestClockSetBack: runs made after the clock was set back have names and places in the order of
 // their own times. None is lost, and none counts as old because of it.
+//
+// Fault: The clock was set back
 func TestClockSetBack(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, minute := range []int{100, 200, 50, 51, -1_000_000_000, 200, 300} {

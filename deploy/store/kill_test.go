@@ -158,6 +158,8 @@ func (k *killed) steps(t *testing.T, operation string) (names []string) {
 
 // TestKilledAtEachStep: wherever the program is killed, the operation has happened or has not.
 // Index and folders agree.
+//
+// Fault: `kill -9` while a run is deleted, received or pinned, or the index is written
 func TestKilledAtEachStep(t *testing.T) {
 	whole := newKilled(t)
 	for operation := range operations {

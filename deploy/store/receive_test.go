@@ -85,6 +85,9 @@ func TestRunsMove(t *testing.T) {
 
 // TestUploadsAreRefused: an upload that is not a run, is broken or incomplete leaves nothing. The
 // error has the reason.
+//
+// Fault: An upload is not a run, lies about sizes, or breaks off
+// Fault: A pushed zip that bursts, lies or escapes
 func TestUploadsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -149,6 +152,8 @@ func TestUploadsAreRefused(t *testing.T) {
 }
 
 // TestUploadsAreBounded: more than is allowed, or than there is room for, is not taken.
+//
+// Fault: An upload is not a run, lies about sizes, or breaks off
 func TestUploadsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -205,7 +210,7 @@ func TestLargeFrames(t *testing.T) {
 
 // TestLargeEvents receives small files with 60 and with 65 MiB of events.
 //
-// Fault: a pushed file of 72 KB with 2,000 events of 1 MiB took 4 GB of memory.
+// Bug: a pushed file of 72 KB with 2,000 events of 1 MiB took 4 GB of memory.
 func TestLargeEvents(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -249,6 +254,8 @@ func flat(t *testing.T, width, height, events int) []byte {
 
 // FuzzReceive: whatever is sent, all that is listed can be read, and nothing is left where uploads
 // are.
+//
+// Fault: A pushed zip that bursts, lies or escapes
 func FuzzReceive(f *testing.F) {
 	dir := f.TempDir()
 	s := open(f, dir)

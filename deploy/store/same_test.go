@@ -17,6 +17,8 @@ import (
 
 // TestPushedTwice: a run that is sent twice is stored once, under its first ID, also if it is part
 // of a set. A similar run is stored separately.
+//
+// Fault: A run is pushed twice, also at the same time
 func TestPushedTwice(t *testing.T) {
 	a, b := open(t, t.TempDir()), open(t, t.TempDir())
 	m := run(0, 60)
@@ -99,6 +101,8 @@ func stepping(t *testing.T) (s *Store, step *func(string)) {
 
 // TestPushedAtOnce: two clients that send the same run at the same time have sent it once. While it
 // is compared with the stored runs, others can read and change those.
+//
+// Fault: A run is pushed twice, also at the same time
 func TestPushedAtOnce(t *testing.T) {
 	a := open(t, t.TempDir())
 	m := run(0, 60)

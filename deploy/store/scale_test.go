@@ -146,6 +146,8 @@ func forgetful(s *Store, ask func(context.Context, *Store) error) func() error {
 // three times as long. The index itself takes so little time that other work of the machine hides
 // it. So the minimum of many turns counts, alternating between both stores. Totals are counted
 // again in each turn, except those of countedOnce.
+//
+// Fault: The store has ten thousand runs
 func TestManyRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes ten thousand runs")

@@ -222,6 +222,8 @@ func TestTwoPrograms(t *testing.T) {
 }
 
 // TestHostileIDs: nothing outside of the folder of runs can be named.
+//
+// Fault: An ID contains `../`, or a run is a link
 func TestHostileIDs(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

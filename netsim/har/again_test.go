@@ -88,6 +88,7 @@ func TestLargeHeadsAreReadAgain(t *testing.T) {
 	}
 }
 
+// Fault: The HAR of a run that is measured again is broken, huge or missing
 func TestReadWaterfallRefuses(t *testing.T) {
 	whole := string(written(t))
 	with := func(old, new string) string {
@@ -143,6 +144,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Fault: The HAR of a run that is measured again is broken, huge or missing
 func TestReadWaterfallTooLarge(t *testing.T) {
 	from := &endless{}
 	const most = 2 << 20

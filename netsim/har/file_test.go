@@ -252,6 +252,7 @@ func TestReadOthers(t *testing.T) {
 	}
 }
 
+// Fault: A page makes too many requests for a picture or table
 func TestReadRefuses(t *testing.T) {
 	with := func(old, new string) string { return fmt.Sprintf(least, strings.Replace(minimal, old, new, 1)) }
 	for want, text := range map[string]string{
@@ -285,6 +286,8 @@ func TestReadRefuses(t *testing.T) {
 
 // FuzzRead: a file of anybody is refused, or is read and is the same when it is written and read
 // again.
+//
+// Fault: A page makes too many requests for a picture or table
 func FuzzRead(f *testing.F) {
 	f.Add(written(f))
 	f.Add(fmt.Appendf(nil, least, minimal))

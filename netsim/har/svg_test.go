@@ -104,6 +104,8 @@ func TestSVG(t *testing.T) {
 
 // Hundreds of requests are bounded: those behind the rows share one, and a sentence says how many
 // they are.
+//
+// Fault: A page makes too many requests for a picture or table
 func TestSVGOfMany(t *testing.T) {
 	var e Evidence
 	for i := range 1000 {

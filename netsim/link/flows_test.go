@@ -195,6 +195,8 @@ func TestFlowHolesAreBounded(t *testing.T) {
 }
 
 // Of long flows times become coarser, by as much as is said, and never earlier. Memory is bounded.
+//
+// Fault: Packets are cut or have false headers
 func TestFlowArrivalsAreBounded(t *testing.T) {
 	table := newFlows()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -243,6 +245,8 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 }
 
 // A packet that is cut, or shorter than its stated length, is rejected.
+//
+// Fault: Packets are cut or have false headers
 func TestHeaderRefuses(t *testing.T) {
 	whole := segment(aDevice, aServer, flagSYN, 1, 2, 3)
 	var h header
@@ -273,6 +277,8 @@ func TestHeaderRefuses(t *testing.T) {
 }
 
 // FuzzFlows: whatever goes over a line does no harm, and arrivals ascend.
+//
+// Fault: Packets are cut or have false headers
 func FuzzFlows(f *testing.F) {
 	six := netip.MustParseAddrPort("[2001:2::2]:1")
 	long := segment(six, six, 0, 0, 0, 0)

@@ -226,6 +226,8 @@ func TestStreamFates(t *testing.T) {
 
 // TestStreamCrowd: thousands of clients that never read or never write are bounded, and leave the
 // link to others.
+//
+// Fault: Many clients of a stream link never read, or more than 10,000 connect
 func TestStreamCrowd(t *testing.T) {
 	crowd := 400
 	if testing.Short() {
@@ -311,6 +313,8 @@ func TestStreamCrowd(t *testing.T) {
 }
 
 // TestStreamRefuses: beyond its bound connections end at once, and those that are there go on.
+//
+// Fault: Many clients of a stream link never read, or more than 10,000 connect
 func TestStreamRefuses(t *testing.T) {
 	s := openStream(t, Conditions{})
 	s.mu.Lock()

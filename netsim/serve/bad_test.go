@@ -61,6 +61,8 @@ func (x *served) dialTLS(t testing.TB, protocol string) *tls.Conn {
 }
 
 // TestClientsThatTakeNothing are given up, by each protocol, and the witness says why.
+//
+// Fault: A client reads nothing, sends slowly or opens 10,000 connections
 func TestClientsThatTakeNothing(t *testing.T) {
 	t.Parallel() // it waits
 	long := bytes.Repeat([]byte{0}, 64<<20)
@@ -293,6 +295,8 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 }
 
 // TestClientsThatAreSlow are given up: in the agreement on TLS, in a head, in a body.
+//
+// Fault: A client reads nothing, sends slowly or opens 10,000 connections
 func TestClientsThatAreSlow(t *testing.T) {
 	t.Parallel() // it waits
 	x := serveIt(t, Options{Patience: 3 * time.Second,
@@ -319,6 +323,8 @@ func TestClientsThatAreSlow(t *testing.T) {
 }
 
 // TestAbsurdHeads are refused, and others are served on.
+//
+// Fault: A client reads nothing, sends slowly or opens 10,000 connections
 func TestAbsurdHeads(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "fine") })})
@@ -362,6 +368,8 @@ func TestAbsurdHeads(t *testing.T) {
 
 // TestTooManyConnections: those beyond the limit are closed at once, and room that becomes free is
 // used.
+//
+// Fault: A client reads nothing, sends slowly or opens 10,000 connections
 func TestTooManyConnections(t *testing.T) {
 	x := serveIt(t, Options{Connections: 10, Handler: http.NotFoundHandler()})
 	var all []net.Conn
@@ -384,6 +392,8 @@ func TestTooManyConnections(t *testing.T) {
 
 // TestOthersKeepTheirTiming: other clients are answered on time beside thousands of connections
 // that send half a head or read nothing.
+//
+// Fault: A client reads nothing, sends slowly or opens 10,000 connections
 func TestOthersKeepTheirTiming(t *testing.T) {
 	many := 9_500 // both ends are in this process, of which a system may allow 20,000 files
 	if testing.Short() {

@@ -190,6 +190,8 @@ func TestPriority(t *testing.T) {
 }
 
 // FuzzAuthority: a folder's file may be anything.
+//
+// Fault: The authority's key is readable by others, damaged, or about to expire
 func FuzzAuthority(f *testing.F) {
 	a, err := OpenAuthority(f.TempDir())
 	if err != nil {
@@ -215,6 +217,7 @@ func FuzzAuthority(f *testing.F) {
 	})
 }
 
+// Fault: The authority's key is readable by others, damaged, or about to expire
 func TestAuthority(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	a, err := OpenAuthority(dir)

@@ -227,6 +227,8 @@ func checkExchange(t *testing.T, protocol string, c Connection, e Exchange) {
 
 // TestUnknownHost: a name that is not served is refused with a sentence, by any protocol, and the
 // witness has it.
+//
+// Fault: Unknown host, port in use, or a mistake in a timing file
 func TestUnknownHost(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.NotFoundHandler(),
 		Hosts: func(name string) bool { return name == "page.test" }})

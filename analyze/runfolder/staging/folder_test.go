@@ -81,6 +81,7 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
+// Fault: A run folder cannot be written, or contains other files
 func TestWhatCannotBeIsToldAtOnce(t *testing.T) {
 	base := t.TempDir()
 	file := filepath.Join(base, "file")
@@ -98,6 +99,8 @@ func TestWhatCannotBeIsToldAtOnce(t *testing.T) {
 
 // TestOrphans: what a killed program leaves is taken away by the next, and what a living one is at
 // is not.
+//
+// Fault: `kill -9` while a run folder is written
 func TestOrphans(t *testing.T) {
 	base := t.TempDir()
 	path := filepath.Join(base, "run")

@@ -57,7 +57,7 @@ func (c child) want(t *testing.T, kind media.Kind) {
 	}
 }
 
-// Fault: the program is killed, or Ctrl-C ends it, while a video is encoded. No process and no half
+// Bug: the program is killed, or Ctrl-C ends it, while a video is encoded. No process and no half
 // video stay.
 func TestNothingStaysOfAGoneProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "v.mp4")

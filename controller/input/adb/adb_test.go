@@ -171,6 +171,8 @@ func TestSlowShell(t *testing.T) {
 
 // TestSilence: a server, device or command that accepts a request and then is silent does not block
 // for ever. The error names the request.
+//
+// Fault: A device, its agent or its adb server stops answering
 func TestSilence(t *testing.T) {
 	deaf := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "", Run: func(s *adbtest.Session) byte {
 		s.Hear()
@@ -450,6 +452,8 @@ func TestInputCommand(t *testing.T) {
 
 // TestLostInTheMiddle: the device is unplugged while a finger is down. That is said, and Close says
 // nothing more.
+//
+// Fault: The device disconnects in the middle of a touch
 func TestLostInTheMiddle(t *testing.T) {
 	a, f, d := openFake(t, Options{}, "uinput")
 	do(t, d, input.TouchDown{X: 1, Y: 1})

@@ -103,6 +103,8 @@ func TestDo(t *testing.T) {
 
 // TestLost: a host that disconnects in the middle is gone until it is back. Then the first report
 // lifts everything.
+//
+// Fault: The device disconnects in the middle of a touch
 func TestLost(t *testing.T) {
 	d, ends := pipes(t, bootKeyboard, touchScreen)
 	if _, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.TouchDown{Finger: 5, X: 1, Y: 1}); err != nil {

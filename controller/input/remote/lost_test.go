@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
+// Fault: The device disconnects in the middle of a touch
 func TestConnectionLostDuringATouch(t *testing.T) {
 	for _, tc := range []struct {
 		name string

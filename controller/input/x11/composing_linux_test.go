@@ -24,6 +24,8 @@ func chords(t testing.TB, names string) (all []input.Action) {
 
 // TestComposingKeys: a dead key is pressed where the layout has it, with what it takes, and Compose
 // where it was put; one that the layout has not is lent a keycode.
+//
+// Fault: The keyboard lacks a character or key
 func TestComposingKeys(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -66,6 +68,8 @@ func TestComposingKeys(t *testing.T) {
 // TestBrowsersCompose: dead keys and Compose, pressed as keys, give the text that the browser's own
 // input method makes of them. Text that is typed during or right after composing is unchanged. The
 // user who starts the browser may have another input method.
+//
+// Fault: An input method is active on the display
 func TestBrowsersCompose(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {

@@ -226,6 +226,8 @@ func TestHeldAndLocked(t *testing.T) {
 }
 
 // TestManyCharacters: more different ones than there are keycodes to spare.
+//
+// Fault: The keyboard lacks a character or key
 func TestManyCharacters(t *testing.T) {
 	var many strings.Builder
 	for i := range 300 {

@@ -70,6 +70,8 @@ func call(ctx context.Context, c *Client) error {
 
 // A rig that hangs is given up: before it answers, in the middle of an answer, and before it has
 // said who it is.
+//
+// Fault: A rig accepts a connection and does not answer
 func TestSilence(t *testing.T) {
 	half := func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -105,6 +107,8 @@ func TestSilence(t *testing.T) {
 }
 
 // A client may take long to read an answer, and the rig may take long over a pushed run.
+//
+// Fault: A rig accepts a connection and does not answer
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connected(t, "http://rig-3", func(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,8 @@ import (
 // TestConnectsAgain: a page that was connected to another rig at this address, and has seen a
 // number and a device that this one does not know, is connected, and asks for the state of things
 // anew. It does not try the same for ever.
+//
+// Fault: A client resumes at an event that the rig never had
 func TestConnectsAgain(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {

@@ -145,6 +145,9 @@ func TestPackAndUnpack(t *testing.T) {
 }
 
 // TestHostileZips: each is refused with its reason, and nothing of it lies outside the folder.
+//
+// Fault: An upload is not a run, lies about sizes, or breaks off
+// Fault: A pushed zip that bursts, lies or escapes
 func TestHostileZips(t *testing.T) {
 	good := packed(t, entry{name: "run.json", content: strings.Repeat("x", 1000)})
 	many := make([]entry, maxFiles+1)
@@ -222,6 +225,8 @@ func with(b []byte, signature string, at int, bytes ...byte) []byte {
 
 // TestTableIsBounded: a table of which every entry is one, however many, takes no memory for all of
 // them.
+//
+// Fault: An upload is not a run, lies about sizes, or breaks off
 func TestTableIsBounded(t *testing.T) {
 	one := packed(t, entry{name: "a"})
 	at := bytes.LastIndex(one, []byte("PK\x01\x02"))

@@ -117,6 +117,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// Fault: The keyboard lacks a character or key
 func TestPlanRefuses(t *testing.T) {
 	for _, a := range []input.Action{input.Text{Text: "ß"}, input.KeyDown{Key: "ß"}, input.KeyUp{Key: "ß"},
 		input.KeyDown{Key: "DeadAcute"}, input.Move{X: 10}, input.TouchDown{Y: 10}, unknown{}} {
