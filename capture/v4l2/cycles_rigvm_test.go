@@ -289,3 +289,18 @@ func TestCamera(t *testing.T) {
 	r.some(10)
 	r.account()
 }
+
+// setEDID makes the selected input of a device offer exactly the given modes, the first one
+// preferred. If the input already does, nothing changes. Otherwise the device under test sees a hot
+// plug. The modes stay until the device loses power.
+func setEDID(path string, modes []Mode) error {
+	n, err := openNode(path)
+	if err != nil {
+		return err
+	}
+	d, err := newDevice(n, path)
+	if err == nil {
+		err = d.offer(modes)
+	}
+	return errors.Join(err, n.close())
+}

@@ -25,8 +25,5 @@ func List() ([]Device, error) { return nil, nil }
 // Inspect asks devices on Linux only.
 func Inspect(path string) (Device, error) { return Device{Path: path}, errElsewhere }
 
-// setEDID sets an EDID on Linux only.
-func setEDID(path string, modes []Mode) error { return errElsewhere }
-
 // SetControl sets a control on Linux only.
 func SetControl(path, name string, value int64) error { return errElsewhere }

@@ -72,9 +72,9 @@ func (vm *VM) Get(ctx context.Context, guest, host string) error {
 	return nil
 }
 
-// readFile returns a file of the guest, of at most 64 MiB: also one of sysfs and the like, whose
+// ReadFile returns a file of the guest, of at most 64 MiB: also one of sysfs and the like, whose
 // size is not known before.
-func (vm *VM) readFile(ctx context.Context, guest string) ([]byte, error) {
+func (vm *VM) ReadFile(ctx context.Context, guest string) ([]byte, error) {
 	var b bytes.Buffer
 	if err := vm.get(ctx, guest, &b, maxRead); err != nil {
 		return nil, fmt.Errorf("read %s in the VM: %w", guest, err)

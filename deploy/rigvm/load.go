@@ -83,8 +83,8 @@ func (vm *VM) putModule(ctx context.Context, in string, content []byte) error {
 	return nil
 }
 
-// unloadModule unloads one module, which must not be in use.
-func (vm *VM) unloadModule(ctx context.Context, name string) error {
+// UnloadModule unloads one module, which must not be in use.
+func (vm *VM) UnloadModule(ctx context.Context, name string) error {
 	if !moduleName.MatchString(name) {
 		return fmt.Errorf("unload module: %q is not a name of one", name)
 	}

@@ -192,7 +192,7 @@ func testFiles(t *testing.T, vm *VM) {
 		if err := vm.writeFile(ctx, "/tmp/new/"+name, content, 0o640); err != nil {
 			t.Error(err)
 		}
-		got, err := vm.readFile(ctx, "/tmp/new/"+name)
+		got, err := vm.ReadFile(ctx, "/tmp/new/"+name)
 		if err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -200,7 +200,7 @@ func testFiles(t *testing.T, vm *VM) {
 	if mode := sh(t, vm, "stat -c %a /tmp/new/one /opt/hello"); mode != "640\n755\n" {
 		t.Errorf("modes %q", mode)
 	}
-	if got, err := vm.readFile(ctx, "/sys/class/video4linux/video0/name"); err != nil ||
+	if got, err := vm.ReadFile(ctx, "/sys/class/video4linux/video0/name"); err != nil ||
 		!strings.HasPrefix(string(got), "vivid") {
 		t.Errorf("a file of sysfs: %q, %v", got, err)
 	}
@@ -217,7 +217,7 @@ func testFiles(t *testing.T, vm *VM) {
 		{"a folder of the host", vm.putFile(ctx, t.TempDir(), "/tmp/x"), nil, "not a regular file"},
 		{"not writable in the guest", vm.writeFile(ctx, "/proc/version", []byte("x"), 0o600), nil, "/proc/version"},
 		{"longer than the bound", func() error {
-			_, err := vm.readFile(ctx, "/dev/zero")
+			_, err := vm.ReadFile(ctx, "/dev/zero")
 			return err
 		}(), nil, "more than 67108864 bytes"},
 	} {
@@ -290,7 +290,7 @@ func testModules(t *testing.T, vm *VM) {
 		})
 	}
 	t.Run("again with other options", func(t *testing.T) {
-		if err := vm.unloadModule(t.Context(), "vivid"); err != nil {
+		if err := vm.UnloadModule(t.Context(), "vivid"); err != nil {
 			t.Fatal(err)
 		}
 		if err := vm.loadModule(t.Context(),
@@ -300,7 +300,7 @@ func testModules(t *testing.T, vm *VM) {
 		if got := sh(t, vm, "ls -d /dev/video*"); got != "/dev/video0\n/dev/video1\n" {
 			t.Errorf("devices %q", got)
 		}
-		if err := vm.unloadModule(t.Context(), "nonsense"); !errors.Is(err, fs.ErrNotExist) {
+		if err := vm.UnloadModule(t.Context(), "nonsense"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("unload one that is not there: %v", err)
 		}
 	})
