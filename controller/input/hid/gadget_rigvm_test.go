@@ -178,7 +178,7 @@ func TestTaken(t *testing.T) {
 	}
 	o := options()
 	o.UDC = "nonsense"
-	if _, err = newDriver(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no port nonsense") {
+	if _, err = newDriver(t.Context(), o); err == nil || !strings.Contains(err.Error(), "port nonsense not found") {
 		t.Error(err)
 	}
 }
