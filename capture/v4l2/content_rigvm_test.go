@@ -126,7 +126,7 @@ func TestCountInThePicture(t *testing.T) {
 				const countersOnly = 1
 				set(t, path, "OSD Text Mode", countersOnly)
 				for try := 0; !countInThePicture(t, path, memory); try++ {
-					if try == 8 {
+					if try == 50 { // a busy host makes vivid late in most recordings
 						t.Fatal("no recording in which the driver counts each frame")
 					}
 				}
