@@ -83,7 +83,7 @@ RACE = $(GO) list -f '{{.ImportPath}}{{range .GoFiles}} {{$$.Dir}}/{{.}}{{end}}'
 	done | grep -v -e /analyze$$ -e /capture/video$$ -e /cmd/eideticker$$
 race:
 	$(GOTEST) -race -short -p 3 -timeout 30m $$($(RACE))
-	$(GO) test -race -short -vet=off -run '^Test(Shares|Stops|Large|AllVariants|HeatmapLiteral|CheckerboardLiteral|TearingLiteral|StripLiteral)' ./analyze
+	$(GO) test -race -short -vet=off -run '^Test(Shares|Stops|Large|AllVariants|HeatmapLiteral|CheckerboardLiteral|TearingLiteral|StripLiteral)' ./analyze ./analyze/{checkerboard,codestrip,heatmap,load,tearing}
 
 fuzz:
 	@.ci/fuzz 3s ./...

@@ -1,3 +1,3 @@
-// Package eideticker holds no code. It is the root of a module whose parts are described in
-// README.md and ARCHITECTURE.md, and the place of tests about the module as a whole.
+// Package eideticker holds no code. It is the root of a module. README.md and ARCHITECTURE.md
+// describe its parts. Tests of the whole module are here.
 package eideticker

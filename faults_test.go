@@ -21,7 +21,8 @@ const faultsPage = "docs/reference/faults.md"
 // line, names it. The generated page lists the tests of each fault.
 func TestFaultsHaveTests(t *testing.T) {
 	tests := faultsOfTests(t)
-	text := "# Faults and their tests\n\nWritten by `go test -run TestFaultsHaveTests -update-faults .` from the comments `Fault:` on tests.\n"
+	text := "# Faults and their tests\n\nWritten by `go test -run TestFaultsHaveTests -update-faults .` " +
+		"from the comments `Fault:` on tests.\n"
 	for _, page := range []struct {
 		path  string
 		least int

@@ -11,6 +11,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/eideticker/eideticker/analyze/checkerboard"
+	"github.com/eideticker/eideticker/analyze/codestrip"
+	"github.com/eideticker/eideticker/analyze/fps"
+	"github.com/eideticker/eideticker/analyze/heatmap"
+	"github.com/eideticker/eideticker/analyze/load"
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/response"
+	"github.com/eideticker/eideticker/analyze/scroll"
+	"github.com/eideticker/eideticker/analyze/tearing"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -23,40 +33,40 @@ type Options struct {
 	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
 	OwnClock  bool           // the recording's times are its source's own
 
-	FPS          FPSOptions
-	Load         LoadOptions
-	Response     ResponseOptions
-	Tearing      TearingOptions
-	Checkerboard CheckerboardOptions
-	Scroll       ScrollOptions
+	FPS          fps.Options
+	Load         load.Options
+	Response     response.Options
+	Tearing      tearing.Options
+	Checkerboard checkerboard.Options
+	Scroll       scroll.Options
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
 
-	share int // fewest frames of a share; 0: chosen by what changes
+	MinShare int // fewest frames of a share, for tests; 0: chosen by what changes
 }
 
 // measures lists all there are, in the order in which they are shown.
-func measures() []measure {
-	return []measure{
-		fpsMeasure(),
-		loadhistMeasure(),
-		heatmapMeasure(),
-		tearingMeasure(),
-		checkerboardMeasure(),
-		speedIndexMeasure(),
-		windowOpenMeasure(),
-		responseMeasure(),
-		scrollMeasure(),
-		stripMeasure(),
+func measures(o *Options) []measure.Measure {
+	return []measure.Measure{
+		fps.Measure(o.FPS),
+		load.Histogram(o.Load),
+		heatmap.Measure(),
+		tearing.Measure(o.Tearing),
+		checkerboard.Measure(o.Checkerboard),
+		load.SpeedIndex(o.Load),
+		load.WindowOpen(o.Load),
+		response.Measure(o.Response),
+		scroll.Measure(o.Scroll),
+		codestrip.Measure(),
 	}
 }
 
 // Names returns the names of all measures, in the order in which they are shown.
 func Names() []string {
 	var names []string
-	for _, m := range measures() {
-		names = append(names, m.name)
+	for _, m := range measures(new(Options)) {
+		names = append(names, m.Name)
 	}
 	return names
 }
@@ -64,12 +74,12 @@ func Names() []string {
 // Values returns the names of all values that a measure may have, the capture's quality too; nil if
 // no measure is called so.
 func Values(measure string) []string {
-	if measure == QualityName {
-		return qualityValues()
+	if measure == quality.Name {
+		return quality.Values()
 	}
-	for _, m := range measures() {
-		if m.name == measure {
-			return m.values
+	for _, m := range measures(new(Options)) {
+		if m.Name == measure {
+			return m.Values
 		}
 	}
 	return nil
@@ -78,35 +88,35 @@ func Values(measure string) []string {
 // CheckNames reports a name that is neither a measure's nor that of the capture's quality.
 func CheckNames(names []string) error {
 	for _, name := range names {
-		if name != QualityName && !slices.Contains(Names(), name) {
+		if name != quality.Name && !slices.Contains(Names(), name) {
 			return fmt.Errorf("unknown measure %q; known: %s and %s", name, strings.Join(Names(), " "),
-				QualityName)
+				quality.Name)
 		}
 	}
 	return nil
 }
 
-// choose returns the measures with these names, or all.
-func choose(names []string) ([]measure, error) {
-	all := measures()
-	if len(names) == 0 {
+// choose returns the measures that options name, or all.
+func choose(o *Options) ([]measure.Measure, error) {
+	all := measures(o)
+	if len(o.Measures) == 0 {
 		return all, nil
 	}
-	if err := CheckNames(names); err != nil {
+	if err := CheckNames(o.Measures); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(m measure) bool { return !slices.Contains(names, m.name) }), nil
+	return slices.DeleteFunc(all, func(m measure.Measure) bool { return !slices.Contains(o.Measures, m.Name) }), nil
 }
 
 // Outcome has the results of one window.
 type Outcome struct {
-	Window  Window // with the region that was looked at
-	Times   *Times
-	Results []Result // one per measure that was asked for
+	Window  measure.Window // with the region that was looked at
+	Times   *measure.Times
+	Results []measure.Result // one per measure that was asked for
 }
 
 // Find returns the result of a measure.
-func (o *Outcome) Find(measure string) (*Result, bool) {
+func (o *Outcome) Find(measure string) (*measure.Result, bool) {
 	for i := range o.Results {
 		if o.Results[i].Measure == measure {
 			return &o.Results[i], true
@@ -117,27 +127,29 @@ func (o *Outcome) Find(measure string) (*Result, bool) {
 
 // Analyze measures one window. A measure that cannot be taken is refused in its result, and the
 // others still come out; the error is about the window as a whole, or the recording.
-func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome, error) {
-	chosen, err := choose(o.Measures)
+func Analyze(ctx context.Context, rec measure.Recording, w measure.Window, o Options) (*Outcome, error) {
+	chosen, err := choose(&o)
 	if err != nil {
 		return nil, err
 	}
 	rec = stoppable{rec, ctx}
 	var broken damage
 	broken.beside(rec, &w)
+	common := measure.Options{Measures: o.Measures, Region: o.Region, Masks: o.Masks, Tolerance: o.Tolerance,
+		OwnClock: o.OwnClock}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c, err := newCase(rec, w, &o, &broken)
+		c, err := measure.NewCase(rec, w, common, broken.broken)
 		if err != nil {
 			return nil, err
 		}
-		found, err := c.measure(ctx, chosen)
+		found, err := (&run{Case: c, options: &o}).measure(ctx, chosen)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		var fault *unreadable
+		var fault *measure.UnreadableError
 		if !errors.As(err, &fault) {
 			return found, err
 		}
@@ -148,29 +160,28 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 }
 
 // measure takes the window's frames through some measures.
-func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) {
-	run := run{Case: c}
-	results := make([]Result, len(chosen))
+func (r *run) measure(ctx context.Context, chosen []measure.Measure) (*Outcome, error) {
+	results := make([]measure.Result, len(chosen))
 	absent := make([]bool, len(chosen))
-	parts, errs := c.begin(chosen)
+	parts, errs := r.begin(chosen)
 	for i, err := range errs {
-		if fault := (*unreadable)(nil); errors.As(err, &fault) {
+		if fault := (*measure.UnreadableError)(nil); errors.As(err, &fault) {
 			return nil, err
 		}
 		if err != nil {
-			absent[i] = errors.Is(err, errAbsent) && len(c.Options.Measures) == 0
+			absent[i] = errors.Is(err, measure.ErrAbsent) && len(r.Measures) == 0
 			results[i] = refused(&chosen[i], err)
 			continue
 		}
 		p := parts[i]
-		if !slices.Contains(run.parts, p) {
-			run.parts = append(run.parts, p)
+		if !slices.Contains(r.parts, p) {
+			r.parts = append(r.parts, p)
 		}
 		l, depends := p.(looker)
-		run.pixels = run.pixels || chosen[i].pixels || depends && l.needsPixels()
+		r.pixels = r.pixels || chosen[i].Pixels || depends && l.NeedsPixels()
 	}
-	run.pixels = run.pixels || c.Options.Tolerance > 0 || c.Window.MinPixels > 0
-	if err := run.all(ctx); err != nil {
+	r.pixels = r.pixels || r.Tolerance > 0 || r.Window.MinPixels > 0
+	if err := r.all(ctx); err != nil {
 		return nil, err
 	}
 	for i, p := range parts {
@@ -178,14 +189,14 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 			continue
 		}
 		if s, ok := p.(shared); ok {
-			results[i] = s.resultOf(chosen[i].name)
+			results[i] = s.ResultOf(chosen[i].Name)
 		} else {
-			results[i] = p.result()
+			results[i] = p.Result()
 		}
-		results[i].Measure, results[i].Version = chosen[i].name, chosen[i].version
-		results[i] = results[i].complete()
+		results[i].Measure, results[i].Version = chosen[i].Name, chosen[i].Version
+		results[i] = results[i].Complete()
 	}
-	found := &Outcome{Window: c.Window, Times: c.Times}
+	found := &Outcome{Window: r.Window, Times: r.Times}
 	for i := range results {
 		if !absent[i] {
 			found.Results = append(found.Results, results[i])
@@ -196,13 +207,13 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 
 // begin prepares some measures side by side: several look through the window first, or at some of
 // its frames. Each has a part, or a reason why not.
-func (c *Case) begin(chosen []measure) ([]part, []error) {
-	parts, errs := make([]part, len(chosen)), make([]error, len(chosen))
+func (r *run) begin(chosen []measure.Measure) ([]measure.Part, []error) {
+	parts, errs := make([]measure.Part, len(chosen)), make([]error, len(chosen))
 	var group errgroup.Group
-	group.SetLimit(c.workers())
+	group.SetLimit(r.workers())
 	for i := range chosen {
 		group.Go(func() error {
-			parts[i], errs[i] = chosen[i].begin(c)
+			parts[i], errs[i] = chosen[i].Begin(r.Case)
 			return nil
 		})
 	}
@@ -210,30 +221,23 @@ func (c *Case) begin(chosen []measure) ([]part, []error) {
 	return parts, errs
 }
 
-// frameMemory is the largest size of the frames that one analysis holds at once, in bytes.
-const frameMemory = 2 << 30
-
 // workers returns the number of goroutines at work. Large frames have fewer, so that their frames
-// fit into frameMemory.
-func (c *Case) workers() int {
-	n := c.Options.Workers
+// fit into FrameMemory.
+func (r *run) workers() int {
+	n := r.options.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
 	const held = 16 // frames of one goroutine, at most: read, compared, converted
-	return max(1, min(n, frameMemory/(held*c.Layout.Size)))
-}
-
-// images returns how many whole images one measure may keep.
-func (c *Case) images() int {
-	return max(2, min(maxImages, frameMemory/4/c.Layout.Size))
+	return max(1, min(n, measure.FrameMemory/(held*r.Layout.Size)))
 }
 
 // run takes a window's frames through the measures' parts.
 type run struct {
-	*Case
-	parts  []part
-	pixels bool
+	*measure.Case
+	options *Options
+	parts   []measure.Part
+	pixels  bool
 }
 
 // all splits the window, goes through the shares side by side, and merges what they found in their
@@ -245,11 +249,11 @@ func (r *run) all(ctx context.Context) error {
 		return err
 	}
 	shares := len(cuts) - 1
-	forks := make([][]part, shares)
+	forks := make([][]measure.Part, shares)
 	forks[0] = r.parts
 	for k := 1; k < shares; k++ {
 		for _, p := range r.parts {
-			forks[k] = append(forks[k], p.fork())
+			forks[k] = append(forks[k], p.Fork())
 		}
 	}
 	var next atomic.Int32
@@ -272,28 +276,28 @@ func (r *run) all(ctx context.Context) error {
 	}
 	for _, later := range forks[1:] {
 		for i, p := range later {
-			r.parts[i].merge(p)
+			r.parts[i].Merge(p)
 		}
 	}
 	return nil
 }
 
 // share takes frames from up to, and not including, to through some parts.
-func (r *run) share(ctx context.Context, parts []part, from, to int) error {
-	feed := feed{Case: r.Case, pixels: r.pixels, early: followers(parts)}
+func (r *run) share(ctx context.Context, parts []measure.Part, from, to int) error {
+	feed := measure.NewFeed(r.Case, parts, r.pixels)
 	told := from
-	return r.walk(from, to, r.pixels, func(step *frame.Step) error {
-		f, err := feed.frame(step)
+	return r.Walk(from, to, r.pixels, func(step *frame.Step) error {
+		f, err := feed.Frame(step)
 		if err != nil {
 			return err
 		}
 		for _, p := range parts {
-			p.add(f)
+			p.Add(f)
 		}
 		const often = 64
 		if step.Number+1-told >= often || step.Number+1 == to {
-			if r.Options.Progress != nil {
-				r.Options.Progress(step.Number + 1 - told)
+			if r.options.Progress != nil {
+				r.options.Progress(step.Number + 1 - told)
 			}
 			told = step.Number + 1
 			if err := ctx.Err(); err != nil {
@@ -302,4 +306,20 @@ func (r *run) share(ctx context.Context, parts []part, from, to int) error {
 		}
 		return nil
 	})
+}
+
+// shared is a part that several measures begin with. It is added to, forked and merged once, and
+// asked for the result of each.
+type shared interface {
+	ResultOf(name string) measure.Result
+}
+
+// looker is a part that knows only when it begins whether changes are enough for it.
+type looker interface {
+	NeedsPixels() bool
+}
+
+// refused is the result of a measure that cannot be taken.
+func refused(m *measure.Measure, err error) measure.Result {
+	return measure.Result{Measure: m.Name, Version: m.Version, State: measure.Refused, Refusal: err.Error()}.Complete()
 }

@@ -1,8 +1,8 @@
 // Package analyze computes what a user saw. It takes a recording's frames and changes, and returns
 // measures with unit, bounds and the frames that prove them.
 //
-// It is between the recording and the report. The reader of recordings implements Recording, which
-// is declared here. The package uses no paths or files.
+// It is between the recording and the report. The reader of recordings implements Recording. The
+// package uses no paths or files.
 //
 // # Steps
 //
@@ -15,5 +15,6 @@
 //  4. Each measure returns a Result: values with bounds, series per frame, evidence, or a sentence
 //     that states why it has none.
 //
-// Each measure is in the file of its name, with its definition.
+// Each measure is in the package of its name, with its definition. Package measure is the contract
+// between both.
 package analyze

@@ -1,4 +1,4 @@
-package analyze
+package analyze_test
 
 import (
 	"fmt"
@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
+	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -17,7 +20,7 @@ import (
 
 // programme is a film of several scenes, with markers and their faults.
 type programme struct {
-	*film
+	*filmtest.Film
 	rng    *rand.Rand
 	noise  bool
 	lossy  bool
@@ -31,9 +34,9 @@ func newProgramme(t testing.TB, seed uint64) *programme {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &programme{film: newFilm(t, f), rng: rng, noise: f.Pixel == frame.BGR4 &&
+	p := &programme{Film: filmtest.New(t, f), rng: rng, noise: f.Pixel == frame.BGR4 &&
 		rng.IntN(3) == 0, lossy: rng.IntN(3) == 0}
-	p.packer = frame.NewPacker(p.layout)
+	p.packer = frame.NewPacker(p.Layout)
 	p.plain(0x303030, rng.IntN(3))
 	for range 1 + rng.IntN(4) {
 		p.window(t)
@@ -42,13 +45,13 @@ func newProgramme(t testing.TB, seed uint64) *programme {
 		p.plain(0x00ff00, 4)
 		p.scene(t, "", 10)
 	}
-	for i := range p.metas {
-		m := &p.metas[i].Sampled
+	for i := range p.Metas {
+		m := &p.Metas[i].Sampled
 		m.Earliest = m.Earliest.Add(-time.Duration(rng.IntN(400_000)))
 		m.Latest = m.Latest.Add(time.Duration(rng.IntN(400_000)))
 	}
 	for range 5 {
-		p.events = append(p.events, timeline.Event{At: p.metas[rng.IntN(len(p.metas))].Sampled.Earliest, Kind: "ping",
+		p.Log = append(p.Log, timeline.Event{At: p.Metas[rng.IntN(len(p.Metas))].Sampled.Earliest, Kind: "ping",
 			Source: "test"})
 	}
 	return p
@@ -66,16 +69,16 @@ func (p *programme) take(pix []byte, lost bool) {
 	if lost && p.lossy && p.rng.IntN(20) == 0 {
 		n = 1 + p.rng.IntN(3)
 	}
-	p.shoot(pix, n)
+	p.Shoot(pix, n)
 }
 
 // colour is a picture of one colour.
 func (p *programme) colour(rgb uint32) []byte {
-	bgrx := make([]byte, 4*p.layout.Format.Width*p.layout.Format.Height)
+	bgrx := make([]byte, 4*p.Layout.Format.Width*p.Layout.Format.Height)
 	for i := 0; i < len(bgrx); i += 4 {
 		bgrx[i], bgrx[i+1], bgrx[i+2] = byte(rgb), byte(rgb>>8), byte(rgb>>16)
 	}
-	pix := make([]byte, p.layout.Size)
+	pix := make([]byte, p.Layout.Size)
 	p.packer.BGRX(pix, bgrx)
 	return pix
 }
@@ -91,7 +94,7 @@ func (p *programme) plain(rgb uint32, frames int) {
 // of their own, all planes' alike.
 func (p *programme) torn(upper, lower []byte, share float64) []byte {
 	pix := slices.Clone(lower)
-	for _, plane := range p.layout.Format.Planes() {
+	for _, plane := range p.Layout.Format.Planes() {
 		n := plane.Stride * int(share*float64(plane.Rows))
 		copy(pix[plane.Offset:plane.Offset+n], upper[plane.Offset:plane.Offset+n])
 	}
@@ -102,13 +105,13 @@ func (p *programme) scene(t testing.TB, name string, frames int) (last []byte) {
 	if scenes := synth.Scenes(); name == "" {
 		name = scenes[p.rng.IntN(len(scenes))].Name
 	}
-	f := p.layout.Format
-	s, _ := filmScene(t, name,
+	f := p.Layout.Format
+	s, _ := filmtest.Scene(t, name,
 		fmt.Sprintf("size=%dx%d&format=%v&frames=%d&seed=%d", f.Width, f.Height, f.Pixel, frames, p.rng.Uint32()), nil)
-	for _, pix := range s.pix {
+	for _, pix := range s.Pix {
 		p.take(pix, true)
 	}
-	return s.pix[len(s.pix)-1]
+	return s.Pix[len(s.Pix)-1]
 }
 
 // window adds green, content and red, and their faults.
@@ -151,23 +154,23 @@ func (p *programme) window(t testing.TB) {
 
 // grown is a film as it was after so many frames, with a period that was fitted to these.
 type grown struct {
-	*film
+	*filmtest.Film
 	n int
 }
 
 func (g grown) Frames() int { return g.n }
 
 func (g grown) Segments() []frame.Segment {
-	s := g.film.Segments()[:1]
+	s := g.Film.Segments()[:1]
 	var fit timeline.PeriodFit
-	for _, m := range g.metas[:g.n] {
+	for _, m := range g.Metas[:g.n] {
 		fit.Add(m.Sequence, m.Sampled.Mid())
 	}
 	s[0].Frames, s[0].FemtoPeriod = g.n, fit.FemtoPeriod()
 	return s
 }
 
-func (p *programme) options() (o Options, minPixels int) {
+func (p *programme) options() (o analyze.Options, minPixels int) {
 	if p.rng.IntN(6) > 0 { // the others take long
 		o.Load.Variants = []string{"pixel", "histogram"}
 	}
@@ -192,8 +195,8 @@ func TestGrowingIsAsFinished(t *testing.T) {
 	for seed := range programmes {
 		p := newProgramme(t, seed)
 		o, minPixels := p.options()
-		d, last := marker.New(marker.Options{}), None
-		for step, err := range p.Steps(0, len(p.metas)) {
+		d, last := marker.New(marker.Options{}), measure.None
+		for step, err := range p.Steps(0, len(p.Metas)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,13 +209,14 @@ func TestGrowingIsAsFinished(t *testing.T) {
 			}
 			windows, last = windows+1, m.Start
 			box := m.Region
-			w := Window{
-				Kind: ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End, Red: m.Red,
+			w := measure.Window{
+				Kind: measure.ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End,
+				Red:       m.Red,
 				Region:    frame.Region{X: box.Min.X, Y: box.Min.Y, Width: box.Dx(), Height: box.Dy()},
 				MinPixels: minPixels,
 			}
-			sooner, errSooner := Analyze(t.Context(), grown{p.film, step.Number + 1}, w, o)
-			later, errLater := Analyze(t.Context(), grown{p.film, len(p.metas)}, w, o)
+			sooner, errSooner := analyze.Analyze(t.Context(), grown{p.Film, step.Number + 1}, w, o)
+			later, errLater := analyze.Analyze(t.Context(), grown{p.Film, len(p.Metas)}, w, o)
 			if !reflect.DeepEqual(sooner, later) || fmt.Sprint(errSooner) != fmt.Sprint(errLater) {
 				t.Fatalf("programme %d, window %+v:\ngrowing %+v %v\nfinished %+v %v", seed, m, sooner, errSooner,
 					later, errLater)

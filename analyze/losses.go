@@ -14,14 +14,14 @@ func (o *Outcome) Losses() (list []string) {
 	w := &o.Window
 	last := max(w.End, w.Red)
 	var lost, broken places
-	for n := w.first() + 1; n <= last; n++ {
-		if k := o.Times.skipped(n); k > 0 {
+	for n := w.First() + 1; n <= last; n++ {
+		if k := o.Times.Skipped(n); k > 0 {
 			lost.add(k, fmt.Sprintf("%d before frame %d", k, n))
 		}
 	}
-	for n := w.first(); n <= last; n++ {
+	for n := w.First(); n <= last; n++ {
 		from := n
-		for n <= last && o.Times.isBroken(n) {
+		for n <= last && o.Times.IsUnreadable(n) {
 			n++
 		}
 		if n > from {

@@ -1,10 +1,13 @@
-package analyze
+package analyze_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/filmtest"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -25,22 +28,25 @@ func TestLosses(t *testing.T) {
 			[]string{"frames are lost, and what they showed is not known: 4 before frame 9",
 				"frames 8 to 9, frame 12 cannot be read, and counted as lost"}},
 		{"everywhere", 4001, 4000, func(int) int { return 2 }, nil,
-			[]string{"frames are lost, and what they showed is not known: 2 before frame 1, 2 before frame 2, 2 before frame 3, 2 before frame 4, 2 before frame 5, " +
-				"2 before frame 6, 2 before frame 7, 2 before frame 8, 2 before frame 9, 2 before frame 10 and 7980 more in 3990 other places"}},
+			[]string{"frames are lost, and what they showed is not known: 2 before frame 1, 2 before frame 2, 2 " +
+				"before frame 3, 2 before frame 4, 2 before frame 5, " +
+				"2 before frame 6, 2 before frame 7, 2 before frame 8, 2 before frame 9, 2 before frame 10 and 7980 " +
+				"more in 3990 other places"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := newFilm(t, f)
-			pix := make([]byte, m.layout.Size)
+			m := filmtest.New(t, f)
+			pix := make([]byte, m.Layout.Size)
 			for n := range tc.frames {
 				pix[0] = byte(n)
-				m.shoot(pix, tc.lost(n))
+				m.Shoot(pix, tc.lost(n))
 			}
-			r := &ruin{m, map[int]bool{}, 1}
+			r := filmtest.Damage(m, map[int]bool{}, 1)
 			for _, n := range tc.broken {
-				r.damaged[n] = true
+				r.Damaged[n] = true
 			}
 			for _, names := range [][]string{{"heatmap"}, {"fps", "loadhist", "tearing", "checkerboard", "scroll"}} {
-				found, err := Analyze(t.Context(), r, FramesWindow(m, 0, tc.to), Options{Measures: names})
+				found, err := analyze.Analyze(t.Context(), r, measure.FramesWindow(m, 0, tc.to),
+					analyze.Options{Measures: names})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,21 +1,25 @@
-package analyze
+package analyze_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/checkerboard"
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
+	"github.com/eideticker/eideticker/analyze/internal/filmtest"
+	"github.com/eideticker/eideticker/analyze/load"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // bereft is a film of boxes drawn over each other, and the same film with lost frames, each with
 // its window.
 type bereft struct {
-	full, cut   *film
-	whole, left Window
+	full, cut   *filmtest.Film
+	whole, left measure.Window
 }
 
 // newBereft loses frames anywhere between g and r: content, frames beside it, and frames before a
@@ -27,37 +31,37 @@ func newBereft(t testing.TB, seed uint64) *bereft {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bereft{full: newFilm(t, f), cut: newFilm(t, f)}
-	b.full.period = time.Second / time.Duration(5+rng.IntN(8))
-	b.cut.period = b.full.period
+	b := &bereft{full: filmtest.New(t, f), cut: filmtest.New(t, f)}
+	b.full.Period = time.Second / time.Duration(5+rng.IntN(8))
+	b.cut.Period = b.full.Period
 	n := 30 + rng.IntN(30)
 	s := 1 + rng.IntN(2)
 	r := n - 3
 	e := r - 1 - rng.IntN(3) // the others are torn
 	atStart, atEnd, lossy := rng.IntN(4)*rng.IntN(2), rng.IntN(4)*rng.IntN(2), rng.Float64()*0.1
-	canvas := make([]byte, b.full.layout.Size)
+	canvas := make([]byte, b.full.Layout.Size)
 	busy, lost := rng.Float64(), 0
 	var kept []int
 	for i := range n {
 		switch {
 		case i > e:
-			fill(canvas[:len(canvas)*min(r-e, i-e)/(r-e)], 211)
+			filmtest.Fill(canvas[:len(canvas)*min(r-e, i-e)/(r-e)], 211)
 		case i == s, i > s && rng.Float64() < busy:
 			for range 1 + rng.IntN(3) {
 				x, y := rng.IntN(width), rng.IntN(height)
 				w, h, v := 1+rng.IntN(width-x), 1+rng.IntN(height-y), byte(rng.IntN(4)*80)
 				for k := y; k < y+h; k++ {
-					fill(canvas[4*(k*width+x):4*(k*width+x+w)], v)
+					filmtest.Fill(canvas[4*(k*width+x):4*(k*width+x+w)], v)
 				}
 			}
 		}
-		b.full.shoot(canvas, 0)
+		b.full.Shoot(canvas, 0)
 		if i > s && i < e && rng.Float64() < lossy || i >= s && i < s+atStart || i < e && i >= e-atEnd/2 || i > e &&
 			i < r && rng.IntN(4) == 0 || atEnd == 3 && i == e {
 			lost++
 			continue
 		}
-		b.cut.shoot(canvas, lost)
+		b.cut.Shoot(canvas, lost)
 		kept, lost = append(kept, i), 0
 	}
 	number := func(i int) int { // of the first one left from i on
@@ -67,16 +71,11 @@ func newBereft(t testing.TB, seed uint64) *bereft {
 		}
 		return k
 	}
-	b.whole = Window{Kind: ByMarkers, Green: s - 1, Start: s, End: e, Red: r, T0: &Moment{}}
-	b.left = Window{Kind: ByMarkers, Green: number(s) - 1, Start: number(s), End: number(e+1) - 1, Red: number(r),
-		T0: &Moment{}}
+	b.whole = measure.Window{Kind: measure.ByMarkers, Green: s - 1, Start: s, End: e, Red: r, T0: &measure.Moment{}}
+	b.left = measure.Window{Kind: measure.ByMarkers, Green: number(s) - 1, Start: number(s), End: number(e+1) - 1,
+		Red: number(r),
+		T0:  &measure.Moment{}}
 	return b
-}
-
-func fill(p []byte, v byte) {
-	for i := range p {
-		p[i] = v
-	}
 }
 
 // TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies
@@ -85,18 +84,18 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 	looked, compared := 0, map[string]int{}
 	for seed := range analyzetest.Seeds(uint64(200)) {
 		b := newBereft(t, seed)
-		if len(b.cut.metas) == len(b.full.metas) || b.left.Start > b.left.End {
+		if len(b.cut.Metas) == len(b.full.Metas) || b.left.Start > b.left.End {
 			continue
 		}
 		looked++
-		o := Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex",
-			"windowopen"}, Load: LoadOptions{Variants: []string{"pixel"}},
-			Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
-		truth, err := Analyze(t.Context(), b.full, b.whole, o)
+		o := analyze.Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex",
+			"windowopen"}, Load: load.Options{Variants: []string{"pixel"}},
+			Checkerboard: checkerboard.Options{Colours: []uint32{0x505050}}}
+		truth, err := analyze.Analyze(t.Context(), b.full, b.whole, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := Analyze(t.Context(), b.cut, b.left, o)
+		said, err := analyze.Analyze(t.Context(), b.cut, b.left, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +106,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 					continue // stored ones
 				}
 				if want, ok := truth.Results[i].Find(v.Name); ok {
-					wantHeld(t, fmt.Sprintf("seed %d: %s %s", seed, r.Measure, v.Name), v, want.Value)
+					filmtest.WantHeld(t, fmt.Sprintf("seed %d: %s %s", seed, r.Measure, v.Name), v, want.Value)
 				}
 			}
 		}
@@ -119,17 +118,5 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 		if values < looked {
 			t.Errorf("%s has %d values in %d films", name, values, looked)
 		}
-	}
-}
-
-// wantHeld fails the test if a value's bounds do not hold what it is.
-func wantHeld(t *testing.T, what string, v Value, is float64) {
-	t.Helper()
-	slack := 1e-6 * math.Max(1, math.Abs(is))
-	if !(v.Low <= v.Value && v.Value <= v.High) {
-		t.Errorf("%s is %v, beside %v to %v", what, v.Value, v.Low, v.High)
-	}
-	if is < v.Low-slack || is > v.High+slack {
-		t.Errorf("%s is %v, and is said to be %v: %v to %v", what, is, v.Value, v.Low, v.High)
 	}
 }

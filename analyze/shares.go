@@ -27,7 +27,7 @@ func (r *run) shares(workers int) ([]int, error) {
 	if workers == 1 || !r.pixels {
 		return []int{from, to}, nil
 	}
-	if least := r.Options.share; least > 0 {
+	if least := r.options.MinShare; least > 0 {
 		return evenly(from, to, max(1, min(maxShares*workers, (to-from)/least))), nil
 	}
 	most := min(maxShares*workers, (to-from)/minShare)
@@ -60,7 +60,7 @@ func evenly(from, to, n int) (cuts []int) {
 func (r *run) work(from, to int) ([]int64, error) {
 	work := make([]int64, 0, to-from+1)
 	sum, still := int64(0), int64(r.Layout.Size/stillFrames)
-	err := r.walk(from, to, false, func(step *frame.Step) error {
+	err := r.Walk(from, to, false, func(step *frame.Step) error {
 		for len(work) <= step.Number-from {
 			work = append(work, sum)
 		}

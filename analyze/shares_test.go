@@ -1,9 +1,12 @@
-package analyze
+package analyze_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/filmtest"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -25,22 +28,17 @@ func TestSharesFollowWhatChanges(t *testing.T) {
 		{"too little for a share", 970, []int{0, 1000}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newFilm(t, f)
-			pix := make([]byte, m.layout.Size)
+			m := filmtest.New(t, f)
+			pix := make([]byte, m.Layout.Size)
 			for n := range frames {
 				if n >= c.from {
 					for i := range pix {
 						pix[i]++
 					}
 				}
-				m.shoot(pix, 0)
+				m.Shoot(pix, 0)
 			}
-			o := Options{}
-			found, err := newCase(m, FramesWindow(m, 0, frames), &o, new(damage))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := (&run{Case: found, pixels: true}).shares(2)
+			got, err := analyze.Cuts(m, measure.FramesWindow(m, 0, frames), 2)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"iter"
 
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // stoppable is a recording whose frames cannot be read once the context has ended. So every measure
 // ends with it, also those that look through the window before they begin.
 type stoppable struct {
-	Recording
+	measure.Recording
 	ctx context.Context
 }
 
@@ -25,7 +26,7 @@ func (s stoppable) Rows(n int, rows []int) (frame.Image, error) {
 	if err := s.ctx.Err(); err != nil {
 		return frame.Image{}, err
 	}
-	return someRows(s.Recording, n, rows)
+	return measure.Rows(s.Recording, n, rows)
 }
 
 func (s stoppable) Changes(from, to int) iter.Seq2[*frame.Step, error] {
@@ -37,7 +38,7 @@ func (s stoppable) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 }
 
 func (s stoppable) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
-	if u, ok := s.Recording.(unfolder); ok {
+	if u, ok := s.Recording.(measure.Unfolder); ok {
 		return s.until(u.Unfold(from, to))
 	}
 	return s.Steps(from, to)

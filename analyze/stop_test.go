@@ -1,4 +1,4 @@
-package analyze
+package analyze_test
 
 import (
 	"context"
@@ -7,13 +7,16 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/filmtest"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // stopping ends a context with the n-th frame that is read, and counts the frames that are read
 // afterwards.
 type stopping struct {
-	*film
+	*filmtest.Film
 	stop  context.CancelFunc
 	left  int
 	after int
@@ -30,7 +33,7 @@ func (s *stopping) read() {
 
 func (s *stopping) Image(n int) (frame.Image, error) {
 	s.read()
-	return s.film.Image(n)
+	return s.Film.Image(n)
 }
 
 func (s *stopping) steps(all iter.Seq2[*frame.Step, error]) iter.Seq2[*frame.Step, error] {
@@ -45,11 +48,11 @@ func (s *stopping) steps(all iter.Seq2[*frame.Step, error]) iter.Seq2[*frame.Ste
 }
 
 func (s *stopping) Changes(from, to int) iter.Seq2[*frame.Step, error] {
-	return s.steps(s.film.Changes(from, to))
+	return s.steps(s.Film.Changes(from, to))
 }
 
 func (s *stopping) Steps(from, to int) iter.Seq2[*frame.Step, error] {
-	return s.steps(s.film.Steps(from, to))
+	return s.steps(s.Film.Steps(from, to))
 }
 
 // TestStops ends the context at any frame that is read, before and while frames are measured.
@@ -57,14 +60,14 @@ func (s *stopping) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 // Bug: run.cancel and SIGTERM did not end measures that look through the window before they
 // begin.
 func TestStops(t *testing.T) {
-	m := blinking(t, 300, true)
+	m := filmtest.Blinking(t, 300, true)
 	reads := 1 << 20
 	for at := 1; at < reads; at = at*3/2 + 1 {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			s := &stopping{film: m, stop: stop, left: at}
-			found, err := Analyze(ctx, s, FramesWindow(s, 0, 300), Options{Workers: 1})
+			s := &stopping{Film: m, stop: stop, left: at}
+			found, err := analyze.Analyze(ctx, s, measure.FramesWindow(s, 0, 300), analyze.Options{Workers: 1})
 			if s.left > 0 {
 				reads = at // the analysis had ended
 				if err != nil || len(found.Results) == 0 {
@@ -73,34 +76,12 @@ func TestStops(t *testing.T) {
 				return
 			}
 			// A measure that goes through all frames notices with the next one.
-			if !errors.Is(err, context.Canceled) || s.after > len(measures()) {
+			if !errors.Is(err, context.Canceled) || s.after > len(analyze.Names()) {
 				t.Errorf("stopped at read %d: %d more, %v", at, s.after, err)
 			}
 		})
 	}
 	if reads < 300 {
 		t.Errorf("all frames were measured with %d reads", reads)
-	}
-}
-
-// TestLargeFramesShareMemory holds what an analysis keeps of large frames against the limit.
-//
-// Bug: measuring 60 frames of 8192x4608 took 7.4 GB.
-func TestLargeFramesShareMemory(t *testing.T) {
-	for _, c := range []struct{ width, height, workers, images int }{
-		{64, 36, 12, maxImages}, {1920, 1080, 12, maxImages}, {3840, 2160, 4, 16}, {8192, 4608, 1, 3},
-	} {
-		f, err := frame.NewFormat(frame.BGR4, c.width, c.height)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := frame.NewLayout(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := &Case{Layout: l, Options: &Options{Workers: 12}}
-		if w, n := at.workers(), at.images(); w != c.workers || n != c.images {
-			t.Errorf("%dx%d: %d goroutines and %d images, want %d and %d", c.width, c.height, w, n, c.workers, c.images)
-		}
 	}
 }

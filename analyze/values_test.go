@@ -1,6 +1,7 @@
-package analyze
+package analyze_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,53 +10,43 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/glossary"
+	"github.com/eideticker/eideticker/analyze/quality"
 )
 
-// wantDeclared fails the test if a result has a value that its measure does not name: test files
-// and command lines could not ask for it.
-func wantDeclared(t testing.TB, results ...Result) {
-	t.Helper()
-	for _, r := range results {
-		names := Values(r.Measure)
-		for _, v := range r.Values {
-			if !slices.Contains(names, v.Name) {
-				t.Errorf("%s has a value %q that it does not declare", r.Measure, v.Name)
+// TestValuesAreExplained: each value has an entry in the glossary, and each entry is of a value.
+func TestValuesAreExplained(t *testing.T) {
+	explained := map[string]bool{}
+	for _, measure := range append(analyze.Names(), quality.Name) {
+		for _, value := range analyze.Values(measure) {
+			e, ok := glossary.Explain(measure, value)
+			if !ok || e.Meaning == "" || e.Unit == "" || e.Better == "" || e.Formula == "" {
+				t.Errorf("%s.%s is explained as %+v", measure, value, e)
 			}
+			explained[e.Name] = true
 		}
 	}
-}
-
-// TestLoadValuesAreDeclared: a load measured in all ways has all declared values, from T0 or from
-// the first change.
-func TestLoadValuesAreDeclared(t *testing.T) {
-	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
-		shown{2500, 60, 20})
-	o := Options{OwnClock: true, Load: LoadOptions{Variants: variantNames()}}
-	from := func(prefix string) []string { return append(loadValues(prefix), scriptValues()...) }
-	wantNames(t, one(t, m, w, o, "speedindex"), from(""))
-	wantNames(t, one(t, m, w, o, "windowopen"), append(from(""), histogramValues()...))
-	w.T0 = nil
-	wantNames(t, one(t, m, w, o, "speedindex"), from(fromFirstChange))
-}
-
-func wantNames(t *testing.T, r Result, want []string) {
-	t.Helper()
-	var got []string
-	for _, v := range r.Values {
-		got = append(got, v.Name)
+	for _, name := range glossary.Names() {
+		if !explained[name] {
+			t.Errorf("the glossary explains %s, which nothing measures", name)
+		}
 	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("%s has %v, want %v, %v", r.Measure, got, want, r.Warnings)
+	for _, name := range []string{"fps.nonsense", "nonsense", "speedindex.pixel", "speedindex.pixel.complete",
+		"speedindex.nonsense.speed_index", "windowopen."} {
+		measure, value, _ := strings.Cut(name, ".")
+		if e, ok := glossary.Explain(measure, value); ok {
+			t.Errorf("%s is explained as %+v", name, e)
+		}
 	}
 }
 
 // TestDeclaredValuesAreMeasured: each value that is declared, once, is named by code that measures.
 func TestDeclaredValuesAreMeasured(t *testing.T) {
-	written := measuringWords(t)
-	for _, measure := range append(Names(), QualityName) {
-		names := Values(measure)
+	folders := map[string]string{"loadhist": "load", "speedindex": "load", "windowopen": "load", "strip": "codestrip"}
+	for _, measure := range append(analyze.Names(), quality.Name) {
+		names, written := analyze.Values(measure), measuringWords(t, cmp.Or(folders[measure], measure))
 		if len(names) == 0 {
 			t.Errorf("%s declares no value", measure)
 		}
@@ -63,21 +54,20 @@ func TestDeclaredValuesAreMeasured(t *testing.T) {
 			if slices.Contains(names[:i], name) {
 				t.Errorf("%s declares %s twice", measure, name)
 			}
-			// their names are put together
-			ofLoad := slices.Contains(append(loadValues(""), loadValues(fromFirstChange)...), name)
-			if !ofLoad && !written[name] {
+			// load figures have names that are put together; TestLoadValuesAreDeclared measures all
+			if measure != "speedindex" && measure != "windowopen" && !written[name] {
 				t.Errorf("%s declares %s, which nothing measures", measure, name)
 			}
 		}
 	}
-	if got := Values("nonsense"); got != nil {
+	if got := analyze.Values("nonsense"); got != nil {
 		t.Errorf("what is not a measure has the values %v", got)
 	}
 }
 
-// measuringWords are the strings in the package's functions, apart from those that declare.
-func measuringWords(t *testing.T) map[string]bool {
-	files, err := filepath.Glob("*.go")
+// measuringWords are the strings in a package's functions, apart from those that declare.
+func measuringWords(t *testing.T, folder string) map[string]bool {
+	files, err := filepath.Glob(folder + "/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

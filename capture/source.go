@@ -55,7 +55,7 @@ type Renegotiator interface {
 	// that fits it.
 	//
 	// Sequence numbers continue. The time without frames spends as many numbers as frames were due,
-	// at least one, and the next frame's Missed gives the cause. Renegotiate returns the context's
+	// at least one. The next frame's Missed gives the cause. Renegotiate returns the context's
 	// error if that ends first. For events see Source.Run.
 	Renegotiate(ctx context.Context, events func(timeline.Event)) error
 }

@@ -17,6 +17,9 @@ func (r *run) check() error {
 		return fmt.Errorf("test %s starts the browser on a green screen, which cannot be shown on this device: %w",
 			r.Test.Name, errors.ErrUnsupported)
 	}
+	if selectors := r.Test.Selectors(); len(selectors) > 0 {
+		return fmt.Errorf("test %s: the place of %q was not found before the run", r.Test.Name, selectors[0])
+	}
 	return nil
 }
 

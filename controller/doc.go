@@ -1,6 +1,6 @@
-// Package controller runs one test on one device, like a user. It starts the browser, executes the
-// test's steps through an input driver, waits for pixels on the screen, and reports the times of
-// its actions.
+// Package controller runs one test on one device, like a user. It starts the browser and executes
+// the test's steps through an input driver. It waits for pixels on the screen and reports the times
+// of its actions.
 //
 // The caller records the screen and calls [Run] with a [Setup] meanwhile. The events of Run go into
 // the same file, on the same clock. Run waits for pixels ([Screen]), never for a page's own report.

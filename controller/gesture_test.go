@@ -51,7 +51,8 @@ func TestGestures(t *testing.T) {
 		{"click", suite.Click{At: px(1, 2), Button: input.Right},
 			"0s [move to 101,52]; 0s [button down right]; 0s [button up right]"},
 		{"double click in percent", suite.Click{At: percent(100, 0), Button: input.Left, Times: 2},
-			"0s [move to 499,50]; 0s [button down left]; 0s [button up left]; 120ms [button down left]; 120ms [button up left]"},
+			"0s [move to 499,50]; 0s [button down left]; 0s [button up left]; 120ms [button down left]; " +
+				"120ms [button up left]"},
 		{"tap", suite.Tap{At: px(0, 0), Hold: time.Second}, "0s [finger 0 down at 100,50]; 1s [finger 0 up]"},
 		{"move at once", suite.Move{To: px(0, 0)}, "0s [move to 100,50]"},
 		{"move", suite.Move{From: &suite.Point{}, To: px(40, 0), Duration: 16 * time.Millisecond},
@@ -60,13 +61,15 @@ func TestGestures(t *testing.T) {
 			"0s [move to 100,50]; 0s [button down left]; 0s [move to 109,59]; 0s [button up left]"},
 		{"drag round a corner", suite.Drag{From: px(0, 0), Via: []suite.Point{px(30, 0)}, To: px(30, 10),
 			Button: input.Left, Duration: 16 * time.Millisecond},
-			"0s [move to 100,50]; 0s [button down left]; 8ms [move to 120,50]; 16ms [move to 130,60]; 16ms [button up left]"},
+			"0s [move to 100,50]; 0s [button down left]; 8ms [move to 120,50]; 16ms [move to 130,60]; " +
+				"16ms [button up left]"},
 		{"wheel", suite.Wheel{At: &suite.Point{}, Y: 2, Times: 2, Every: time.Second},
 			"0s [move to 100,50]; 0s [wheel 0,2]; 1s [wheel 0,2]"},
 		{"swipe", suite.Swipe{From: px(0, 0), To: px(0, 8), Duration: 8 * time.Millisecond},
 			"0s [finger 0 down at 100,50]; 8ms [finger 0 to 100,58]; 8ms [finger 0 up]"},
 		{"pinch", suite.Pinch{At: px(100, 100), From: 20, To: 40, Duration: 8 * time.Millisecond},
-			"0s [finger 0 down at 190,150 finger 1 down at 210,150]; 8ms [finger 0 to 180,150 finger 1 to 220,150]; 8ms [finger 0 up finger 1 up]"},
+			"0s [finger 0 down at 190,150 finger 1 down at 210,150]; 8ms [finger 0 to 180,150 finger 1 to 220,150]; " +
+				"8ms [finger 0 up finger 1 up]"},
 		{"a finger that stays", suite.Touch{
 			Fingers: []suite.Finger{{Path: []suite.Point{px(1, 1)}, After: time.Second, Duration: time.Second}}},
 			"1s [finger 0 down at 101,51]; 2s [finger 0 up]"},
@@ -93,7 +96,8 @@ func TestPlacesOfTheScreen(t *testing.T) {
 	if p := r.at(px(3, 4)); p != [2]float64{3, 4} {
 		t.Errorf("a point of the screen is at %v", p)
 	}
-	if got := r.place(frame.Region{X: 1, Y: 1, Width: 2, Height: 2}); got != (frame.Region{X: 1, Y: 1, Width: 2, Height: 2}) {
+	rect := frame.Region{X: 1, Y: 1, Width: 2, Height: 2}
+	if got := r.place(rect); got != rect {
 		t.Errorf("a region of the screen is at %v", got)
 	}
 }

@@ -93,9 +93,9 @@ const (
 	// toldTimeout bounds the time to start the browser, or to go to an address, with everything
 	// that this needs.
 	toldTimeout = 5 * time.Minute
-	// redTail is for how long red stands after it was seen, so that the recording holds enough of
-	// it.
-	redTail = 300 * time.Millisecond
+	// The recording ends after red stood for redTail and in redFrames. A marker needs three frames.
+	redTail   = 300 * time.Millisecond
+	redFrames = 5
 )
 
 // Run runs a test. It returns when red stands, or when the run has failed.
@@ -138,7 +138,24 @@ func (r *run) play(ctx context.Context) error {
 		return err
 	}
 	r.played.Ended = true
-	return r.pause(ctx, redTail)
+	return r.redStands(ctx)
+}
+
+// redStands returns when the recording has enough of the red. A slow screen needs more time for it.
+// A red that goes early does not fail the run, nor does a recording that ends. The analysis judges
+// the frames.
+func (r *run) redStands(ctx context.Context) error {
+	err := r.pause(ctx, redTail)
+	if err == nil {
+		_, err = r.await(ctx, redTimeout, Condition{Kind: Red, Region: r.played.Area, Frames: redFrames})
+	}
+	if cause := context.Cause(ctx); cause == nil || errors.Is(cause, context.Canceled) {
+		if err != nil {
+			r.Log.Warn("red did not stand", "error", err)
+		}
+		return nil
+	}
+	return err
 }
 
 // limit is how long the test itself may take.
@@ -247,7 +264,8 @@ func (r *run) green(ctx context.Context) error {
 	r.played.Area = seen.Region
 	r.Log.Info("green is held", "area", seen.Region.String(), "frame", seen.Frame)
 	r.emit(GreenSeen, seen.At, map[string]string{"area": seen.Region.String()})
-	return nil
+	area := r.area()
+	return r.Test.Within(r.Size.Width-area.X, r.Size.Height-area.Y)
 }
 
 // begun waits until the green is gone in a frame from a time on.

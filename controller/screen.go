@@ -24,6 +24,7 @@ type Condition struct {
 	Region frame.Region  // of the screen; zero: all of it
 	Colour suite.Colour  // of Filled
 	For    time.Duration // of Still
+	Frames int           // of Red: how many in a row show it; 0: one
 	Since  timeline.Time
 }
 

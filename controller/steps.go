@@ -66,6 +66,10 @@ func changeAfter(all []suite.Step, i int) (suite.Wait, bool) {
 func (r *run) actAndWait(ctx context.Context, s suite.Step, w suite.Wait) error {
 	c := Condition{Kind: Changed, Region: r.place(*w.Change)}
 	_, _, err := r.respond(ctx, s, c, w.Timeout)
+	var unseen *UnseenError
+	if w.Optional && errors.As(err, &unseen) {
+		return nil
+	}
 	return err
 }
 
@@ -157,6 +161,11 @@ func (r *run) wait(ctx context.Context, w suite.Wait) error {
 		c = Condition{Kind: Still, Region: r.place(w.In), For: w.Still, Since: since}
 	}
 	seen, err := r.await(ctx, w.Timeout, c)
+	var unseen *UnseenError
+	if w.Optional && errors.As(err, &unseen) {
+		r.Log.Info("not seen", "what", c.String())
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 // happens at most once per sleep. The thread is then made runnable, as in every way of waking a
 // goroutine.
 //
-// So the capture thread does not wait for a goroutine that works on a frame, waits for a disk, or
-// is not scheduled.
+// So the capture thread does not wait for a goroutine that works, waits for a disk, or is not
+// scheduled.
 //
 // Note: a futex or an eventfd was rejected. It has its own lock in the kernel, costs a system call
 // per frame, and pins a thread per reader. A context cannot cancel it without another goroutine.

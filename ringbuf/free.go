@@ -12,9 +12,9 @@ import "sync/atomic"
 // The slot freed last is used first: its bytes may still be in a cache.
 type freeList[M any] struct {
 	// top is the index+1 of the slot on top, 0 when empty. Ordering: Slot.next is a plain field. It
-	// is written before the CompareAndSwap that puts the slot on top, and read after the Swap that
-	// takes it off. Pushes follow each other through top. So the Swap sees the whole chain, and
-	// everything the readers did before they released.
+	// is written before the CompareAndSwap that puts the slot on top. It is read after the Swap
+	// that takes it off. Pushes follow each other through top. So the Swap sees the whole chain,
+	// and everything the readers did before they released.
 	top atomic.Uint32
 }
 

@@ -57,7 +57,8 @@ func lockMemory(b []byte) error {
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur >= uint64(len(b)) {
 		return fmt.Errorf("lock %d bytes of ring memory: %w; ask for a smaller ring", len(b), err)
 	}
-	return fmt.Errorf("lock %d bytes of ring memory: %w; the limit is %d bytes, raise it with ulimit -l or LimitMEMLOCK=", len(b), err, limit.Cur)
+	return fmt.Errorf("lock %d bytes of ring memory: %w; the limit is %d, raise it with ulimit -l or LimitMEMLOCK=",
+		len(b), err, limit.Cur)
 }
 
 // prefault makes b present. MADV_POPULATE_WRITE, unlike a loop that writes, reports a lack

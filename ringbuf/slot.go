@@ -26,7 +26,7 @@ type Slot[M any] struct {
 	position   uint64
 
 	// refs counts the users of the frame: each lossless reader that has not read it, each reader
-	// that leases it, and the ring while it is the newest. 0 means free, or held by the writer.
+	// with a lease, and the ring while it is the newest. 0 means free, or held by the writer.
 	// Ordering: each decrement comes after its owner's last look at the bytes. So all looks are
 	// over before the decrement to 0 frees the slot. The writer gets it again through freeList.
 	refs atomic.Int32

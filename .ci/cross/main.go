@@ -41,8 +41,9 @@ func check(dir, target string) ([]string, error) {
 		return nil, fmt.Errorf("target %s: want GOOS/GOARCH", target)
 	}
 	all, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule,
-		Dir:  dir, Tests: goos != "windows",
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule,
+		Dir: dir, Tests: goos != "windows",
 		// Comments and what a name is declared as in its file are of no use here.
 		ParseFile: func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
 			return parser.ParseFile(fset, name, text, parser.AllErrors|parser.SkipObjectResolution)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 )
 
 // maxRows is the length of each list at the end.
@@ -36,6 +37,7 @@ func run(args []string, to io.Writer) (int, error) {
 		return 1, err
 	}
 	r := newReport(to)
+	r.short = slices.Contains(args, "-short")
 	readErr := r.read(events)
 	err = cmd.Wait()
 	var exit *exec.ExitError

@@ -29,7 +29,9 @@ type report struct {
 	running         map[string]*results // by package
 	packages, tests []took
 	failed          []string
-	passed, skipped int
+	passed          int
+	skipped         []string // packages and tests
+	short           bool     // many tests are skipped, and not named
 }
 
 // results are those of a package that runs: its output in order, with the test that each line
@@ -97,7 +99,7 @@ func (r *report) testEnds(p *results, e event) {
 	case "fail":
 		r.failed = append(r.failed, name)
 	case "skip":
-		r.skipped++
+		r.skipped = append(r.skipped, name)
 		p.passed[e.Test] = true
 	default:
 		r.passed++
@@ -133,7 +135,12 @@ func (r *report) end(ok bool) {
 	}
 	r.list("packages", r.packages)
 	r.list("tests", r.tests)
-	fmt.Fprintf(r.to, "\n%d tests passed, %d were skipped, %d packages\n", r.passed, r.skipped, len(r.packages))
+	fmt.Fprintf(r.to, "\n%d tests passed, %d were skipped, %d packages\n", r.passed, len(r.skipped), len(r.packages))
+	if !r.short {
+		for _, name := range r.skipped {
+			fmt.Fprintf(r.to, "skipped: %s\n", name)
+		}
+	}
 	for _, name := range r.failed {
 		fmt.Fprintln(r.to, "failed:", name)
 	}

@@ -31,11 +31,13 @@ func TestB(t *testing.T) { fmt.Println("printed"); t.Run("sub", func(t *testing.
 			[]string{"=== RUN"}},
 		{"does not compile", `func TestA(t *testing.T) { undefined() }`, 1,
 			[]string{"undefined: undefined", "[build failed]"}, nil},
-		{"skips", `func TestA(t *testing.T) { t.Skip("why") }`, 0, []string{"1 were skipped"}, []string{"why"}},
+		{"skips", `func TestA(t *testing.T) { t.Skip("why") }`, 0,
+			[]string{"1 were skipped", "skipped: x TestA"}, []string{"why"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			body := "package x\nimport (\"fmt\"; \"os\"; \"testing\")\nvar _, _ = fmt.Print, os.Exit\n//line report_test.go:1\n" + tc.body + "\n"
+			const head = "package x\nimport (\"fmt\"; \"os\"; \"testing\")\nvar _, _ = fmt.Print, os.Exit\n"
+			body := head + "//line report_test.go:1\n" + tc.body + "\n"
 			for name, text := range map[string]string{"go.mod": "module x\n", "x_test.go": body} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 					t.Fatal(err)

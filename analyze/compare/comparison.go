@@ -12,8 +12,8 @@ import (
 // Comparison is all that is known of B against A.
 type Comparison struct {
 	A, B     *Set
-	Values   []Value // the primary first
-	Primary  *Value
+	Values   []Value  // by family, the primary first
+	Primary  *Value   // the first
 	Unlike   []Unlike // what a fair comparison has alike
 	Warnings []string // what to know before believing the numbers
 
@@ -23,13 +23,25 @@ type Comparison struct {
 	heat       *heatDifference // where it was drawn
 	divergence *divergence
 	pair       *pairVideo
+	strips     *strips
+	page       string   // path; "": not written
+	unpaired   string   // why runs are not paired by block
+	oneSided   []string // names of declared primary values that one set lacks
+	withheld   string   // why no verdict is given; "": they are
 }
 
 // Value is one value of one measure in one window, of B against A.
 type Value struct {
 	Key     Key
 	Version int // of the measure's definition
+	Family  Family
+	Primary bool // of the primary values, tested or not
+	// Untested is why the value has no family; empty: it has.
+	Untested string
 	stats.Difference
+
+	suspected bool
+	withheld  bool // its verdict, since the sides were not measured alike
 }
 
 // Options say how to compare.
@@ -37,29 +49,35 @@ type Options struct {
 	// Threshold is the fraction below which a difference is of no interest. Nil leaves each measure
 	// its own.
 	Threshold *float64
-	// Primary names the measure that is shown first and decides an inconclusive comparison. It is
-	// window, measure and value, or fewer of them. Empty means the usual first measure.
-	Primary string
-}
-
-// PrimaryError says that both sets have no value of the name in Options.Primary.
-type PrimaryError struct {
-	Name  string
-	There []string // names of values
-}
-
-func (e *PrimaryError) Error() string {
-	return fmt.Sprintf("unknown measure of both %q; known: %s", e.Name, strings.Join(e.There, ", "))
+	// Primary names the primary values, at most MaxPrimary: window, measure and value, or fewer of
+	// them. None means Declared.
+	Primary []string
+	// Declared names the primary values of the test. Values that were not measured are left out. If
+	// none is left, the usual ones are primary: see result.UsualPrimaries. Nil means those that the
+	// runs have kept.
+	Declared []string
+	// JudgeAll lets the second family decide too.
+	JudgeAll bool
+	// JudgeUnlike judges sides that were not measured alike.
+	JudgeUnlike bool
+	// Sharing is the number of comparisons that share the level in equal parts; 0: this one alone.
+	Sharing int
 }
 
 var errNothingToCompare = errors.New("no value is common to A and B; analyze both with the same measures")
 
-// Compare pairs the values of two sets and judges B against A. A primary that there is not is a
+// Compare pairs the values of two sets and judges B against A, family by family. Sets of one plan
+// are paired by block, if enough blocks are complete. An unknown name in Options.Primary is a
 // *PrimaryError.
 func Compare(a, b *Set, o Options) (*Comparison, error) {
 	a, b = a.clone(), b.clone()
 	c := &Comparison{A: a, B: b, options: o}
 	c.Warnings = nameWindows(a, b)
+	c.declare()
+	var both []int
+	if len(a.Runs) > 0 && len(b.Runs) > 0 && len(a.Runs)+len(b.Runs) > 2 {
+		both, c.unpaired = blocks(a, b)
+	}
 	keys, inA := a.values()
 	keysB, inB := b.values()
 	var pairs []stats.Pair
@@ -67,7 +85,7 @@ func Compare(a, b *Set, o Options) (*Comparison, error) {
 		if len(inB[key]) == 0 {
 			continue
 		}
-		v, pair, why := pairOf(key, inA[key], inB[key], o.Threshold)
+		v, pair, why := pairOf(key, inA[key], inB[key], o.Threshold, both != nil)
 		if why != "" {
 			c.Warnings = append(c.Warnings, why)
 			continue
@@ -77,21 +95,40 @@ func Compare(a, b *Set, o Options) (*Comparison, error) {
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("compare %s with %s: %w", b.Path, a.Path, nothingInCommon(a, b, c.Warnings))
 	}
-	differences, err := stats.Compare(pairs)
-	if err != nil {
+	if err := c.judge(pairs); err != nil {
 		return nil, err
 	}
-	for i := range differences {
-		c.Values[i].Difference = differences[i]
-	}
-	if err := c.choosePrimary(o.Primary); err != nil {
-		return nil, err
+	if len(o.Primary) == 0 {
+		c.oneSided = slices.DeleteFunc(slices.Clone(c.options.Declared), func(name string) bool {
+			called := func(k Key) bool { return k.Called(name) }
+			return slices.ContainsFunc(keys, called) == slices.ContainsFunc(keysB, called)
+		})
 	}
 	c.shownA, c.shownB = a.closest(c.Primary.A), b.closest(c.Primary.B)
 	c.Unlike = differing(a, b)
+	if both != nil {
+		c.alone(both)
+	}
+	c.machines(onePlan(a, b))
 	c.warn("A", a, keys, inB)
 	c.warn("B", b, keysB, inA)
 	return c, nil
+}
+
+// declare takes the primary values that the runs of A have kept, unless a test declares its own. A
+// change that edits them does not decide its own verdict.
+func (c *Comparison) declare() {
+	if len(c.options.Declared) > 0 || len(c.A.Runs) == 0 || len(c.B.Runs) == 0 {
+		return
+	}
+	a, b := c.A.Runs[0].Primary, c.B.Runs[0].Primary
+	c.options.Declared = a
+	if len(a) == 0 {
+		c.options.Declared = b
+	} else if len(b) > 0 && !slices.Equal(a, b) {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("A and B declare different primary values; those of A decide: %s",
+			strings.Join(a, ", ")))
+	}
 }
 
 // because adds why values were left out.
@@ -100,39 +137,6 @@ func because(err error, why []string) error {
 		return err
 	}
 	return fmt.Errorf("%w (%s)", err, why[0])
-}
-
-// choosePrimary puts the primary measure first: the one that was named, or the first of those that
-// people look at first.
-func (c *Comparison) choosePrimary(name string) error {
-	at := -1
-	wanted := []string{name}
-	if name == "" {
-		wanted = []string{"fps.framerate", "speedindex.pixel.speed_index",
-			"speedindex.from_first_change.pixel.speed_index", "fps", "speedindex", "response", "loadhist"}
-	}
-	for _, w := range wanted {
-		if at = slices.IndexFunc(c.Values, func(m Value) bool {
-			return m.Key.Called(w) &&
-				(name != "" || m.Judged())
-		}); at >= 0 {
-			break
-		}
-	}
-	if at < 0 && name != "" {
-		var names []string
-		for i := range c.Values {
-			names = append(names, c.Values[i].Key.String())
-		}
-		return &PrimaryError{name, names}
-	}
-	if at < 0 {
-		at = max(0, slices.IndexFunc(c.Values, func(m Value) bool { return m.Judged() }))
-	}
-	primary := c.Values[at]
-	c.Values = slices.Insert(slices.Delete(c.Values, at, at+1), 0, primary)
-	c.Primary = &c.Values[0]
-	return nil
 }
 
 // closest returns the index of the run that is shown for all.

@@ -64,16 +64,23 @@ func TestPrimary(t *testing.T) {
 	set := &Set{Path: "s", Runs: []Run{madeRun("1", nil, values, "x", "y")}}
 	for name, want := range map[string]string{"": "x: fps.framerate", "y: fps.framerate": "y: fps.framerate",
 		"framerate": "x: fps.framerate"} {
-		c, err := Compare(set, set, Options{Primary: name})
+		o := Options{}
+		if name != "" {
+			o.Primary = []string{name}
+		}
+		c, err := Compare(set, set, o)
 		if err != nil || c.Primary != &c.Values[0] || c.Primary.Key.String() != want || len(c.Values) != 2 {
 			t.Errorf("%q: %+v, %v", name, c, err)
 		}
 	}
-	_, err := Compare(set, set, Options{Primary: "jank"})
+	_, err := Compare(set, set, Options{Primary: []string{"framerate", "jank"}})
 	var none *PrimaryError
 	if !errors.As(err, &none) || none.Name != "jank" ||
 		!slices.Equal(none.There, []string{"x: fps.framerate", "y: fps.framerate"}) {
 		t.Errorf("%v", err)
+	}
+	if _, err := Compare(set, set, Options{Primary: make([]string, MaxPrimary+1)}); err == nil {
+		t.Error("six names were taken")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -82,7 +83,8 @@ func (d *divergence) text() string {
 	case !d.found:
 		return fmt.Sprintf("none in %s", wording.Plural(d.pairs, "pair")+" of frames")
 	}
-	text := fmt.Sprintf("frame %d of A (%s after the start) and %d of B (%s) are the first that differ, in %s within %s, after %s alike; %s and %s",
+	text := fmt.Sprintf("frame %d of A (%s after the start) and %d of B (%s) are the first that differ, "+
+		"in %s within %s, after %s alike; %s and %s",
 		d.a.number, seconds(d.a.since), d.b.number, seconds(d.b.since), wording.Plural(d.pixels, "pixel"), d.box,
 		wording.Plural(d.pairs, "pair"),
 		d.pictures[0], d.pictures[1])
@@ -160,7 +162,7 @@ func newPairer(a, b *recording.Reader, wa, wb *result.Window) (*pairer, error) {
 	for _, m := range slices.Concat(wa.Masks, wb.Masks) {
 		masks = append(masks, frame.Region{X: m[0], Y: m[1], Width: m[2], Height: m[3]})
 	}
-	counts, err := analyze.NewArea(la, area, masks)
+	counts, err := measure.NewArea(la, area, masks)
 	if err != nil {
 		return nil, err
 	}

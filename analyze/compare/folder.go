@@ -7,9 +7,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
+
+// PageName is the name of the page in the folder.
+const PageName = "compare.html"
 
 // Names in the folder.
 const (
@@ -20,15 +24,23 @@ const (
 	pairVideoFile   = "pair.mp4"
 )
 
+// stripFiles are the filmstrips of A and B.
+func stripFiles() []string { return []string{"filmstrip-a.png", "filmstrip-b.png"} }
+
 // FolderFiles are the names of all files that a folder may have.
 func FolderFiles() []string {
-	return []string{heatPictureFile, heatNumbersFile, divergenceFileA, divergenceFileB, pairVideoFile,
-		pairVideoFile + ".json"}
+	return append([]string{heatPictureFile, heatNumbersFile, divergenceFileA, divergenceFileB, pairVideoFile,
+		pairVideoFile + ".json", PageName}, stripFiles()...)
 }
 
-// Folder has the visual evidence of a comparison: the difference of the heat maps, the first frames
-// that differ, and a video of both runs.
+// Folder has the visual evidence of a comparison, and a page that shows it. The first differences
+// and the difference of the heat maps are evidence. So are a video and filmstrips of both runs.
 type Folder struct {
+	// SingleFile inlines pictures and video in the page.
+	SingleFile bool
+	// NoVideo leaves out the video of both runs.
+	NoVideo bool
+
 	staged *staging.Folder
 	path   string // as asked for
 }
@@ -40,7 +52,7 @@ func BeginFolder(path string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{staged, path}, nil
+	return &Folder{staged: staged, path: path}, nil
 }
 
 // Abandon removes the written files. A nil folder was not requested.
@@ -55,10 +67,14 @@ func (f *Folder) Abandon() error {
 // complete. A picture that cannot be drawn is a refusal in the comparison's evidence. If Write
 // fails, the comparison names no files.
 func (f *Folder) Write(ctx context.Context, c *Comparison, progress runfolder.Progress) error {
-	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path}
-	err := f.staged.Finish(d.all(ctx))
-	if err != nil {
-		c.heat, c.divergence, c.pair = nil, nil, nil
+	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path, noVideo: f.NoVideo}
+	err := d.all(ctx)
+	if err == nil {
+		c.page = d.name(PageName)
+		err = d.drawPage(report.PageOptions{SingleFile: f.SingleFile})
+	}
+	if err = f.staged.Finish(err); err != nil {
+		c.heat, c.divergence, c.pair, c.strips, c.page = nil, nil, nil, nil, ""
 	}
 	return err
 }
@@ -77,6 +93,9 @@ func (c *Comparison) Evidence() (all []Evidence) {
 	if c.pair != nil {
 		all = append(all, Evidence{"video", c.pair.text()})
 	}
+	if c.page != "" {
+		all = append(all, Evidence{"page", c.page})
+	}
 	return all
 }
 
@@ -86,6 +105,7 @@ type drawing struct {
 	progress runfolder.Progress
 	made     string // folder to write into
 	shown    string // what it will be called
+	noVideo  bool
 }
 
 // path is where to write a file.
@@ -117,6 +137,12 @@ func (d drawing) all(ctx context.Context) error {
 	}
 	if err := d.drawDivergence(ctx, a, b); err != nil {
 		return err
+	}
+	if err := d.drawStrips(ctx, a, b); err != nil {
+		return err
+	}
+	if d.noVideo {
+		return nil
 	}
 	return d.drawPair(ctx, a, b)
 }

@@ -46,7 +46,7 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, j := c.Evidence(), c.JSON()
-	if len(e) != 3 || !strings.Contains(e[0].Text, "run 1 has no heat map") ||
+	if len(e) != 4 || !strings.Contains(e[0].Text, "run 1 has no heat map") ||
 		!strings.HasPrefix(e[1].Text, "frame 2 of A") {
 		t.Errorf("%+v", e)
 	}

@@ -12,16 +12,24 @@ type JSON struct {
 	B setJSON `json:"b"`
 	// passed, regressed, inconclusive: what --fail-on-regression goes by
 	Outcome     Outcome               `json:"outcome"`
+	Answer      string                `json:"answer"` // a sentence
 	Primary     string                `json:"primary"`
+	Test        string                `json:"test"`     // in words
+	Level       float64               `json:"level"`    // of each family
+	Families    map[Family]int        `json:"families"` // values that are tested in each
+	JudgeAll    bool                  `json:"judge_all"`
 	Threshold   *float64              `json:"threshold_fraction"` // null: each measure's own
 	Alike       bool                  `json:"alike"`
 	Differences []unlikeJSON          `json:"environment_differences"`
 	Warnings    []string              `json:"warnings"`
+	Withheld    string                `json:"withheld,omitempty"` // why no verdict is given
 	Counts      map[stats.Verdict]int `json:"counts"`
 	Measures    []measureJSON         `json:"measures"`
 	Heat        *heatJSON             `json:"heat_map,omitempty"`
 	Divergence  *divergenceJSON       `json:"divergence,omitempty"`
 	Pair        *pairJSON             `json:"pair,omitempty"`
+	Strips      *stripsJSON           `json:"filmstrips,omitempty"`
+	Page        string                `json:"page,omitempty"`
 }
 
 type setJSON struct {
@@ -35,6 +43,7 @@ type setJSON struct {
 type runJSON struct {
 	Name    string `json:"name"`
 	Retried int    `json:"retried_runs"`
+	Noise   string `json:"noise,omitempty"`
 }
 
 type unlikeJSON struct {
@@ -59,6 +68,10 @@ type measureJSON struct {
 	Delta     float64         `json:"cliffs_delta"`
 	P         *float64        `json:"p"` // null where nothing was tested
 	AdjustedP *float64        `json:"adjusted_p"`
+	Primary   bool            `json:"primary"` // tested or not
+	Family    Family          `json:"family"`
+	Test      stats.Test      `json:"test"`
+	Untested  string          `json:"untested,omitempty"` // why it is not tested
 	Verdict   stats.Verdict   `json:"verdict"`
 	Direction stats.Direction `json:"direction"`
 	MoreA     int             `json:"more_runs_a"`
@@ -104,10 +117,15 @@ func intervalOf(i stats.Interval) intervalJSON {
 func (c *Comparison) JSON() *JSON {
 	outcome, _ := c.Outcome()
 	j := &JSON{
-		A: c.A.json(c.shownA), B: c.B.json(c.shownB), Outcome: outcome, Primary: c.Primary.Key.String(),
+		A: c.A.json(c.shownA), B: c.B.json(c.shownB), Outcome: outcome, Answer: c.Answer(),
+		Primary:   c.Primary.Key.String(),
 		Threshold: c.options.Threshold, Alike: len(c.Unlike) == 0,
 		Differences: []unlikeJSON{}, Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
-		Heat: c.heat.json(), Divergence: c.divergence.json(), Pair: c.pair.json(),
+		Withheld: c.withheld,
+		Test:     c.Test(), Level: c.alpha(), JudgeAll: c.options.JudgeAll,
+		Families: map[Family]int{PrimaryFamily: c.Tested(PrimaryFamily), SecondFamily: c.Tested(SecondFamily)},
+		Heat:     c.heat.json(), Divergence: c.divergence.json(), Pair: c.pair.json(),
+		Strips: c.strips.json(), Page: c.page,
 	}
 	for _, d := range c.Unlike {
 		j.Differences = append(j.Differences, unlikeJSON(d))
@@ -121,7 +139,7 @@ func (c *Comparison) JSON() *JSON {
 func (s *Set) json(shown int) setJSON {
 	j := setJSON{Path: s.Path, Runs: []runJSON{}, Without: append([]string{}, s.Without...)}
 	for _, r := range s.Runs {
-		j.Runs = append(j.Runs, runJSON{r.Name, r.Retried})
+		j.Runs = append(j.Runs, runJSON{r.Name, r.Retried, r.noise()})
 	}
 	j.Retried, _ = s.retried()
 	if shown >= 0 {
@@ -142,6 +160,7 @@ func (v *Value) json() measureJSON {
 		B:     sampleOf(v.B, v.MedianB, v.Measure.Unit),
 		Shift: intervalOf(v.Shift), Delta: v.Delta, Verdict: v.Verdict, Direction: v.Direction,
 		MoreA: v.MoreA, MoreB: v.MoreB, Sentence: v.Sentence(),
+		Primary: v.Primary, Family: v.Family, Test: v.Difference.Test, Untested: v.Untested,
 	}
 	if v.HasChange {
 		change := intervalOf(v.Change)

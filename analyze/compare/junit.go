@@ -75,7 +75,7 @@ func (c *Comparison) junit() junitRoot {
 			root.Suites = append(root.Suites,
 				junitSuite{Name: suiteName(v.Key.Window), Properties: c.junitProperties()})
 		}
-		s, test := &root.Suites[n], v.junit()
+		s, test := &root.Suites[n], c.junitCase(v)
 		s.Cases = append(s.Cases, test)
 		s.Tests, root.Tests = s.Tests+1, root.Tests+1
 		if test.Failure != nil {
@@ -98,7 +98,7 @@ func suiteName(window string) string {
 
 func (c *Comparison) junitProperties() []junitProperty {
 	a, b := c.Describe()
-	all := []junitProperty{{"a", a}, {"b", b}}
+	all := []junitProperty{{"a", a}, {"b", b}, {"test", c.Test()}, {"level", c.Level()}}
 	for _, d := range c.Unlike {
 		all = append(all, junitProperty{"not alike: " + d.Name, strings.Join(d.A, ", ") + " against " +
 			strings.Join(d.B, ", ")})
@@ -109,16 +109,21 @@ func (c *Comparison) junitProperties() []junitProperty {
 	return all
 }
 
-func (v *Value) junit() junitCase {
+func (c *Comparison) junitCase(v *Value) junitCase {
+	family := "not tested: " + v.Untested
+	if v.Family != "" {
+		family = fmt.Sprintf("%s family, %s", v.Family, v.Test)
+	}
 	test := junitCase{
 		ClassName: "eideticker." + v.Key.Measure, Name: v.Key.Measure + "." + v.Key.Value,
-		Out: fmt.Sprintf("%s: A %s, B %s %s; %s", v.Verdict, wording.Number(v.MedianA.Estimate),
-			wording.Number(v.MedianB.Estimate), v.Measure.Unit, v.Sentence()),
+		Out: fmt.Sprintf("%s: A %s, B %s %s; %s; %s", v.Verdict, wording.Number(v.MedianA.Estimate),
+			wording.Number(v.MedianB.Estimate), v.Measure.Unit, v.Sentence(), family),
 	}
 	switch {
+	case !c.decides(v):
 	case v.Verdict == stats.Regressed:
 		test.Failure = &junitReason{Message: v.Sentence(), Type: string(stats.Regressed), Text: test.Out}
-	case v.Verdict == stats.Inconclusive && v.Judged():
+	case v.Verdict == stats.Inconclusive:
 		test.Skipped = &junitReason{Message: v.Sentence()}
 	}
 	return test

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,15 @@ func TestJUnitAndPerfherder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if j := c.junit(); j.Failures != 1 || j.Suites[1].Cases[0].Failure != nil ||
+		!strings.HasSuffix(j.Suites[1].Cases[0].Out, "; second family, mann-whitney") {
+		t.Errorf("%+v", j)
+	}
+	if p := c.perfherder(); !*p.Suites[0].Alert || *p.Suites[1].Subtests[0].Alert ||
+		!slices.Equal(p.Suites[0].Tags, []string{"mann-whitney", "level-5-percent"}) {
+		t.Errorf("%+v", p)
+	}
+	c.options.JudgeAll = true
 	b, err := xml.Marshal(c.junit())
 	if err != nil {
 		t.Fatal(err)

@@ -14,21 +14,24 @@ type Outcome string
 // Outcomes.
 const (
 	Passed       Outcome = "passed"
-	Regressed    Outcome = "regressed"    // a value got worse
-	Inconclusive Outcome = "inconclusive" // of the primary, or of any value where none was named, it cannot be told
+	Regressed    Outcome = "regressed"    // a deciding value got worse
+	Inconclusive Outcome = "inconclusive" // a deciding value is inconclusive or cannot be tested, and none got worse
 )
 
 // Outcome returns the outcome and a sentence that names the first deciding value; a passed
-// comparison has none. Values without a better direction and suspected values do not decide.
+// comparison has none. The primary family decides, with Options.JudgeAll the second one too.
 func (c *Comparison) Outcome() (o Outcome, why string) {
+	if c.withheld != "" {
+		return Inconclusive, fmt.Sprintf("%s: %s", Inconclusive, c.withheld)
+	}
 	var worse, untold []*Value
 	for i := range c.Values {
 		v := &c.Values[i]
 		switch {
-		case !v.Judged():
+		case !c.decides(v):
 		case v.Verdict == stats.Regressed:
 			worse = append(worse, v)
-		case v.Verdict == stats.Inconclusive && (c.options.Primary == "" || v.Key.Called(c.options.Primary)):
+		case v.Verdict == stats.Inconclusive:
 			untold = append(untold, v)
 		}
 	}
@@ -38,7 +41,34 @@ func (c *Comparison) Outcome() (o Outcome, why string) {
 	case len(untold) > 0:
 		return Inconclusive, decided(Inconclusive, untold)
 	}
+	for i := range c.Values {
+		if v := &c.Values[i]; v.Primary && (v.Untested == suspectedValue || v.Untested == noDirection) {
+			return Inconclusive, fmt.Sprintf("%s: %s is not tested: %s", Inconclusive, v.Key, v.Untested)
+		}
+	}
+	if len(c.oneSided) > 0 {
+		return Inconclusive, fmt.Sprintf("%s: %s was measured in one set only", Inconclusive, c.oneSided[0])
+	}
 	return Passed, ""
+}
+
+// decides reports whether a value takes part in the outcome.
+func (c *Comparison) decides(v *Value) bool {
+	return v.Family == PrimaryFamily || v.Family == SecondFamily && c.options.JudgeAll
+}
+
+// Deciding returns the primary value that stands for all: the first regressed one, else improved,
+// inconclusive, different, unchanged, untested.
+func (c *Comparison) Deciding() *Value {
+	for _, verdict := range []stats.Verdict{stats.Regressed, stats.Improved, stats.Inconclusive, stats.Different,
+		stats.Unchanged} {
+		for i := range c.Values {
+			if v := &c.Values[i]; v.Primary && v.Verdict == verdict {
+				return v
+			}
+		}
+	}
+	return c.Primary
 }
 
 func decided(o Outcome, by []*Value) string {
@@ -49,21 +79,39 @@ func decided(o Outcome, by []*Value) string {
 	return why
 }
 
-// Sum counts the verdicts, in words.
+// Sum counts the verdicts of each family, in words.
 func (c *Comparison) Sum() string {
 	var parts []string
-	counts := c.counts()
-	for _, v := range Verdicts() {
-		if n := counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+	for _, f := range []struct {
+		family Family
+		what   string
+	}{{PrimaryFamily, "primary value"}, {SecondFamily, "other"}, {"", "untested value"}} {
+		counts, n := map[stats.Verdict]int{}, 0
+		for i := range c.Values {
+			if v := &c.Values[i]; v.Family == f.family {
+				n++
+				counts[v.Verdict]++
+			}
 		}
+		if n == 0 {
+			continue
+		}
+		part, sep := wording.Plural(n, f.what), ": "
+		for _, v := range Verdicts() {
+			if counts[v] > 0 && f.family != "" {
+				part += fmt.Sprintf("%s%d %s", sep, counts[v], v)
+				sep = ", "
+			}
+		}
+		parts = append(parts, part)
 	}
-	return wording.Plural(len(c.Values), "value") + ": " + strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // Verdicts are all that a value can be given.
 func Verdicts() []stats.Verdict {
-	return []stats.Verdict{stats.Regressed, stats.Improved, stats.Different, stats.Unchanged, stats.Inconclusive}
+	return []stats.Verdict{stats.Regressed, stats.Improved, stats.Different, stats.Unchanged, stats.Inconclusive,
+		stats.Untested}
 }
 
 // counts has each verdict, also those that were never given.

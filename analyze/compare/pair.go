@@ -11,6 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -18,6 +19,7 @@ import (
 type pairVideo struct {
 	name    string // of the file
 	refusal string // why there is none
+	fromT0  bool   // both runs line up at T0
 }
 
 // pairJSON describes the video. The video's map is the file of that name plus .json.
@@ -37,10 +39,14 @@ func (p *pairVideo) text() string {
 	if p.refusal != "" {
 		return "none: " + p.refusal
 	}
+	if p.fromT0 {
+		return p.name + ", A on the left, B on the right, aligned at T0, their command"
+	}
 	return p.name + ", A on the left, B on the right, aligned at the end of their green"
 }
 
-// drawPair writes the video of both runs from before their start until behind their end.
+// drawPair writes the video of both runs from before their start until behind their end. They line
+// up at T0 if both have one: otherwise a page that answers sooner would look slower.
 func (d drawing) drawPair(ctx context.Context, a, b side) error {
 	video := &pairVideo{name: d.name(pairVideoFile)}
 	d.pair = video
@@ -57,8 +63,9 @@ func (d drawing) drawPair(ctx context.Context, a, b side) error {
 	advance, end := d.progress.Phase("writing both runs beside each other",
 		max(a.window.End-a.window.Start, b.window.End-b.window.Start))
 	defer end()
-	left, errA := pairSide(ctx, ra, a.window, "A: "+a.run.Name, advance)
-	right, errB := pairSide(ctx, rb, b.window, "B: "+b.run.Name, func(int) {})
+	_, video.fromT0 = zeros(a.window, b.window)
+	left, errA := pairSide(ctx, ra, a.window, video.fromT0, "A: "+a.run.Name, advance)
+	right, errB := pairSide(ctx, rb, b.window, video.fromT0, "B: "+b.run.Name, func(int) {})
 	left.Overlay.Values, right.Overlay.Values = pairValues(a.window, b.window)
 	if err := errors.Join(errA, errB); err != nil {
 		return err
@@ -74,29 +81,39 @@ func (d drawing) drawPair(ctx context.Context, a, b side) error {
 // pairMargin is how many frames are shown before a window's start and behind its end.
 const pairMargin = 15
 
-func pairSide(ctx context.Context, r *recording.Reader, w *result.Window, title string,
+func pairSide(ctx context.Context, r *recording.Reader, w *result.Window, fromT0 bool, title string,
 	advance func(frames int)) (render.Side, error) {
 	segment, err := r.SegmentOf(w.Start)
 	if err != nil {
 		return render.Side{}, err
 	}
-	from, to := max(w.Start-pairMargin, segment.First), min(max(w.End, w.Red)+pairMargin, segment.First+segment.Frames)
+	line := w.Start
+	if fromT0 {
+		line = max(min(line, r.Find(timeline.Time(w.T0.AtNS))), segment.First)
+	}
+	from, to := max(line-pairMargin, segment.First), min(max(w.End, w.Red)+pairMargin, segment.First+segment.Frames)
 	first, err := r.Meta(from)
 	if err != nil {
 		return render.Side{}, err
 	}
-	start, err := r.Meta(w.Start)
+	start, err := r.Meta(line)
 	if err != nil {
 		return render.Side{}, err
 	}
+	zero := start.Sampled.Mid()
+	marks := []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin},
+		{Frame: w.End, Label: "end", Tone: render.End}}
+	if fromT0 {
+		zero = timeline.Time(w.T0.AtNS)
+		marks = append(marks, render.Mark{Frame: line, Label: "T0", Tone: render.Neutral})
+	}
 	num, den := runfolder.Rate(segment)
 	side := render.Side{
-		Layout: segment.Layout, Start: w.Start, Before: start.Sequence - first.Sequence, RateNum: num, RateDen: den,
+		Layout: segment.Layout, Start: line, Before: start.Sequence - first.Sequence, RateNum: num, RateDen: den,
 		Steps: watched(ctx, r.Steps(from, to), advance),
 		Overlay: render.Overlay{
-			Title: title, Zero: start.Sampled.Mid(), First: from, Last: to - 1,
-			Marks: []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin},
-				{Frame: w.End, Label: "end", Tone: render.End}},
+			Title: title, Zero: zero, First: from, Last: to - 1, Marks: marks,
+			Nothing: func(n int) bool { return w.Green >= 0 && n < w.Start },
 		},
 	}
 	return side, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // TestPairShowsTheSameOnBothSides: a value that one run lacks is shown of neither, and two of one
@@ -32,5 +33,30 @@ func TestPairShowsTheSameOnBothSides(t *testing.T) {
 	if a, _ = pairValues(window(50, "scroll", "fps"), window(60, "fps", "scroll")); !slices.Equal(names(a),
 		[]string{"fps.framerate=50", "scroll.framerate=50"}) {
 		t.Errorf("%v", names(a))
+	}
+}
+
+// TestPairLinesUpAtT0: a side lines up at the frame that was shown at T0. Nothing is shown until
+// its content.
+func TestPairLinesUpAtT0(t *testing.T) {
+	r := film(t, make([]int, 40), func(int, []byte, *frame.Layout) {})
+	w := &result.Window{Green: 29, Start: 30, End: 38, Red: 39, T0: &result.T0{AtNS: 1e9 + 20*16_666_667 + 1_000_000}}
+	for _, tc := range []struct {
+		fromT0 bool
+		start  int
+		before uint64
+		zero   int64
+	}{{true, 20, pairMargin, w.T0.AtNS}, {false, 30, pairMargin, 1e9 + 30*16_666_667}} {
+		s, err := pairSide(t.Context(), r, w, tc.fromT0, "A", func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Start != tc.start || s.Before != tc.before || int64(s.Overlay.Zero) != tc.zero {
+			t.Errorf("from T0 %v: starts at %d, %d behind the first, at %d", tc.fromT0, s.Start, s.Before,
+				s.Overlay.Zero)
+		}
+		if !s.Overlay.Nothing(29) || s.Overlay.Nothing(30) {
+			t.Error("the content does not begin at frame 30")
+		}
 	}
 }

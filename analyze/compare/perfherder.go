@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -33,6 +34,7 @@ type (
 		ChangeType string           `json:"alertChangeType,omitempty"`
 		Threshold  *float64         `json:"alertThreshold,omitempty"` // per cent
 		Replicates []float64        `json:"replicates,omitempty"`
+		Tags       []string         `json:"tags,omitempty"` // of suites: test and level, of at most 24 characters
 		Subtests   []perfherderPart `json:"subtests,omitempty"`
 	}
 )
@@ -63,13 +65,16 @@ func (c *Comparison) perfherder() perfherderJSON {
 		if math.Abs(v.MedianB.Estimate) > maxPerfherder {
 			continue
 		}
-		test := v.perfherder()
+		test := c.perfherderTest(v)
 		n, ok := at[v.Key.Window]
 		if !ok {
 			n = len(j.Suites)
 			at[v.Key.Window] = n
 			suite := test
 			suite.Name, suite.Replicates = short(suiteName(v.Key.Window), perfherderNameLength), nil
+			if v.Test != "" {
+				suite.Tags = []string{string(v.Test), fmt.Sprintf("level-%.3g-percent", 100*c.alpha())}
+			}
 			j.Suites = append(j.Suites, suite)
 		}
 		j.Suites[n].Subtests = append(j.Suites[n].Subtests, test)
@@ -77,8 +82,9 @@ func (c *Comparison) perfherder() perfherderJSON {
 	return j
 }
 
-func (v *Value) perfherder() perfherderPart {
-	lower, alert, value, percent := v.Measure.Better != analyze.Higher, v.Judged(), v.MedianB.Estimate,
+// perfherderTest makes a subtest, which alerts if the value decides.
+func (c *Comparison) perfherderTest(v *Value) perfherderPart {
+	lower, alert, value, percent := v.Measure.Better != analyze.Higher, c.decides(v), v.MedianB.Estimate,
 		100*v.Measure.Threshold
 	return perfherderPart{
 		Name: short(v.Key.Measure+"."+v.Key.Value, perfherderNameLength), Value: &value,

@@ -2,8 +2,10 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -34,8 +37,19 @@ type Run struct {
 	Settings    result.Settings
 	Retried     int             // how often the run began again
 	Windows     []result.Window // without series and times
+	// Plan is the folder of the set that the run was made in, and Block its place there, from 1.
+	// Empty and 0: unknown.
+	Plan    string
+	Block   int
+	Primary []string // values that its test declares
+	// Looks of the plan; none: it did not grow until it was decided.
+	Looks stats.Looks
+	// Machine is the activity of the machine beside the run; nil: unknown.
+	Machine *machine.Activity
 
+	made bool     // by eideticker run
 	keys []string // of each window, see nameWindows
+	file string   // of its results
 }
 
 // Load reads a results.json, a run folder, or all run folders in a folder.
@@ -80,14 +94,17 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		}
 	}
 	if len(s.Runs) == 0 {
-		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze RECORDING -o RUN_DIR", path, result.FileName)
+		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze",
+			path, result.FileName)
 	}
 	return s, nil
 }
 
+const runFile = "run.json"
+
 // isRun says that a folder was meant to be a run.
 func isRun(dir string) bool {
-	for _, name := range []string{"run.json", "recording.eid"} {
+	for _, name := range []string{runFile, "recording.eid"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
@@ -145,7 +162,7 @@ func (s *Set) add(file, dir string) error {
 	}
 	run := Run{
 		Name: filepath.Base(abs), Dir: dir, Recording: r.Recording, Environment: r.Environment, Settings: r.Settings,
-		Retried: r.RetriedRuns, Windows: r.Windows,
+		Retried: r.RetriedRuns, Windows: r.Windows, file: file,
 	}
 	for i := range run.Windows {
 		w := &run.Windows[i]
@@ -158,8 +175,51 @@ func (s *Set) add(file, dir string) error {
 			}
 		}
 	}
+	run.planned(abs)
 	s.Runs = append(s.Runs, run)
 	return nil
+}
+
+// setFile is in the folder of a plan, which has the runs, or a folder of them for each variant.
+const setFile = "set.json"
+
+// planned reads what run.json says of the run's plan. A run without one is of no plan.
+func (r *Run) planned(dir string) {
+	raw, err := readBounded(filepath.Join(dir, runFile))
+	var record struct {
+		Block      int
+		Primary    []string
+		Thresholds map[string]float64
+		Machine    *machine.Activity
+	}
+	if err != nil || json.Unmarshal(raw, &record) != nil {
+		return
+	}
+	r.made, r.Machine = true, record.Machine
+	r.Block, r.Primary = record.Block, record.Primary[:min(len(record.Primary), MaxPrimary)]
+	SetThresholds(&Set{Runs: []Run{*r}}, record.Thresholds)
+	for _, plan := range []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} {
+		raw, err := readBounded(filepath.Join(plan, setFile))
+		if err != nil {
+			continue
+		}
+		var set struct{ Looks stats.Looks }
+		if json.Unmarshal(raw, &set) != nil {
+			set.Looks = nil
+		}
+		r.Plan, r.Looks = plan, set.Looks
+		return
+	}
+}
+
+// readBounded reads a file from anywhere, up to 16 MiB.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 16<<20))
 }
 
 // retried is how many runs of the set had to be begun again, and how often in all.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/noise"
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
@@ -16,11 +17,12 @@ func TestWhatWindowsUsed(t *testing.T) {
 		}
 		return &Set{Runs: []Run{{Name: "1", Settings: settings, Windows: windows}}}
 	}
-	calibrated := result.Window{Tolerance: 2, MinPixels: 5, Noise: &analyze.Noise{Tolerance: 2, MinPixels: 5,
+	calibrated := result.Window{Tolerance: 2, MinPixels: 5, Noise: &noise.Calibration{Tolerance: 2, MinPixels: 5,
 		SmallestPixels: 6, SmallestLevels: 5}}
 	other := calibrated
-	other.Noise = &analyze.Noise{Tolerance: 2, MinPixels: 5, SmallestPixels: 6, SmallestLevels: 5, Frames: 7}
-	noisier := result.Window{Tolerance: 3, MinPixels: 5, Noise: &analyze.Noise{SmallestPixels: 6, SmallestLevels: 7}}
+	other.Noise = &noise.Calibration{Tolerance: 2, MinPixels: 5, SmallestPixels: 6, SmallestLevels: 5, Frames: 7}
+	noisier := result.Window{Tolerance: 3, MinPixels: 5, Noise: &noise.Calibration{SmallestPixels: 6,
+		SmallestLevels: 7}}
 	const calibration = "smallest change seen for certain, by calibration"
 	for _, tc := range []struct {
 		name string

@@ -71,6 +71,7 @@ func samples(sets ...*Set) (all []Sample) {
 // found is a value of one run.
 type found struct {
 	version int
+	block   int
 	value   analyze.Value
 	point   stats.Point
 }
@@ -92,7 +93,7 @@ func (s *Set) values() (order []Key, all map[Key][]found) {
 					if len(here) == 0 {
 						order = append(order, key)
 					}
-					all[key] = append(here, found{result.Version,
+					all[key] = append(here, found{result.Version, r.Block,
 						v, stats.Point{Run: r.Name, Value: v.Value, Low: v.Low, High: v.High}})
 				}
 			}
@@ -102,7 +103,11 @@ func (s *Set) values() (order []Key, all map[Key][]found) {
 }
 
 // pairOf makes a pair of what both sets say, or says why that cannot be compared.
-func pairOf(key Key, a, b []found, threshold *float64) (m Value, p stats.Pair, why string) {
+// Of sets that are paired it takes the runs that have a partner, if there are enough.
+func pairOf(key Key, a, b []found, threshold *float64, paired bool) (m Value, p stats.Pair, why string) {
+	if blocksA, blocksB := inBlocks(a, b); paired && len(blocksA) >= stats.FewestBlocks {
+		a, b, p.Blocks = blocksA, blocksB, true
+	}
 	first := a[0]
 	for _, f := range slices.Concat(a, b) {
 		switch {
@@ -133,5 +138,7 @@ func pairOf(key Key, a, b []found, threshold *float64) (m Value, p stats.Pair, w
 		}
 		return s
 	}
-	return Value{Key: key, Version: first.version}, stats.Pair{Measure: measure, A: points(a), B: points(b)}, ""
+	p.Measure, p.A, p.B = measure, points(a), points(b)
+	return Value{Key: key, Version: first.version, Difference: stats.Difference{Measure: measure},
+		suspected: suspected}, p, ""
 }

@@ -80,7 +80,7 @@ func nothingInCommon(a, b *Set, why []string) error {
 	inA, inB := a.windows(), b.windows()
 	common := slices.ContainsFunc(inA, func(k string) bool { return slices.Contains(inB, k) })
 	if !common && len(inA) > 0 && len(inB) > 0 {
-		return fmt.Errorf("no window is common to A and B: A has %s, B has %s: choose one of each with eideticker analyze --frames FROM:TO",
+		return fmt.Errorf("no window is common to A and B: A has %s, B has %s: choose one of each by analyze --frames",
 			theWindows(inA), theWindows(inB))
 	}
 	return because(errNothingToCompare, why)

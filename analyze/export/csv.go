@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -42,7 +43,11 @@ func (s *Selection) CSV(ctx context.Context, out io.Writer) error {
 			strconv.FormatBool(n == 0 || changedBytes > 0), strconv.FormatUint(missing, 10), cause, m.Flags.String(),
 		)
 		for i := range columns {
-			line = append(line, columns[i].at(n))
+			cell := ""
+			if v := columns[i].at(n); !math.IsNaN(v) {
+				cell = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			line = append(line, cell)
 		}
 		if err := w.Write(line); err != nil {
 			return err

@@ -43,8 +43,8 @@ type Metadata struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// MetadataOf returns the metadata of a recording.
-func MetadataOf(r *recording.Reader) []Metadata {
+// metadataOf returns the metadata of a recording.
+func metadataOf(r *recording.Reader) []Metadata {
 	all := []Metadata{}
 	for _, m := range r.Metadata() {
 		all = append(all, Metadata{m.Name, m.Value})
@@ -57,7 +57,7 @@ func (s *Selection) Numbers() (*Numbers, error) {
 	in := s.Reader.Info()
 	doc := &Numbers{
 		Path: s.Path, WallOffsetNS: in.WallOffset, OwnClock: in.OwnClock, Frames: s.To - s.From,
-		Events: []Event{}, Gaps: []Gap{}, Metadata: MetadataOf(s.Reader),
+		Events: []Event{}, Gaps: []Gap{}, Metadata: metadataOf(s.Reader),
 	}
 	from, to, err := s.times()
 	if err != nil {

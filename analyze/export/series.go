@@ -2,7 +2,7 @@ package export
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -44,12 +44,25 @@ func (s *Selection) seriesColumns() ([]seriesColumn, error) {
 		}
 	}
 	add("", &r.Quality, r.Recording.Frames-1)
-	for _, w := range r.Windows {
+	for i := range r.Windows {
+		w := &r.Windows[i]
+		if w.T0 != nil && len(w.Times.Time) > 0 {
+			columns = addSeries(columns, "seconds_from_t0", w.Name, fromT0(w), 0)
+		}
 		for i := range w.Results {
 			add(w.Name, &w.Results[i], max(w.End, w.Red))
 		}
 	}
 	return columns, nil
+}
+
+// fromT0 returns the times of a window's frames since its command, in seconds.
+func fromT0(w *result.Window) (s analyze.Series) {
+	for i, t := range w.Times.Time {
+		s.Frames = append(s.Frames, w.Times.First+i)
+		s.Values = append(s.Values, float64(t+w.StartNS-w.T0.AtNS)/1e9)
+	}
+	return s
 }
 
 // columnName is measure.name_unit, such as loadhist.progress_fraction.
@@ -83,20 +96,20 @@ func addSeries(columns []seriesColumn, name, window string, s analyze.Series, la
 	return append(columns, seriesColumn{name, []seriesRun{run}})
 }
 
-// at returns the value of frame n, or "". Call it with ascending frames.
-func (c *seriesColumn) at(n int) string {
+// at returns the value of frame n; NaN: none. Call it with ascending frames.
+func (c *seriesColumn) at(n int) float64 {
 	for len(c.runs) > 0 && n > c.runs[0].last {
 		c.runs = c.runs[1:]
 	}
 	if len(c.runs) == 0 {
-		return ""
+		return math.NaN()
 	}
 	r := &c.runs[0]
 	for r.next < len(r.Frames) && r.Frames[r.next] <= n {
 		r.next++
 	}
 	if r.next == 0 || !r.Holds && r.Frames[r.next-1] != n {
-		return ""
+		return math.NaN()
 	}
-	return strconv.FormatFloat(r.Values[r.next-1], 'g', -1, 64)
+	return r.Values[r.next-1]
 }

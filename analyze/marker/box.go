@@ -92,8 +92,8 @@ func similar(box, r image.Rectangle) bool {
 // similarShare is the part of the looks at a region that then shows the marker.
 const similarShare = 0.7
 
-// spans reports whether a box reaches from one side of a region to the other, like the area that
-// bars leave free.
+// spans reports whether a box reaches from one side of a region to the other. The area between bars
+// does.
 func spans(box, r image.Rectangle) bool {
 	return box.Min.X <= r.Min.X && box.Max.X >= r.Max.X || box.Min.Y <= r.Min.Y && box.Max.Y >= r.Max.Y
 }

@@ -14,10 +14,10 @@ type contentState struct {
 	slides bool      // the green may go on in another box
 	slide  candidate // that box
 
-	// A red in another box than the green's. It is believed only if no other comes.
-	aside   aside
-	believe bool
-	asideW  Window // the window with that red; valid if believe is set
+	// A red in another box than the green's. It counts only if no other comes.
+	aside  aside
+	sawRed bool
+	asideW Window // the window with that red; valid if sawRed is set
 
 	changedAt int     // last frame that changed
 	reddest   float64 // highest share of red among the frames that were looked at
@@ -58,7 +58,7 @@ func (d *Detector) doContent() {
 		c.bandLost += d.lost
 	}
 	if a := &c.aside; !a.box.Empty() && d.n-a.from+1 >= heldFrames {
-		c.believe, c.asideW = true, a.w
+		c.sawRed, c.asideW = true, a.w
 		c.asideW.RedTo = d.n
 	}
 }
@@ -132,11 +132,12 @@ func (d *Detector) reddened() Window {
 
 // greenAgain takes a green in place of a red for the beginning of another window.
 func (d *Detector) greenAgain() {
-	if d.content.believe {
+	if d.content.sawRed {
 		d.emit(d.content.asideW)
 	} else {
 		d.errs.add(Problem{Kind: Returned, First: d.n, Last: d.n,
-			Text: fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", d.n, d.w.Start)}, d.w.Start, d.last, d.content.reddestAt)
+			Text: fmt.Sprintf("green returned in frame %d, before the red of the content from frame %d on",
+				d.n, d.w.Start)}, d.w.Start, d.last, d.content.reddestAt)
 	}
 	d.restart()
 }
@@ -150,7 +151,7 @@ func (d *Detector) restart() {
 // noRed ends content that no red follows, with frame last.
 func (d *Detector) noRed(last int, because string) {
 	c, w := &d.content, &d.w
-	if c.believe {
+	if c.sawRed {
 		d.emit(c.asideW)
 		return
 	}

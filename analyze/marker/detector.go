@@ -10,8 +10,8 @@ import (
 
 // Options of a detector; the zero value is the definition of the package.
 type Options struct {
-	// Tolerance is how far a pixel of a noisy green may differ from the green's mean colour, in
-	// sample values of RGB. 0 means 32. Noise of ±6 in any format stays below that.
+	// Tolerance is the maximum difference of a pixel from a noisy green's mean colour, in RGB
+	// values. 0 means 32. Noise of ±6 in any format stays below that.
 	Tolerance int
 	// Region is where markers are looked for, in pixels of the frame; empty for their bounding box.
 	Region image.Rectangle

@@ -334,7 +334,8 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 		{"nothing after green", func(f *film) { f.show(5, green) }, Missing, "nothing follows the green of frames 0–4",
 			0, []int{0, 4}},
 		{"no red", func(f *film) { f.show(3, green); f.show(4, page(1)) }, Missing,
-			"no red after the green that ends with frame 2: content from frame 3 on, until the recording ends; nothing changes after frame 3", 0, []int{2, 3, 6}},
+			"no red after the green that ends with frame 2: content from frame 3 on, until the recording ends; " +
+				"nothing changes after frame 3", 0, []int{2, 3, 6}},
 		{"red too short", func(f *film) {
 			f.show(3, green)
 			f.show(2, page(1))

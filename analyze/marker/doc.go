@@ -13,15 +13,15 @@
 //	r  Red    first full red frame
 //	R  Region common part of the green's and the red's box
 //
-// A pixel is green if its green exceeds red and blue by at least [chroma], and red and blue differ
-// by little. Red is defined likewise. Only colour differences matter. So full range, limited range,
-// a range compressed twice (30…218) and noise of ±6 all pass. A marker is full if at least 99 % of
-// a region's pixels have its colour. It is held if it is full in at least 3 frames. Its region is
-// its bounding box.
+// A pixel is green if its green exceeds red and blue by at least [chroma]. Its red and blue must
+// differ by little. Red is defined likewise. Only colour differences matter. So full range, limited
+// range, a range compressed twice (30…218) and noise of ±6 all pass. A marker is full if at least
+// 99 % of a region's pixels have its colour. It is held if it is full in at least 3 frames. Its
+// region is its bounding box.
 //
-// If the frames of a held green are equal bit by bit, it ends with the first frame that changes its
-// box. If its frames differ, they have noise. It then ends with the first frame with more pixels
-// than before that differ from its mean colour by more than [Options.Tolerance].
+// If the frames of a held green are equal, it ends with the first change of its box. If its frames
+// differ, they have noise. It then ends with the first frame with more pixels than before that
+// differ from its mean colour by more than [Options.Tolerance].
 //
 // A red that is in some rows only is torn. Up to 3 such frames before r belong to neither content
 // nor marker. A full-width red that lasts longer is content.

@@ -33,9 +33,9 @@ func (d *Detector) settle(c *candidate) {
 
 // doGreen waits for the first frame that differs from the held green.
 //
-// If the green's frames are equal bit by bit, that is the first one with a change in it, which
-// needs no pixels. Beside the green, bars may slide away and leave more room for it. Changes that
-// are large enough for that are looked at.
+// If the green's frames are equal, that is the first one with a change in it. Beside the green,
+// bars may slide away and leave more room for it. Changes that are large enough for that are looked
+// at.
 func (d *Detector) doGreen() {
 	g, t := &d.green, d.touched
 	g.outside += t.out
@@ -117,9 +117,8 @@ func (d *Detector) tearAt(n, y0, y1 int) *Tear {
 	return &Tear{n, y0}
 }
 
-// slid follows the green after a frame that differs from it, while it may only have lost its edge
-// to bars that slide in. If the green is held again, the content has not begun, and slid reports
-// true.
+// slid follows the green after a frame that differs from it. Perhaps bars only slide over its edge.
+// If the green is held again, the content has not begun, and slid reports true.
 func (d *Detector) slid() (green bool) {
 	c, r := &d.content, d.w.Region
 	if d.touched.any() && d.look() {

@@ -255,7 +255,7 @@ func (d *literal) endContent(n int) {
 // greenAgain takes a green in place of a red for the beginning of another window.
 func (d *literal) greenAgain(n int, m frame.Image) {
 	d.problem(Returned, n, n,
-		fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", n,
+		fmt.Sprintf("green returned in frame %d, before the red of the content from frame %d on", n,
 			d.w.Start))
 	d.restart(n, m)
 }

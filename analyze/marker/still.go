@@ -69,7 +69,7 @@ func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) 
 		}
 	}
 	return Still{}, fmt.Errorf(
-		"%w for %v in frames %d to %d: the longest stillness is %v from frame %d on; ask for a shorter one, an event or a time limit",
+		"%w for %v in frames %d to %d: the longest stillness is %v from frame %d on; ask for less, an event or a limit",
 		errNeverStill, o.For, from, to-1, longest.For.Round(time.Millisecond), longest.End)
 }
 

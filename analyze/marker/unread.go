@@ -64,7 +64,8 @@ func (d *Detector) stepOver(seq Sequence, fault, to int, why error) (next int, e
 			continue
 		}
 		if len(d.unread) == maxUnread {
-			return n, fmt.Errorf("the recording is damaged in more than %d places, the last one at %s; choose frames between them with --frames A:B: %w", maxUnread, frames(fault, n-1), why)
+			return n, fmt.Errorf("the recording is damaged in more than %d places, the last at %s; choose frames: %w",
+				maxUnread, frames(fault, n-1), why)
 		}
 		if d.tryAdd(step, nil) != nil {
 			continue

@@ -11,7 +11,7 @@ import (
 // it, equal distances look about equally large. A colour has a lightness L of 0…1, a hue and a
 // chroma. The sequential map climbs evenly in L from near black over violet, red and orange to a
 // pale yellow. So more is always lighter, also in print without colour. The diverging map falls
-// evenly in L from a pale grey in the middle to blue on one side and orange-red on the other. If
+// evenly in L from a pale grey in the middle. One side ends in blue, the other in orange-red. If
 // sRGB does not reach a chroma, it is lowered, and L stays.
 
 const mapSteps = 256

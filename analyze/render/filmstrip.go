@@ -17,6 +17,7 @@ type Cell struct {
 	Caption string // such as its time, "1.234 s"
 	Mark    string // why it matters, such as "first change"; empty for none
 	Tone    Tone   // of the mark
+	Nothing bool   // the frame is before the first content: an empty picture stands for it
 }
 
 // FilmstripOptions say how a filmstrip is drawn.
@@ -130,7 +131,7 @@ func evenly(total, n int) []int {
 func (f *Filmstrip) Frames() []int {
 	var n []int
 	for _, c := range f.cells {
-		if len(n) == 0 || n[len(n)-1] != c.Frame {
+		if !c.Nothing && (len(n) == 0 || n[len(n)-1] != c.Frame) {
 			n = append(n, c.Frame)
 		}
 	}
@@ -141,7 +142,7 @@ func (f *Filmstrip) Frames() []int {
 func (f *Filmstrip) Add(number int, m frame.Image) {
 	var small *image.RGBA
 	for i, c := range f.cells {
-		if c.Frame != number {
+		if c.Frame != number || c.Nothing {
 			continue
 		}
 		if small == nil {
@@ -190,6 +191,27 @@ func (f *Filmstrip) Picture() (*image.RGBA, error) {
 	return img, nil
 }
 
+// Row draws the pictures alone, in one row, each with a clear gap behind it. Cells whose frame was
+// not added are empty.
+func (f *Filmstrip) Row() (*image.RGBA, error) {
+	const gap = 4
+	cell := f.cellSize()
+	img := image.NewRGBA(image.Rect(0, 0, len(f.small)*(cell.X+gap), cell.Y))
+	nothing, err := Nothing(cell)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range f.small {
+		if f.cells[i].Nothing {
+			s = nothing
+		}
+		if s != nil {
+			draw.Draw(img, s.Rect.Add(image.Pt(i*(cell.X+gap), 0)), s, image.Point{}, draw.Src)
+		}
+	}
+	return img, nil
+}
+
 // cellSize is the size of the largest picture.
 func (f *Filmstrip) cellSize() image.Point {
 	size := image.Pt(f.o.CellWidth/2, 0)
@@ -234,13 +256,17 @@ func (f *Filmstrip) cell(img *image.RGBA, fonts *fonts, c Cell, small *image.RGB
 	if small != nil {
 		draw.Draw(img, picture, small, image.Point{}, draw.Src)
 	} else {
-		fonts.small.drawMiddle(img, (r.Min.X+r.Max.X)/2, (r.Min.Y+r.Max.Y)/2, "not shown", inkMuted())
+		text := "not shown"
+		if c.Nothing {
+			text = nothingYet
+		}
+		fonts.small.drawMiddle(img, (r.Min.X+r.Max.X)/2, (r.Min.Y+r.Max.Y)/2, text, inkMuted())
 	}
 	base := r.Max.Y + caption - 9
 	end := fonts.title.draw(img, r.Min.X, base, fonts.title.fit(c.Caption, r.Dx()), inkText())
 	rest := c.Mark
 	ink := c.Tone.colour()
-	if rest == "" {
+	if rest == "" && !c.Nothing {
 		rest, ink = fmt.Sprintf("frame %d", c.Frame), inkMuted()
 	}
 	if room := r.Max.X - end - 10; room > 30 {

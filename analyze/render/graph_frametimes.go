@@ -14,9 +14,9 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// FrameTimeGraph draws the time of each frame on the screen, in milliseconds, as a bar at the time
-// at which it came. Bars of more than twice the median are long frames, and coloured. Bars that
-// leave the picture have their length written on top. The series' unit is "ms", "s" or "ns".
+// FrameTimeGraph draws a bar for each frame: its milliseconds on the screen, at the time it came.
+// Bars of more than twice the median are long frames, and coloured. Bars that leave the picture
+// have their length written on top. The series' unit is "ms", "s" or "ns".
 func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOptions) (*Graph, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -60,7 +60,7 @@ type pairMap struct {
 	RateNum int64  `json:"rate_num"`
 	RateDen int64  `json:"rate_den"`
 	Content [2]Box `json:"content"` // left, right
-	Start   int    `json:"start"`   // slot at which both runs start: their first frame after the green
+	Start   int    `json:"start"`   // slot at which both runs line up: that of T0, or of their first content
 	// Slots are the video's frames in order, each with its left and right frame.
 	Slots [][2]Slot `json:"slots"`
 }

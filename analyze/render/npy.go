@@ -14,12 +14,33 @@ import (
 // NumPy's file format, version 1.0 (numpy.lib.format). It begins with the magic "\x93NUMPY", the
 // version 1 0, and the header's length as a 16-bit little-endian number. The header is a Python
 // dictionary with the keys descr, fortran_order and shape. It is padded with spaces and ends with a
-// newline, so that the data begin at a multiple of 64 bytes. The data follow.
+// newline. So the data begin at a multiple of 64 bytes. The data follow.
 
 // npyHeader returns the header for rows×columns numbers of 4 bytes.
 func npyHeader(descr string, rows, columns int) []byte {
+	return npyHead(fmt.Sprintf("'%s'", descr), fmt.Sprintf("%d, %d", rows, columns))
+}
+
+// NPYField is a field of a structured array.
+type NPYField struct{ Name, Type string }
+
+// NPYStructHeader returns the header of a structured array.
+func NPYStructHeader(fields []NPYField, rows int) ([]byte, error) {
+	var descr []string
+	for _, f := range fields {
+		quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", " ").Replace(f.Name)
+		descr = append(descr, fmt.Sprintf("('%s', '%s')", quoted, f.Type))
+	}
+	head := npyHead("["+strings.Join(descr, ", ")+"]", fmt.Sprintf("%d,", rows))
+	if len(head) > math.MaxUint16 {
+		return nil, fmt.Errorf("%d fields are too many for a NumPy file", len(fields))
+	}
+	return head, nil
+}
+
+func npyHead(descr, shape string) []byte {
 	const fixed = 6 + 2 + 2 // magic, version, length
-	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, columns)
+	dict := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, shape)
 	pad := 63 - (fixed+len(dict))%64
 	dict += strings.Repeat(" ", pad) + "\n"
 	head := append([]byte("\x93NUMPY\x01\x00"), byte(len(dict)), byte(len(dict)>>8))

@@ -24,7 +24,8 @@ func readNPY(t *testing.T, b []byte) (descr string, rows, columns int, data []by
 		t.Errorf("data begin at byte %d, want a multiple of 64", 10+n)
 	}
 	head := string(b[10 : 10+n])
-	m := regexp.MustCompile(`^\{'descr': '(<[iu]4)', 'fortran_order': False, 'shape': \((\d+), (\d+)\), \} *\n$`).FindStringSubmatch(head)
+	form := regexp.MustCompile(`^\{'descr': '(<[iu]4)', 'fortran_order': False, 'shape': \((\d+), (\d+)\), \} *\n$`)
+	m := form.FindStringSubmatch(head)
 	if m == nil {
 		t.Fatalf("header %q", head)
 	}

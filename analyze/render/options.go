@@ -54,9 +54,9 @@ func (o VideoOptions) keyInterval() int {
 
 func even(n int) int { return n + n&1 }
 
-// sizes returns the size at which frames of a format are passed in, and the size of the content in
-// the video. H.264 with 4:2:0 chroma has even sides only. A frame that is not scaled gets a black
-// line instead.
+// sizes returns the size of passed frames of a format, and the size of the content in the video.
+// H.264 with 4:2:0 chroma has even sides only. A frame that is not scaled gets a black line
+// instead.
 func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	in = image.Pt(even(f.Width), even(f.Height))
 	if o.MaxHeight < 0 || f.Height <= o.MaxHeight {

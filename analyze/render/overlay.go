@@ -26,7 +26,13 @@ type Overlay struct {
 	// At says when a frame was on the screen, for who knows it better than by its stamp; nil for
 	// stamps.
 	At func(frame int, stamp timeline.Time) timeline.Time
+	// Nothing reports whether a frame is before the first content. The video shows an empty picture
+	// in its place. Nil: none is.
+	Nothing func(frame int) bool
 }
+
+// nothing reports whether an empty picture stands for a frame.
+func (o *Overlay) nothing(n int) bool { return o != nil && o.Nothing != nil && o.Nothing(n) }
 
 // Part is a stretch of a video that goes to the next one's first frame.
 type Part struct {

@@ -15,8 +15,8 @@ type Side struct {
 	Layout *frame.Layout
 	// Steps are the frames to show, all of Layout, in order. Those before the start are shown too.
 	Steps iter.Seq2[*frame.Step, error]
-	// Start is the number of the frame at which the two runs line up: the first that differs from
-	// the green. It is among Steps.
+	// Start is the number of the frame at which the two runs line up, such as that of T0. It is among
+	// Steps.
 	Start int
 	// Before is how many frames the source produced from the first of Steps to Start: the
 	// difference of their sequence numbers.
@@ -132,7 +132,9 @@ func (p *pair) play(n int64) error {
 				return err
 			}
 			slots[i] = s
-			p.show(i, s, note)
+			if err := p.show(i, s, note); err != nil {
+				return err
+			}
 		}
 		if err := p.encoder.write(); err != nil {
 			return err
@@ -145,13 +147,18 @@ func (p *pair) play(n int64) error {
 }
 
 // show updates a pane to its run's current slot.
-func (p *pair) show(i int, s Slot, note string) {
-	if note == notRecorded {
+func (p *pair) show(i int, s Slot, note string) (err error) {
+	n := p.followers[i].last.Frame
+	switch {
+	case note == notRecorded:
 		p.panes[i].hatch()
-	} else {
+	case p.followers[i].side.Overlay.nothing(n):
+		err = p.panes[i].blank()
+	default:
 		p.panes[i].scale()
 	}
-	p.panes[i].write(moment{frame: p.followers[i].last.Frame, time: s.Time, note: note})
+	p.panes[i].write(moment{frame: n, time: s.Time, note: note})
+	return err
 }
 
 // scaled returns x·num/den for 0 < num, den, rounded down. Results beyond 62 bits are cut there.

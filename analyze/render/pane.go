@@ -26,7 +26,8 @@ type pane struct {
 	unitIn, unitOut int
 	rows            []extent // the part of the frame to be converted
 	empty           bool     // no frame was shown yet
-	stale           bool     // the content shows something else than the frame: a hatching
+	stale           bool     // the content shows something else than the frame: a hatching, or nothing
+	nothing         []byte   // the empty picture, B G R; nil: not drawn yet
 }
 
 // extent is a range of pixels in a row; empty where to is not beyond from.
@@ -129,6 +130,34 @@ func (p *pane) hatch() {
 	}
 }
 
+// blank draws an empty picture in place of the converted frame.
+func (p *pane) blank() error {
+	size := p.content.Size()
+	if p.nothing == nil {
+		img, err := Nothing(size)
+		if err != nil {
+			return err
+		}
+		p.nothing = make([]byte, 3*size.X*size.Y)
+		toBGR(p.nothing, img, img.Rect)
+	}
+	p.surface.draw(p.content, p.nothing, size)
+	clear(p.rows)
+	p.stale = true
+	return nil
+}
+
+// toBGR copies a part of a picture.
+func toBGR(dst []byte, img *image.RGBA, r image.Rectangle) {
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		src := img.Pix[img.PixOffset(r.Min.X, y) : img.PixOffset(r.Max.X-1, y)+4]
+		for len(src) >= 4 {
+			dst[0], dst[1], dst[2] = src[2], src[1], src[0]
+			src, dst = src[4:], dst[3:]
+		}
+	}
+}
+
 // room returns memory for a picture.
 func (p *pane) room(size image.Point) []byte {
 	if n := 3 * size.X * size.Y; cap(p.scratch) < n {
@@ -151,14 +180,7 @@ func (p *pane) write(m moment) {
 		if r.Empty() {
 			continue
 		}
-		dst := p.room(r.Size())
-		for y := r.Min.Y; y < r.Max.Y; y++ {
-			src := img.Pix[img.PixOffset(r.Min.X, y) : img.PixOffset(r.Max.X-1, y)+4]
-			for len(src) >= 4 {
-				dst[0], dst[1], dst[2] = src[2], src[1], src[0]
-				src, dst = src[4:], dst[3:]
-			}
-		}
+		toBGR(p.room(r.Size()), img, r)
 		p.surface.draw(r.Add(p.barAt), p.scratch, r.Size())
 	}
 	p.bar.clean()

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"math/rand/v2"
 	"testing"
@@ -49,8 +50,9 @@ func (s *picture) draw(to image.Rectangle, pix []byte, size image.Point) {
 				sum := 0
 				for v := y0 / to.Dy(); v*to.Dy() < y1; v++ {
 					for u := x0 / to.Dx(); u*to.Dx() < x1; u++ {
-						area := (min((u+1)*to.Dx(), x1) - max(u*to.Dx(), x0)) * (min((v+1)*to.Dy(), y1) - max(v*to.Dy(), y0))
-						sum += area * int(pix[3*(v*size.X+u)+c])
+						width := min((u+1)*to.Dx(), x1) - max(u*to.Dx(), x0)
+						height := min((v+1)*to.Dy(), y1) - max(v*to.Dy(), y0)
+						sum += width * height * int(pix[3*(v*size.X+u)+c])
 					}
 				}
 				s.pix[3*((to.Min.Y+y)*s.size.X+to.Min.X+x)+c] = byte(sum / (size.X * size.Y))
@@ -106,9 +108,14 @@ func TestChangesAreEnough(t *testing.T) {
 				if !bytes.Equal(pictures[0].pix, pictures[1].pix) {
 					t.Fatalf("frame %d differs", n)
 				}
-				if r.IntN(8) == 0 {
+				switch r.IntN(8) {
+				case 0:
 					panes[0].hatch()
 					panes[1].hatch()
+				case 1:
+					if err := errors.Join(panes[0].blank(), panes[1].blank()); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 		})

@@ -15,6 +15,7 @@ const maxHatched = 600
 type Video struct {
 	path    string
 	layout  *frame.Layout
+	overlay *Overlay
 	pane    *pane
 	encoder *encoder
 	slots   *mapWriter
@@ -35,7 +36,7 @@ func NewVideo(path string, l *frame.Layout, o VideoOptions) (*Video, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Video{path: path, layout: l}
+	v := &Video{path: path, layout: l, overlay: o.Overlay}
 	if v.encoder, err = newEncoder(path, size, o); err != nil {
 		return nil, fmt.Errorf("make video %s: %w", path, err)
 	}
@@ -71,7 +72,13 @@ func (v *Video) add(img frame.Image, change *frame.Change, s Slot) error {
 	}
 	v.fillHole(s.Sequence)
 	v.pane.convert(img, change)
-	v.pane.scale()
+	if v.overlay.nothing(s.Frame) {
+		if err := v.pane.blank(); err != nil && v.err == nil {
+			v.err = err
+		}
+	} else {
+		v.pane.scale()
+	}
 	v.last = s
 	v.put(s, "")
 	return v.err

@@ -145,7 +145,8 @@ func TestVideoIsWhatBrowsersPlay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "v.mp4")
 	play(t, path, layout(t, frame.BGR4, 320, 180), VideoOptions{RateNum: 60000, RateDen: 1001}, 1, 2, 3)
 	out := tool(t, "ffprobe", "-count_frames", "-show_entries",
-		"stream=codec_name,pix_fmt,color_range,color_space,color_transfer,color_primaries,avg_frame_rate,nb_read_frames,duration_ts,time_base", "-of", "default=nw=1", path)
+		"stream=codec_name,pix_fmt,color_range,color_space,color_transfer,color_primaries,avg_frame_rate,"+
+			"nb_read_frames,duration_ts,time_base", "-of", "default=nw=1", path)
 	for _, want := range []string{"codec_name=h264", "pix_fmt=yuv420p", "avg_frame_rate=60000/1001", "nb_read_frames=3",
 		"color_range=tv", "color_space=smpte170m", "color_transfer=iec61966-2-1", "color_primaries=bt709",
 		"time_base=1/60000", "duration_ts=3003"} {

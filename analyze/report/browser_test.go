@@ -52,7 +52,8 @@ func (b *tab) isAt(r *result.Results, n int) {
 	b.Helper()
 	rate := 60000.0 / 1001
 	b.await(fmt.Sprintf("the video goes to frame %d", n), fmt.Sprintf(
-		`(v => v.readyState >= 2 && !v.seeking && Math.floor(v.currentTime * %v + 0.01) === %d)(document.querySelector('video'))`, rate, slot(n)))
+		`(v => v.readyState >= 2 && !v.seeking && Math.floor(v.currentTime * %v + 0.01) === %d)(
+			document.querySelector('video'))`, rate, slot(n)))
 	b.await(fmt.Sprintf("the page says frame %d", n),
 		fmt.Sprintf(`document.querySelector('.frame-number').value === '%d'`, n))
 	for i := range r.Windows {
@@ -76,6 +77,7 @@ func graph(chart int) string {
 
 func (b *tab) cursor(chart int) float64 {
 	b.Helper()
+	b.await("the graph is drawn", graph(chart)+`?.querySelector('.cursor') != null`)
 	return browsertest.Eval[float64](b.Tab, `Number(`+graph(chart)+`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
@@ -100,8 +102,8 @@ func (b *tab) place(w *result.Window, chart int, t int64) float64 {
 func (b *tab) click(w *result.Window, chart, n int) {
 	b.Helper()
 	at := browsertest.Eval[[]float64](b.Tab,
-		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
-			graph(chart)+`)`)
+		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();
+			return [r.left, r.top + r.height / 2]; })(`+graph(chart)+`)`)
 	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, chart, w.Times.Time[n-w.Times.First]), at[1]))
 }
 
@@ -143,7 +145,13 @@ func TestPageInABrowser(t *testing.T) {
 // walk does what a reader does.
 func (b *tab) walk(r *result.Results, pixels bool) {
 	first, second := &r.Windows[0], &r.Windows[1]
+	b.unfold()
 	b.isAt(r, first.Start)
+
+	b.Log("a moment leads to its frame")
+	moment := result.NewAnswer(first, nil).Moments[0].Frame
+	b.Do(chromedp.Click(chromedp.CSS(fmt.Sprintf(`.moment[data-frame="%d"]`, moment))))
+	b.isAt(r, moment)
 
 	b.Log("a click into a graph takes the video along")
 	b.click(first, 0, 77)
@@ -177,7 +185,8 @@ func (b *tab) walk(r *result.Results, pixels bool) {
 	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector('video').currentTime = %v`,
 		(float64(slot(lostAt))-0.5)*1001/60000)))
 	b.await("the page says that a frame is lost",
-		`document.querySelector('.controls .state').textContent === 'not recorded' && !document.querySelector('.gone').hidden`)
+		`document.querySelector('.controls .state').textContent === 'not recorded' &&
+			!document.querySelector('.gone').hidden`)
 
 	b.Log("evidence shows its frame, and where")
 	b.Do(chromedp.Click(chromedp.CSS(`.proof[data-frame="60"]`)))
@@ -191,11 +200,25 @@ func (b *tab) walk(r *result.Results, pixels bool) {
 	b.Do(chromedp.Click(chromedp.CSS("dialog")))
 	b.await("the picture is gone", `!document.querySelector('dialog')`)
 
+	b.Log("the green before the content shows nothing yet")
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(document.querySelector('.scrub'))`,
+		slot(first.Green))))
+	b.await("nothing is shown", `!document.querySelector('.nothing').hidden`)
+
 	if pixels {
 		b.Log("the video shows the frame that the page says")
 		b.marker(r, first.Green, "pixel[1] > 150 && pixel[0] < 100 && pixel[2] < 100")
 		b.marker(r, runFrames-1, "pixel[0] > 150 && pixel[1] < 100 && pixel[2] < 100")
 	}
+}
+
+// unfold shows the values and charts that a page folds.
+func (b *tab) unfold() {
+	b.Helper()
+	b.await("the rest is folded", `document.querySelector('.fold')?.open === false`)
+	b.Do(chromedp.Click(chromedp.CSS(".fold > summary")))
+	b.await("the charts are drawn", `document.querySelector('.result svg.plot .cursor') !== null`)
 }
 
 // marker goes to the frame of a marker by the slider's way and looks at the middle of the video.
@@ -233,6 +256,8 @@ func TestPageFitsWindows(t *testing.T) {
 		b.Check(err)
 		for _, width := range []int64{360, 700, 1000, 1400, 2200} {
 			b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+			b.picture(fmt.Sprintf("%s-%d-folded.png", scheme, width))
+			b.unfold()
 			b.isAt(r, r.Windows[0].Start)
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
@@ -265,7 +290,8 @@ func (b *tab) picture(name string) {
 func TestHostileNamesInABrowser(t *testing.T) {
 	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "320x180")
-	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload=window.evil=3>'"` + "`"
+	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2">` +
+		`<svg onload=window.evil=3>'"` + "`"
 	r.Recording.Name, r.Notes = evil, []string{evil}
 	r.Network.List[0].Method, r.Network.List[0].URL = evil, evil
 	for i := range r.Windows {
@@ -289,6 +315,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 			strings.HasPrefix(url, "data:")
 	})
 	b.Do(chromedp.Navigate("file://" + path))
+	b.unfold()
 	b.isAt(r, r.Windows[0].Start)
 	b.click(&r.Windows[0], 1, 60)
 	b.isAt(r, 60)
@@ -320,7 +347,7 @@ func TestPageText(t *testing.T) {
 	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || url == "data:," })
 	b.says("everything", b.opened(dir, sample()), []string{
 		"2 frames are missing from this recording.", "canvas.eid", "2 frames were lost before frame 120: ring full",
-		"59.9 frames/s", "58.0 – 60.1", "60 frames/s", "two frames are missing",
+		"59.9frames/s", "58.0 – 60.1", "the page says 60 frames/s",
 		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", "frame 102",
 		"heatmap.npy", "The green is torn at line 300 in frame 101", "This run was retried once before it succeeded.",
 		"begun again once: the browser did not start", "Chromium 140.0.7339.185", "Frames drawn", "59 frames58 – 60",
@@ -362,7 +389,8 @@ func TestPageText(t *testing.T) {
 		t.Error("a recording that was cut off is shown as whole")
 	}
 
-	nothing := &result.Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
+	nothing := &result.Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused,
+		Refusal: "there are no frames"}}
 	b.says("nothing", b.opened(dir, nothing), []string{"Nothing was measured in this recording.",
 		"The quality of this recording is unknown.", "There are no frames"})
 }

@@ -45,6 +45,20 @@ func (f *files) refer(name string) string {
 	return "data:" + mediaType(name) + ";base64," + base64.StdEncoding.EncodeToString(b)
 }
 
+// addresses returns the addresses of files by their names, without missing ones.
+func (f *files) addresses(names []string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, name := range names {
+		if all[name] != "" {
+			continue
+		}
+		if address := f.refer(name); address != "" {
+			all[name] = address
+		}
+	}
+	return all, f.err
+}
+
 func (f *files) read(name string) ([]byte, error) {
 	file, err := f.folder.Open(name)
 	if err != nil {

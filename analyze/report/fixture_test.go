@@ -123,15 +123,17 @@ func runResults(f frame.Format, truth synth.Truth) *result.Results {
 	said := 1766.6
 	r.Windows[0].Checks = []result.Check{
 		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: result.Span{Value: 117, Low: 117, High: 118},
-			Drawn: result.Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1,
-				r.Windows[0].Start + 2}},
+			Drawn:  result.Span{Value: 118, Low: 118, High: 118},
+			Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1, r.Windows[0].Start + 2}},
 		{What: "time to fill", Unit: "ms", Measured: result.Span{Value: 1716.6, Low: 1715.6, High: 1717.5},
 			Drawn: result.Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
 		{What: "torn frames", Unit: "frames", Unchecked: true, Note: "not each of the page's images was seen whole"},
 	}
 	r.Windows[0].T0, r.Windows[0].Pictures = nil, []result.Picture{
-		{Kind: result.PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},
-		{Kind: result.PictureEvidence, File: "pictures/evidence_130.png", Text: "Frame 130.", Measure: "tearing", Frame: 130},
+		{Kind: result.PictureEvidence, Text: "Frame 60.", Measure: "tearing", Frame: 60,
+			File: "pictures/evidence_60.png"},
+		{Kind: result.PictureEvidence, Text: "Frame 130.", Measure: "tearing", Frame: 130,
+			File: "pictures/evidence_130.png"},
 		{Kind: result.PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.",
 			Measure: "heatmap", Frame: -1},
 	}
@@ -165,8 +167,8 @@ func runQuality() analyze.Result {
 
 func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) result.Window {
 	w := result.Window{
-		Name: name, Kind: result.Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start),
-		EndNS:  runTime(end + 1),
+		Name: name, Kind: result.Markers, Green: start - 1, Start: start, End: end, Red: end + 1,
+		StartNS: runTime(start), EndNS: runTime(end + 1),
 		Region: []int{0, 0, f.Width, f.Height}, Times: result.FrameTimes{First: start - 1},
 	}
 	for n := start - 1; n <= end+1; n++ {
@@ -183,7 +185,8 @@ func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) r
 			exactly("total_heat", "pixels", 48_211_930), exactly("excess_heat", "pixels", 1_204_448),
 		}},
 		analyze.Result{Measure: "checkerboard", Version: 1, State: analyze.Refused,
-			Refusal: "no colour of checkerboard is given and no grid of two colours was found; name one with --checker-colour"})
+			Refusal: "no colour of checkerboard is given and no grid of two colours was found; " +
+				"name one with --checker-colour"})
 	return w
 }
 

@@ -40,50 +40,66 @@ func Modules() fs.FS {
 type inlined struct {
 	Results *result.Results   `json:"results"`
 	Map     *videoMap         `json:"map"`
-	Problem string            `json:"problem"` // why there is no video
+	Problem string            `json:"problem"` // the reason for a missing video
 	Files   map[string]string `json:"files"`   // addresses of the run's files, by name
 }
 
 // Page returns report.html for a run folder. A missing file is stated on the page.
-//
-// The page needs no network and no server. Its program reads the results from a script element.
-// The content security policy admits that program alone, by its hash. Names from outside stay text.
 func Page(folder fs.FS, r *result.Results, o PageOptions) ([]byte, error) {
 	full, err := r.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
-	script, err := bundle(Modules(), "report")
+	data, err := newData(full, &files{folder: folder, inline: o.SingleFile})
 	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
+	}
+	return Document("report", r.Recording.Name, data)
+}
+
+// Document returns the page of a program on its data. The program is a module of [Modules].
+//
+// The page needs no network and no server. Its program reads the data from a script element. The
+// content security policy admits that program alone, by its hash. Names from outside stay text.
+func Document(program, title string, data any) ([]byte, error) {
+	script, err := bundle(Modules(), program)
+	if err != nil {
+		return nil, fmt.Errorf("make page: %w", err)
 	}
 	style, err := fs.ReadFile(sources, "page/page.css")
 	if err != nil {
 		return nil, err
 	}
-	data, err := newData(full, &files{folder: folder, inline: o.SingleFile})
+	text, err := json.Marshal(data) // <, > and & are escaped
 	if err != nil {
-		return nil, fmt.Errorf("make report: %w", err)
+		return nil, fmt.Errorf("make page: %w", err)
 	}
 	t, err := template.ParseFS(sources, "page/page.html")
 	if err != nil {
-		return nil, fmt.Errorf("make report: %w", err)
+		return nil, fmt.Errorf("make page: %w", err)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, struct {
 		Policy, Title string
 		Style         template.CSS
 		Script, Data  template.JS
-	}{policy(script), r.Recording.Name, template.CSS(style), template.JS(script), template.JS(data)})
+	}{policy(script), title, template.CSS(style), template.JS(script), template.JS(text)})
 	if err != nil {
-		return nil, fmt.Errorf("make report: %w", err)
+		return nil, fmt.Errorf("make page: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// newData returns inlined as JSON, in which <, > and & are escaped.
-func newData(r *result.Results, from *files) ([]byte, error) {
-	d := inlined{Results: r, Files: map[string]string{}}
+// Addresses returns the addresses of a folder's files by their names, without missing ones. With
+// PageOptions.SingleFile the addresses have the files' content.
+func Addresses(folder fs.FS, names []string, o PageOptions) (map[string]string, error) {
+	from := &files{folder: folder, inline: o.SingleFile}
+	return from.addresses(names)
+}
+
+// newData returns what the program of a run's page reads.
+func newData(r *result.Results, from *files) (*inlined, error) {
+	d := &inlined{Results: r}
 	var names []string
 	if !from.inline { // they are large, and a single page is not shared for them
 		names = append(names, result.FileName, r.Recording.File)
@@ -109,18 +125,9 @@ func newData(r *result.Results, from *files) ([]byte, error) {
 			names = append(names, p.Data)
 		}
 	}
-	for _, name := range names {
-		if d.Files[name] != "" {
-			continue
-		}
-		if address := from.refer(name); address != "" {
-			d.Files[name] = address
-		}
-	}
-	if from.err != nil {
-		return nil, from.err
-	}
-	return json.Marshal(d)
+	var err error
+	d.Files, err = from.addresses(names)
+	return d, err
 }
 
 // WritePage writes report.html as a whole or not at all.

@@ -28,7 +28,8 @@ func someFiles() fstest.MapFS {
 	return fstest.MapFS{
 		"video.mp4": {Data: []byte("video")}, "recording.eid": {Data: []byte("pixels")},
 		"video.mp4.json": {
-			Data: []byte(`{"rate_num":60,"rate_den":1,"slots":[{"frame":100,"time_ns":983316650},{"frame":-1},{"frame":101,"time_ns":1000000000}]}`)},
+			Data: []byte(`{"rate_num":60,"rate_den":1,"slots":[
+				{"frame":100,"time_ns":983316650},{"frame":-1},{"frame":101,"time_ns":1000000000}]}`)},
 		"pictures/heatmap.png": {Data: []byte("picture")}, "pictures/heatmap.npy": {Data: []byte("numbers")},
 		"pictures/filmstrip.png": {Data: []byte("strip")},
 		"pictures/waterfall.svg": {Data: []byte("<svg/>")}, "network.har": {Data: []byte("{}")},
@@ -124,9 +125,13 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestProgramFitsIntoAScript(t *testing.T) {
-	s, err := bundle(Modules(), "report")
-	if err != nil {
-		t.Fatal(err)
+	var s string
+	for _, program := range []string{"report", "compare", "set"} {
+		one, err := bundle(Modules(), program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s += one
 	}
 	for _, bad := range []string{"</script", "<!--", "\r"} {
 		if strings.Contains(s, bad) {
@@ -139,7 +144,7 @@ func TestProgramFitsIntoAScript(t *testing.T) {
 	}
 	for _, name := range names {
 		if !strings.Contains(s, "const module_"+strings.TrimSuffix(name, ".js")+" = ") {
-			t.Errorf("%s is not part of the program", name)
+			t.Errorf("%s is part of no program", name)
 		}
 	}
 	if strings.Contains(strings.ReplaceAll(s, "http://www.w3.org/2000/svg", ""), "http") {
@@ -206,7 +211,8 @@ func TestPagesAreDeterministic(t *testing.T) {
 
 func FuzzMap(f *testing.F) {
 	f.Add(someFiles()["video.mp4.json"].Data)
-	f.Add([]byte(`{"width":4,"height":4,"rate_num":60,"rate_den":1,"content":{"width":4,"height":3},"slots":[{"frame":-1}]}`))
+	f.Add([]byte(`{"width":4,"height":4,"rate_num":60,"rate_den":1,
+		"content":{"width":4,"height":3},"slots":[{"frame":-1}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		folder := fstest.MapFS{"m": {Data: in}, "v": {}}
 		m, err := readVideo(&result.Video{File: "v", Map: "m"}, 10, &files{folder: folder})

@@ -1,6 +1,9 @@
 package result
 
-import "github.com/eideticker/eideticker/analyze"
+import (
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/noise"
+)
 
 const (
 	// Schema is the name of the file format.
@@ -89,6 +92,8 @@ type Settings struct {
 	MinPixels int      `json:"min_pixels"` // m: pixels that may differ in equal frames
 	Strict    bool     `json:"strict"`     // a lost frame in a window is an error
 	Measures  []string `json:"measures"`   // empty: all that apply
+	// Primary has the values to read first that the test declares; empty: the usual ones.
+	Primary []string `json:"primary"`
 }
 
 // Kinds of windows.
@@ -111,17 +116,19 @@ type Window struct {
 	End     int   `json:"end_frame"`
 	Red     int   `json:"red_frame"`
 	StartNS int64 `json:"start_ns"` // time of s
-	EndNS   int64 `json:"end_ns"`   // time of r, or of e where there is no r
+	EndNS   int64 `json:"end_ns"`   // time of r, or of e without r
 	Region  []int `json:"region"`   // of the content, as [x, y, width, height]
 	// Masks to Noise were used in this window: as asked for, found or calibrated. Masks include the
 	// code strip.
-	Masks     [][]int          `json:"masks"`
-	Tolerance int              `json:"tolerance"`       // τ, of an 8-bit sample
-	MinPixels int              `json:"min_pixels"`      // m
-	Noise     *analyze.Noise   `json:"noise,omitempty"` // where τ and m were calibrated
-	T0        *T0              `json:"t0,omitempty"`
-	Times     FrameTimes       `json:"frame_times"`
-	Results   []analyze.Result `json:"results"`
+	Masks     [][]int            `json:"masks"`
+	Tolerance int                `json:"tolerance"`       // τ, of an 8-bit sample
+	MinPixels int                `json:"min_pixels"`      // m
+	Noise     *noise.Calibration `json:"noise,omitempty"` // where τ and m were calibrated
+	T0        *T0                `json:"t0,omitempty"`
+	Times     FrameTimes         `json:"frame_times"`
+	// Answer is shown first. It follows from the rest of the window.
+	Answer  Answer           `json:"answer"`
+	Results []analyze.Result `json:"results"`
 	// Claims are the page's own numbers: "fps.framerate" is about that value, in its unit.
 	Claims map[string]float64 `json:"claims"`
 	// ClaimTexts are the claims as reports print them.
@@ -187,8 +194,7 @@ type Loss struct {
 	Cause  string `json:"cause"`
 }
 
-// Network is the line that the run was made over: what was asked of it, what packets through it
-// found right before, and what went over it then.
+// Network is the link of the run: its conditions, their measurement right before, and its traffic.
 type Network struct {
 	Profile    string  `json:"profile"` // empty where it has no name
 	RTTAskedNS int64   `json:"rtt_asked_ns"`
@@ -250,7 +256,7 @@ const (
 	PictureProgress   = "progress"
 	PictureFrameTimes = "frametimes"
 	PictureEvidence   = "evidence"
-	PictureWaterfall  = "waterfall" // what the network brought, under what was seen, on one axis of time
+	PictureWaterfall  = "waterfall" // requests under the filmstrip, on one axis of time
 )
 
 // Picture is a file that shows something.

@@ -38,7 +38,8 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(pretty.Bytes(), want) {
-		t.Errorf("results.json changed. A changed or removed field needs another Version; an added one goes with -update. Now it is\n%s", pretty.Bytes())
+		t.Errorf("results.json changed. A changed or removed field needs another Version; "+
+			"an added one goes with -update. Now it is\n%s", pretty.Bytes())
 	}
 	got, err := Read(golden)
 	if err != nil {
@@ -195,7 +196,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"too deep", strings.Repeat("[", 100), "32 levels"},
 		{"many structs", `{"windows":[` + strings.Repeat("null,", maxThings+1), "200000 objects"},
 		{"no end of a string", `{"a":"\`, "the file is cut off"},
-		{"infinite", change(`59.9`, `1e999`), "1e999"},
+		{"infinite", change(`"value":59.9`, `"value":1e999`), "1e999"},
 		{"bounds", change(`"low":58`, `"low":59.95`), "59.9 is not between 59.95 and 60.1"},
 		{"no such frame", change(`"red_frame":106`, `"red_frame":300`), "red_frame is 300"},
 		{"frames of a value", change(`[101,104]`, `[101,300]`), "frame 300, the recording has 300"},

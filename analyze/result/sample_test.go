@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/noise"
 )
 
 // sample returns results in which every field has a value.
@@ -19,7 +20,7 @@ func sample() *Results {
 		Environment: Environment{EnvBrowser: "Chromium 140.0.7339.185", EnvOS: "Debian 12", EnvMachineShared: "yes"},
 		Settings: Settings{
 			Region: []int{0, 0, 1280, 720}, Masks: [][]int{{10, 20, 30, 40}}, Tolerance: 3, MinPixels: 12, Strict: true,
-			Measures: []string{"fps"},
+			Measures: []string{"fps"}, Primary: []string{"fps.framerate"},
 		},
 		Quality: analyze.Result{
 			Measure: "quality", Version: 1, State: analyze.Exact,
@@ -46,7 +47,7 @@ func sample() *Results {
 			EndNS:  1_083_416_750,
 			Region: []int{0, 0, 1280, 720}, Masks: [][]int{{10, 20, 30, 40}, {0, 0, 768, 8}}, Tolerance: 2,
 			MinPixels: 5,
-			Noise: &analyze.Noise{
+			Noise: &noise.Calibration{
 				Frames: 30, Pattern: 12, Tolerance: 2, MinPixels: 5, FalseRate: 1e-4, SmallestPixels: 6,
 				SmallestLevels: 5, Columns: 2, Tiles: []int{2, 1, 0, 2},
 			},

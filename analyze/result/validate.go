@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/noise"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 	maxText   = 8000 // bytes of a sentence
 )
 
-// Validate says what is wrong, and where.
+// Validate returns the first fault and its place.
 func (r *Results) Validate() error {
 	if r.Schema != Schema || r.Version != Version {
 		return fmt.Errorf("schema %.40q version %d, want %q %d", r.Schema, r.Version, Schema, Version)
@@ -106,6 +107,9 @@ func (c *checker) settings(s Settings) {
 	for _, m := range s.Measures {
 		c.name("measure", m)
 	}
+	for _, name := range s.Primary {
+		c.name("primary", name)
+	}
 }
 
 // differing is what says which pixels differ.
@@ -118,7 +122,7 @@ func (c *checker) differing(masks [][]int, tolerance, minPixels int) {
 }
 
 // noise is a calibration, tiles line by line.
-func (c *checker) noise(n *analyze.Noise) {
+func (c *checker) noise(n *noise.Calibration) {
 	c.require(n.Frames >= 0 && n.Frames <= c.frames, "%d frames of %d", n.Frames, c.frames)
 	c.require(n.Pattern >= 0 && n.Pattern <= n.Frames, "%d frames of a pattern, of %d", n.Pattern, n.Frames)
 	c.differing(nil, n.Tolerance, n.MinPixels)

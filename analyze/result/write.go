@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
 
@@ -53,8 +54,8 @@ func (r *Results) fill() {
 	if r.Environment == nil {
 		r.Environment = Environment{}
 	}
-	r.Settings.Region, r.Settings.Masks, r.Settings.Measures = some(r.Settings.Region), some(r.Settings.Masks),
-		some(r.Settings.Measures)
+	s := &r.Settings
+	s.Region, s.Masks, s.Measures, s.Primary = some(s.Region), some(s.Masks), some(s.Measures), some(s.Primary)
 	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
 	if r.Network != nil {
 		n := *r.Network
@@ -65,6 +66,7 @@ func (r *Results) fill() {
 	r.Windows = append([]Window{}, r.Windows...)
 	for i := range r.Windows {
 		r.Windows[i].fill()
+		r.Windows[i].Answer = NewAnswer(&r.Windows[i], s.Primary)
 	}
 }
 
@@ -98,6 +100,8 @@ func fillResult(r *analyze.Result) {
 	for i := range r.Values {
 		v := &r.Values[i]
 		v.Frames, v.Text, v.BoundsText = some(v.Frames), ValueText(*v), BoundsText(*v)
+		about, _ := glossary.Explain(r.Measure, v.Name) // empty for a value of another program
+		v.Meaning = about.Meaning
 	}
 	r.Series = append([]analyze.Series{}, r.Series...)
 	for i := range r.Series {

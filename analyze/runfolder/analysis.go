@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/load"
 	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -39,7 +41,7 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("%d frames are missing in measured windows, before or at frame %s: --strict rejects that", e.Lost, numbers(e.Before))
+	return fmt.Sprintf("--strict: %d frames are missing in windows, before or at frame %s", e.Lost, numbers(e.Before))
 }
 
 func numbers(list []int) string {
@@ -79,7 +81,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		Quality: a.quality(),
 	}}
 	found.Results.Recording.Name = s.Name
-	if slices.Equal(s.Measures, []string{analyze.QualityName}) {
+	if slices.Equal(s.Measures, []string{quality.Name}) {
 		return found, nil
 	}
 	windows, notes, err := a.windows(ctx)
@@ -137,10 +139,11 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 // of an unclosed file.
 func (a *analysis) quality(unreadable ...int) analyze.Result {
 	in := a.reader.Info()
-	q := analyze.Quality(a.reader, in.OwnClock, unreadable...)
+	q := quality.Of(a.reader, in.OwnClock, unreadable...)
 	if !in.Complete {
 		q.Warnings = append(q.Warnings,
-			"the recording was not closed: it was cut off, or is still being written, and how many frames are missing at its end is not known; eideticker info shows its state, eideticker repair closes it")
+			"the recording was not closed: it was cut off, or is still written, and the frames missing at its end "+
+				"are not known; eideticker info shows its state, eideticker repair closes it")
 	}
 	return q
 }
@@ -177,10 +180,10 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 // options returns the options for a window.
 func (a *analysis) options(w *window) analyze.Options {
 	o := analyze.Options{
-		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
+		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == quality.Name }),
 		Masks:     append(slices.Clone(a.Masks), w.masks...),
 		Tolerance: w.tolerance,
-		Load:      analyze.LoadOptions{Variants: a.Variants},
+		Load:      load.Options{Variants: a.Variants},
 		FPS:       a.FPS, Tearing: a.Tearing, Checkerboard: a.Checkerboard, Response: a.Response,
 	}
 	a.path(&o.Response)
@@ -237,7 +240,7 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) result.Window {
 	last := max(w.End, o.Window.Red)
 	if last == w.End && w.End > w.Start && o.Times.Period() == 0 { // as measures do where no beat says how long it was
 		d.Warnings = append(slices.Clone(d.Warnings),
-			fmt.Sprintf("how long the last picture was on the screen is not known: durations count the %v of the one before it",
+			fmt.Sprintf("the duration of the last picture is not known: durations count the %v of the one before it",
 				o.Times.At(w.End).Sub(o.Times.At(w.End-1)).Round(time.Microsecond)))
 	}
 	d.Times = a.frameTimes(o.Times, o.Times.At(w.Start), first, last)

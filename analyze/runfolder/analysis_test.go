@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -97,7 +99,7 @@ func TestRecordingWithOnlyGaps(t *testing.T) {
 		t.Errorf("got %v, %v", found, err)
 	}
 	// Its quality can still be told.
-	found, err = Run(t.Context(), s.again(), Settings{Measures: []string{analyze.QualityName}}, "test", silent{})
+	found, err = Run(t.Context(), s.again(), Settings{Measures: []string{quality.Name}}, "test", silent{})
 	if err != nil || found.Results.Quality.State != analyze.Refused {
 		t.Errorf("quality: %+v, %v", found, err)
 	}
@@ -119,7 +121,7 @@ func TestWindowAcrossFormats(t *testing.T) {
 	s.frames(20, grey)
 	r := s.open()
 	_, err := Run(t.Context(), r, Settings{From: 10, To: 30}, "test", silent{})
-	if !errors.Is(err, analyze.ErrWindow) || !strings.Contains(err.Error(), "--frames 10:20") {
+	if !errors.Is(err, measure.ErrWindow) || !strings.Contains(err.Error(), "--frames 10:20") {
 		t.Errorf("got %v", err)
 	}
 	found, err := Run(t.Context(), r, Settings{Measures: []string{"fps"}}, "test", silent{})
@@ -242,6 +244,55 @@ func TestEndEventBeforeTheRed(t *testing.T) {
 	found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"fps"}, EndEvent: "end"}, "test", silent{})
 	if err != nil || len(found.Results.Windows) != 1 || found.Results.Windows[0].End != 39 {
 		t.Fatalf("got %+v, %v", found, err)
+	}
+}
+
+// TestWindowOfAGesture: a window begins and ends with events. Without pings it ends with the last
+// change before its event.
+func TestWindowOfAGesture(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ping       bool
+		begin      string
+		start, end int
+		t0         string
+	}{
+		"scroll":  {false, "gesture", 24, 29, "controller gesture"},
+		"click":   {true, "gesture", 24, 44, "controller gesture"},
+		"no such": {false, "other", 0, 0, ""},
+	} {
+		s := newScript(t)
+		s.segment(64, 64)
+		event := func(frame int, kind string) {
+			at := timeline.Time(frame)*period + period/2
+			s.check(s.w.Event(timeline.Event{At: at, Source: "controller", Kind: kind}))
+		}
+		event(5, "navigation")
+		s.frames(10, green)
+		s.frames(10, grey)
+		event(24, "gesture")
+		if tc.ping {
+			event(24, "ping")
+		}
+		s.frames(5, func(int) [3]byte { return grey(9) })
+		s.frames(5, func(k int) [3]byte { return grey(20 + k) })
+		s.frames(15, func(int) [3]byte { return grey(24) })
+		event(44, "gesture-end")
+		s.frames(10, red)
+		found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"fps"}, Begin: tc.begin,
+			EndEvent: "gesture-end"}, "test", silent{})
+		if tc.t0 == "" {
+			if err == nil || !strings.Contains(err.Error(), "no event other in frames 10 to 44") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || len(found.Results.Windows) != 1 {
+			t.Fatalf("%s: %+v, %v", name, found, err)
+		}
+		w := found.Results.Windows[0]
+		if w.Start != tc.start || w.End != tc.end || w.Kind != "end" || w.T0 == nil || w.T0.Source != tc.t0 {
+			t.Errorf("%s: frames %d to %d, %s, T0 %v", name, w.Start, w.End, w.Kind, w.T0)
+		}
 	}
 }
 

@@ -89,8 +89,8 @@ func (f *Folder) End() error {
 	return staged.Abandon()
 }
 
-// Write writes results, page, pictures and video, and moves them into place when all are complete.
-// A picture or video that cannot be made is described in the results' notes. If Write fails, the
+// Write writes results, page, pictures and video. It moves them into place when all are complete. A
+// picture or video that cannot be made is described in the results' notes. If Write fails, the
 // results name no files.
 func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, progress Progress) error {
 	w := folder{dir: f.staged.Dir(), reader: r, found: found, progress: progress, partial: f.options.Partial}

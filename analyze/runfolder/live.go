@@ -10,6 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -72,7 +73,7 @@ func NewLive(ctx context.Context, o LiveOptions) *Live {
 	}
 	l := &Live{o: o, ctx: ctx, last: analyze.None, jobs: make(chan *job, maxJobs), ended: make(chan struct{}),
 		flush: func() {}, fill: func() float64 { return 0 }}
-	if s := &o.Settings; !slices.Equal(s.Measures, []string{analyze.QualityName}) && s.To == 0 {
+	if s := &o.Settings; !slices.Equal(s.Measures, []string{quality.Name}) && s.To == 0 {
 		l.detector = marker.New(marker.Options{Nonce: s.Nonce})
 	}
 	return l

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 )
 
 // maxScanOut bounds what a recording is believed.
@@ -12,11 +12,11 @@ const maxScanOut = 10 * time.Second
 
 // path adds the recording's facts about the way from the screen: its source's certified delay, and
 // the time from the signal's first row to its last.
-func (a *analysis) path(o *analyze.ResponseOptions) {
+func (a *analysis) path(o *response.Options) {
 	for _, m := range a.reader.Metadata() {
 		switch {
-		case m.Name == analyze.CertificateMetadata && !a.OwnDelay:
-			if delay, within, ok := analyze.CertifiedDelay(m.Value); ok {
+		case m.Name == response.CertificateMetadata && !a.OwnDelay:
+			if delay, within, ok := response.CertifiedDelay(m.Value); ok {
 				o.Delay, o.DelayWithin = delay, within
 			}
 		case m.Name == "v4l2.device" && !a.OwnScanOut:

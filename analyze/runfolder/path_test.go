@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/certify"
 )
@@ -17,9 +17,9 @@ import (
 func TestPathOfTheRecording(t *testing.T) {
 	s := newScript(t)
 	certified, err := json.Marshal(certify.Standing{Certified: true, Verdict: certify.Pass,
-		Delay: &analyze.PathDelay{Low: 28e6, Median: 30e6, High: 34e6}})
+		Delay: &response.PathDelay{Low: 28e6, Median: 30e6, High: 34e6}})
 	s.check(err)
-	s.check(s.w.Metadata(analyze.CertificateMetadata, certified))
+	s.check(s.w.Metadata(response.CertificateMetadata, certified))
 	s.check(s.w.Metadata("v4l2.device", json.RawMessage(`{"card":"c","scan_out_ns":16000000}`)))
 	s.segment(64, 64)
 	s.frames(30, func(k int) [3]byte { return [3]byte{byte(k / 15), 90, 90} })
@@ -34,7 +34,7 @@ func TestPathOfTheRecording(t *testing.T) {
 	}{
 		{"as it says", Settings{}, since - 30, 4, 16 * time.Millisecond},
 		{"as is given", Settings{OwnDelay: true, OwnScanOut: true,
-			Response: analyze.ResponseOptions{Delay: 10 * time.Millisecond}}, since - 10, 0, 0},
+			Response: response.Options{Delay: 10 * time.Millisecond}}, since - 10, 0, 0},
 		{"as if there were none", Settings{OwnDelay: true}, since, 0, 16 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
@@ -89,7 +90,7 @@ func (f *folder) file(name string, write func(io.Writer) error) error {
 }
 
 func (p *windowPictures) all() error {
-	for _, draw := range []func() error{p.heat, p.frameTimes, p.progress, p.filmstrip, p.evidence} {
+	for _, draw := range []func() error{p.heat, p.frameTimes, p.progress, p.filmstrips, p.evidence} {
 		err := draw()
 		var path *os.PathError
 		switch {
@@ -150,9 +151,17 @@ func (p *windowPictures) title(what string) string {
 }
 
 // seconds is when a frame was on the screen, counted from s.
+// seconds is a frame's time from T0, or from the window's start without one.
 func (p *windowPictures) seconds(n int) float64 {
-	t := p.outcome.Times
-	return t.At(n).Sub(t.At(p.outcome.Window.Start)).Seconds()
+	return p.outcome.Times.At(n).Sub(zero(p.outcome)).Seconds()
+}
+
+// command marks T0, so that a graph begins there.
+func (p *windowPictures) command() []render.TimeMark {
+	if p.outcome.Window.T0 == nil {
+		return nil
+	}
+	return []render.TimeMark{{Label: "T0", Tone: render.Begin}}
 }
 
 func (p *windowPictures) frameTimes() error {
@@ -160,7 +169,8 @@ func (p *windowPictures) frameTimes() error {
 	if !ok || len(r.Series) == 0 {
 		return nil
 	}
-	g, err := render.FrameTimeGraph(r.Series[0], p.seconds, render.GraphOptions{Title: p.title("frame times")})
+	g, err := render.FrameTimeGraph(r.Series[0], p.seconds, render.GraphOptions{Title: p.title("frame times"),
+		Marks: p.command()})
 	if err != nil {
 		return err
 	}
@@ -180,7 +190,7 @@ func (p *windowPictures) progress() error {
 	if len(lines) == 0 {
 		return nil
 	}
-	g, err := render.ProgressGraph(lines, render.GraphOptions{Title: p.title("load progress")})
+	g, err := render.ProgressGraph(lines, render.GraphOptions{Title: p.title("load progress"), Marks: p.command()})
 	if err != nil {
 		return err
 	}
@@ -200,6 +210,44 @@ func (p *windowPictures) graph(g *render.Graph, name, kind, measure, text string
 	return nil
 }
 
+// filmstrips draws the screen in even steps, then the frames at which something changed.
+func (p *windowPictures) filmstrips() error {
+	w := p.outcome.Window
+	zero, end := zero(p.outcome), p.outcome.Times.At(max(w.End, w.Red))
+	step := filmStep(end.Sub(zero))
+	var cells []render.Cell
+	n := w.First()
+	for t := zero; t <= end; t = t.Add(step) {
+		for n < w.End && p.outcome.Times.At(n+1) <= t {
+			n++
+		}
+		cells = append(cells, render.Cell{Frame: n, Caption: fmt.Sprintf("%.1f s", t.Sub(zero).Seconds()),
+			Nothing: n < w.Start})
+	}
+	text := fmt.Sprintf("the screen every %g s", step.Seconds())
+	err := p.strip("filmstrip_even.png", "T"+text[1:]+".", cells, render.FilmstripOptions{Title: p.title(text),
+		MaxCells: maxEven, Columns: evenColumns, CellWidth: evenWidth})
+	if err != nil {
+		return err
+	}
+	return p.filmstrip()
+}
+
+const (
+	maxEven     = 35 // pictures of a filmstrip in even steps
+	evenColumns = 7
+	evenWidth   = 180 // pixels of a picture
+)
+
+// filmStep is the step of a filmstrip: the smallest usual one for which there is room.
+func filmStep(d time.Duration) time.Duration {
+	step := 100 * time.Millisecond
+	for i := 0; d/step >= maxEven; i++ {
+		step *= time.Duration([]int{5, 2}[i%2])
+	}
+	return step
+}
+
 // filmstrip shows the frames at which something changed.
 func (p *windowPictures) filmstrip() error {
 	var cells []render.Cell
@@ -210,7 +258,13 @@ func (p *windowPictures) filmstrip() error {
 		return nil
 	}
 	cells[0].Mark, cells[0].Tone = "start", render.Begin
-	strip, err := render.NewFilmstrip(cells, render.FilmstripOptions{Title: p.title("frames seen")})
+	return p.strip("filmstrip.png", "Frames at which something changed, evenly chosen where there are many.", cells,
+		render.FilmstripOptions{Title: p.title("frames seen")})
+}
+
+// strip draws a filmstrip.
+func (p *windowPictures) strip(name, text string, cells []render.Cell, o render.FilmstripOptions) error {
+	strip, err := render.NewFilmstrip(cells, o)
 	if err != nil {
 		return err
 	}
@@ -225,10 +279,9 @@ func (p *windowPictures) filmstrip() error {
 	if err != nil {
 		return err
 	}
-	name, err := p.png("filmstrip.png", img)
+	file, err := p.png(name, img)
 	if err == nil {
-		p.add(result.PictureFilmstrip, name, "", "",
-			"Frames at which something changed, evenly chosen where there are many.", -1)
+		p.add(result.PictureFilmstrip, file, "", "", text, -1)
 	}
 	return err
 }

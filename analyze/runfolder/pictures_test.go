@@ -3,6 +3,7 @@ package runfolder
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 )
@@ -33,5 +34,22 @@ func TestFilmstripShowsWhatChanged(t *testing.T) {
 				t.Errorf("frames %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFilmStep: a filmstrip in even steps has room for all of them.
+func TestFilmStep(t *testing.T) {
+	for _, tc := range []struct{ length, want time.Duration }{
+		{0, 100 * time.Millisecond}, {3499 * time.Millisecond, 100 * time.Millisecond},
+		{3500 * time.Millisecond, 500 * time.Millisecond}, {18 * time.Second, time.Second},
+		{time.Minute, 5 * time.Second}, {time.Hour, 500 * time.Second},
+	} {
+		got := filmStep(tc.length)
+		if got != tc.want {
+			t.Errorf("%v: a step of %v, want %v", tc.length, got, tc.want)
+		}
+		if n := int(tc.length/got) + 1; n > maxEven {
+			t.Errorf("%v: %d pictures", tc.length, n)
+		}
 	}
 }

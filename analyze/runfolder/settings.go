@@ -3,8 +3,11 @@ package runfolder
 import (
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/checkerboard"
+	"github.com/eideticker/eideticker/analyze/fps"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/tearing"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -12,12 +15,13 @@ import (
 // markers where there are any, else everything.
 type Settings struct {
 	Measures []string
-	Variants []string // of load figures; empty as analyze.LoadOptions says
+	Primary  []string // values to read first, as the test declares
+	Variants []string // of load figures; empty as load.Options says
 	// Options of single measures.
-	FPS          analyze.FPSOptions
-	Tearing      analyze.TearingOptions
-	Checkerboard analyze.CheckerboardOptions
-	Response     analyze.ResponseOptions
+	FPS          fps.Options
+	Tearing      tearing.Options
+	Checkerboard checkerboard.Options
+	Response     response.Options
 	// Whether the delay and the scan-out of Response are to be used in place of those that the
 	// recording tells.
 	OwnDelay, OwnScanOut bool
@@ -36,6 +40,7 @@ type Settings struct {
 	Still     time.Duration // where no red comes: the content ends before a stillness this long
 	EndEvent  string        // or with the last event of this kind
 	Limit     time.Duration // or so long after s
+	Begin     string        // the content begins with the first event of this kind; empty: with its first change
 	T0        string        // kind of the event that began it; empty for navigation, launch and input
 	Nonce     string        // that markers must carry
 	Name      string        // of the only window, or of the recording
@@ -44,7 +49,8 @@ type Settings struct {
 
 // describe returns the settings as in results.json.
 func (s *Settings) describe() result.Settings {
-	d := result.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures}
+	d := result.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures,
+		Primary: s.Primary}
 	if s.Region != nil {
 		d.Region = box(*s.Region)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// around is the number of frames before the first window and after the last in a video, so that
-// green and red are visible.
+// around is the number of frames before the first window and after the last in a video. They show
+// green and red.
 const around = 15
 
 const noVideo = "no video was made"
@@ -79,11 +79,11 @@ func (f *folder) film(ctx context.Context, v *render.Video, from, to int, advanc
 // span returns the frames of a segment that the video shows.
 func (f *folder) span(s recording.Segment) (from, to int) {
 	from, to = s.First+s.Frames, s.First
-	for _, w := range f.found.Results.Windows {
+	for i, w := range f.found.Results.Windows {
 		if w.Start < s.First || w.Start >= s.First+s.Frames {
 			continue
 		}
-		from = min(from, w.Start-around)
+		from = min(from, f.lead(i))
 		to = max(to, max(w.End, w.Red)+1+around)
 	}
 	return max(from, s.First), min(to, s.First+s.Frames)
@@ -103,7 +103,7 @@ func Rate(s recording.Segment) (num, den int64) {
 
 // overlay returns the text below the picture.
 func (f *folder) overlay(from, to int) *render.Overlay {
-	o := &render.Overlay{First: from, Last: to - 1, At: f.at}
+	o := &render.Overlay{First: from, Last: to - 1, At: f.at, Nothing: f.nothing}
 	byName := map[string]int{}
 	for i, found := range f.found.Outcomes {
 		w := found.Window
@@ -138,16 +138,45 @@ func (f *folder) overlay(from, to int) *render.Overlay {
 func (f *folder) part(i int) render.Part {
 	o := f.found.Outcomes[i]
 	p := render.Part{
-		First: max(o.Window.Start-around, 0), Title: f.found.Results.Recording.Name, Zero: o.Times.At(o.Window.Start),
-		Values: headline(o),
+		First: f.lead(i), Title: f.found.Results.Recording.Name, Zero: zero(o), Values: headline(o),
 	}
 	if name := f.found.Results.Windows[i].Name; len(f.found.Outcomes) > 1 && name != "" {
 		p.Title = name
 	}
-	if t0 := o.Window.T0; t0 != nil {
-		p.Zero = t0.At
-	}
 	return p
+}
+
+// zero is the time from which a window's times count: T0, or that of its first frame.
+func zero(o *analyze.Outcome) timeline.Time {
+	if t0 := o.Window.T0; t0 != nil {
+		return t0.At
+	}
+	return o.Times.At(o.Window.Start)
+}
+
+// lead is the frame with which the video of a window begins: some frames before its first, or the
+// one at T0. It is behind the window before.
+func (f *folder) lead(i int) int {
+	w := &f.found.Results.Windows[i]
+	from := w.Start - around
+	if w.T0 != nil {
+		from = min(from, f.reader.Find(timeline.Time(w.T0.AtNS)))
+	}
+	if i > 0 {
+		before := &f.found.Results.Windows[i-1]
+		from = max(from, max(before.End, before.Red)+1)
+	}
+	return max(from, 0)
+}
+
+// nothing reports whether a frame is before the content of a window, as its green is.
+func (f *folder) nothing(n int) bool {
+	for i, w := range f.found.Results.Windows {
+		if w.Green >= 0 && n >= f.lead(i) && n < w.Start {
+			return true
+		}
+	}
+	return false
 }
 
 // at is a frame's time as the measures and the page have it. Between windows its stamp tells.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -147,9 +148,9 @@ func (p *windowPictures) film(from, to timeline.Time) (shots []har.Shot) {
 	last, shot, told := -1, har.Shot{}, false
 	for _, t := range har.FilmTimes(from, to, har.FilmShots(aspect(p.reader))) {
 		if n := max(0, p.reader.Find(t)); n != last {
-			img, err := p.reader.Image(n)
+			shown, err := p.shown(n)
 			if err == nil {
-				shot, err = small(frame.NewConverter(img.Layout).Picture(img))
+				shot, err = small(shown)
 			}
 			if err != nil {
 				if !told {
@@ -164,6 +165,18 @@ func (p *windowPictures) film(from, to timeline.Time) (shots []har.Shot) {
 		shots = append(shots, shot)
 	}
 	return shots
+}
+
+// shown returns the picture of a frame: an empty one for the green before the content.
+func (p *windowPictures) shown(n int) (image.Image, error) {
+	if p.window.Green >= 0 && n < p.window.Start {
+		return render.Nothing(image.Pt(filmWidth, max(1, int(filmWidth/aspect(p.reader)))))
+	}
+	img, err := p.reader.Image(n)
+	if err != nil {
+		return nil, err
+	}
+	return frame.NewConverter(img.Layout).Picture(img), nil
 }
 
 func small(of image.Image) (har.Shot, error) {

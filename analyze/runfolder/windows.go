@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/analyze/noise"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -25,7 +28,7 @@ type window struct {
 	// tolerance is τ; greenFrom is the first frame of the held green, on which it can be
 	// calibrated.
 	tolerance, greenFrom int
-	noise                *analyze.Noise // nil where nothing was calibrated
+	noise                *noise.Calibration // nil where nothing was calibrated
 	warnings             []string
 	number, of           int // the first is 1, of so many
 }
@@ -37,7 +40,7 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 		return nil, nil, errors.New(
 			"the recording has no frames to measure: see the measure quality")
 	case a.To > 0:
-		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: result.Frames}}
+		found = []window{{Window: measure.FramesWindow(a.reader, a.From, a.To), kind: result.Frames}}
 	default:
 		if found, notes, err = a.byMarkers(ctx); err != nil {
 			return nil, nil, err
@@ -163,7 +166,7 @@ func markerWindow(m marker.Window) window {
 func (a *analysis) everything() (found []window) {
 	for _, s := range a.reader.Segments() {
 		if s.Frames > 0 {
-			w := analyze.FramesWindow(a.reader, s.First, s.First+s.Frames)
+			w := measure.FramesWindow(a.reader, s.First, s.First+s.Frames)
 			w.Red = analyze.None
 			found = append(found, window{Window: w, kind: result.All})
 		}
@@ -174,10 +177,15 @@ func (a *analysis) everything() (found []window) {
 // complete adds the common facts of all windows: m, T0 and the place of the code strip.
 func (a *analysis) complete(ctx context.Context, w *window) error {
 	w.Name, w.MinPixels, w.tolerance = a.Name, a.MinPixels, a.Tolerance
+	if a.Begin != "" && a.To == 0 {
+		if err := a.begin(w); err != nil {
+			return err
+		}
+	}
 	switch {
 	case a.T0 == FromStart:
 		w.T0 = a.fromStart(w.Window)
-	case w.Green != analyze.None || a.T0 != "":
+	case w.Green != analyze.None || a.T0 != "" || a.Begin != "":
 		if w.T0 = a.t0(w); w.T0 == nil && a.T0 != "" {
 			w.warnings = append(w.warnings,
 				fmt.Sprintf("no event %s before the content, so T0 is unknown; the recording has %s", a.T0,
@@ -195,38 +203,58 @@ func (a *analysis) complete(ctx context.Context, w *window) error {
 	return a.end(ctx, w)
 }
 
+// begin moves a window's start forward to the frame on the screen at its first event of a kind.
+func (a *analysis) begin(w *window) error {
+	first, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return err
+	}
+	for _, e := range a.reader.Events() {
+		if e.Kind != a.Begin || e.At < first.Sampled.Earliest {
+			continue
+		}
+		if at := a.reader.Find(e.At); at <= w.End {
+			w.Start, w.Green, w.Held = at, analyze.None, 0
+			w.kind, w.Kind = result.End, analyze.ByEnd
+			return nil
+		}
+		break
+	}
+	return fmt.Errorf("no event %s in frames %d to %d", a.Begin, w.Start, w.End)
+}
+
 // calibrate takes τ and m from the held green and a held pattern, as far as there are such.
 func (a *analysis) calibrate(ctx context.Context, w *window) error {
-	var held []analyze.Held
+	var held []noise.Held
 	if w.Kind == analyze.ByMarkers {
-		held = append(held, analyze.Held{From: w.greenFrom, To: w.Green + 1})
+		held = append(held, noise.Held{From: w.greenFrom, To: w.Green + 1})
 	}
 	if a.PatternTo > 0 {
-		held = append(held, analyze.Held{From: a.PatternFrom, To: a.PatternTo, Pattern: true})
+		held = append(held, noise.Held{From: a.PatternFrom, To: a.PatternTo, Pattern: true})
 	}
 	if len(held) == 0 {
-		return errors.New("--tolerance auto calibrates on the held green, and there is none: name frames that hold a pattern with --calibrate A:B, or give a number with --tolerance N")
+		return errors.New("--tolerance auto needs a held green; use --calibrate A:B with a pattern, or --tolerance N")
 	}
 	region := w.Region
 	if a.Region != nil {
 		region = *a.Region
 	}
-	n, err := analyze.Calibrate(ctx, a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
+	n, err := noise.Calibrate(ctx, a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
 	if err != nil {
 		return err
 	}
 	w.noise, w.tolerance, w.MinPixels = n, n.Tolerance, n.MinPixels
 	w.warnings = append(w.warnings,
-		fmt.Sprintf("calibrated on %s: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
+		fmt.Sprintf("calibrated on %s: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen",
 			calibratedOn(n), n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
 	if n.Tolerance > 0 && n.Pattern == 0 {
 		w.warnings = append(w.warnings,
-			"there is noise, and other pictures than the green may have more: hold synth:pattern before the page, and name its frames with --calibrate A:B")
+			"other pictures may have more noise than the green: show synth:pattern first, and use --calibrate A:B")
 	}
 	return nil
 }
 
-func calibratedOn(n *analyze.Noise) string {
+func calibratedOn(n *noise.Calibration) string {
 	switch green := n.Frames - n.Pattern; {
 	case n.Pattern == 0:
 		return fmt.Sprintf("%d frames of green", green)
@@ -264,6 +292,12 @@ func (a *analysis) end(ctx context.Context, w *window) error {
 			return err
 		}
 		last, why = a.reader.Find(at), "at the event "+a.EndEvent
+		if a.Begin != "" && !slices.Contains(EventKinds(a.reader), "ping") {
+			if last, err = a.lastChange(w.Start, min(last, w.End)); err != nil {
+				return err
+			}
+			why = "with the last change before the event " + a.EndEvent
+		}
 	case a.Limit > 0:
 		start, err := a.reader.Meta(w.Start)
 		if err != nil {
@@ -286,6 +320,21 @@ func (a *analysis) end(ctx context.Context, w *window) error {
 		w.kind, w.Kind, w.Red = result.End, analyze.ByEnd, w.End+1
 	}
 	return nil
+}
+
+// lastChange returns the last frame of some that differs from the one before, or the last of all.
+// Content without pings rests from there until the event.
+func (a *analysis) lastChange(from, to int) (int, error) {
+	last := to
+	for step, err := range a.reader.Changes(from, to+1) {
+		if err != nil {
+			return 0, err
+		}
+		if step.Number > from && step.Change != nil && len(step.Change.Spans) > 0 {
+			last = step.Number
+		}
+	}
+	return last, nil
 }
 
 // lastEvent returns when the last event that ends the content came within a window.
@@ -313,7 +362,7 @@ func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
 		}
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("no event %s lies between frames %d and %d: end the content with --still or --limit, or name another event", a.EndEvent, w.Start, w.End)
+		return 0, fmt.Errorf("no event %s in frames %d to %d; use --still or --limit", a.EndEvent, w.Start, w.End)
 	}
 	return found, nil
 }
@@ -355,11 +404,12 @@ func KindsText(kinds []string) string {
 }
 
 // t0 finds the command that began what a window shows: the last one until its first change that
-// does not come before the green was there. Without a green it may be a minute old.
+// does not come before the green was there. Without a green it may be a minute old. In a window
+// that begins with an event, the command is the first one from there on.
 func (a *analysis) t0(w *window) *analyze.Moment {
 	kinds := []string{"navigation", "launch", "input"}
-	if a.T0 != "" {
-		kinds = []string{a.T0}
+	if given := cmp.Or(a.T0, a.Begin); given != "" {
+		kinds = []string{given}
 	}
 	start, err := a.reader.Meta(w.Start)
 	if err != nil {
@@ -373,6 +423,13 @@ func (a *analysis) t0(w *window) *analyze.Moment {
 	}
 	var found *timeline.EventHead
 	for _, e := range a.reader.Events() {
+		if a.Begin != "" {
+			if slices.Contains(kinds, e.Kind) && e.At >= start.Sampled.Earliest {
+				found = &e
+				break
+			}
+			continue
+		}
 		if slices.Contains(kinds, e.Kind) && e.At >= since && e.At <= start.Sampled.Latest &&
 			(found == nil || e.At >= found.At) {
 			found = &e

@@ -57,16 +57,16 @@ func TestVerdicts(t *testing.T) {
 		{"the threshold itself", Measure{"x", "ms", analyze.Lower, 0.03}, exact(100, 100, 100, 100, 100, 100),
 			exact(103, 103, 103, 103, 103, 103), Regressed, worse, "slower by 3 %, 6 runs each"},
 		{"too wide to tell", ms, exact(wide...), exact(wide...), Inconclusive, "",
-			"cannot be told: 0 % (−27 to +36 %), 10 runs each; no number of runs up to 1000 would do"},
+			"not decided: 0 % (−27 to +36 %), 10 runs each; no number of runs up to 1000 would do"},
 		{"one value", ms, exact(5, 5, 5), exact(5, 5), Unchanged, "", "the same, 3 and 2 runs"},
 		{"one value, zero", count, exact(0, 0, 0, 0, 0, 0), exact(0, 0, 0, 0, 0, 0), Unchanged, "",
 			"the same, 6 runs each"},
 		{"from nothing", count, exact(0, 0, 0, 0, 0, 0), exact(2, 2, 3, 2, 2, 2), Regressed, worse,
 			"higher by 2 frames (2–3 frames), 6 runs each"},
 		{"few runs, far apart", ms, exact(1, 1, 1, 1, 1), exact(9, 9, 9), Inconclusive, "",
-			"cannot be told: +800 %, 5 and 3 runs; about 1 more run of A and 3 of B would do"},
+			"not decided: +800 %, 5 and 3 runs; about 1 more run of A and 3 of B would do"},
 		{"one against many", ms, exact(1), exact(9, 9, 9, 9, 9, 9), Inconclusive, "",
-			"cannot be told: +800 %, 1 and 6 runs; about 5 more runs of A would do"},
+			"not decided: +800 %, 1 and 6 runs; about 5 more runs of A would do"},
 
 		{"single, the same", ms, exact(5), exact(5), Unchanged, "", "the same, single runs"},
 		{"single, exact and worse", ms, exact(100), exact(112), Inconclusive, worse,
@@ -76,10 +76,10 @@ func TestVerdicts(t *testing.T) {
 		{"single, bounds apart", ms, around(100, 1), around(112, 1), Inconclusive, worse,
 			"slower by 12 % (10–14 %), single runs, which may be chance; about 5 more runs each would do"},
 		{"single, bounds touch", ms, around(100, 6), around(112, 6), Inconclusive, "",
-			"cannot be told: +12 % (0 to +26 %), single runs; about 5 more runs each would do"},
+			"not decided: +12 % (0 to +26 %), single runs; about 5 more runs each would do"},
 		{"single, apart but too little", ms, exact(100), exact(102), Unchanged, "", "unchanged: +2 %, single runs"},
 		{"single, apart and perhaps enough", ms, around(100, 0.5), around(102, 1), Inconclusive, "",
-			"cannot be told: +2.0 % (+0.5 to +3.5 %), single runs; about 5 more runs each would do"},
+			"not decided: +2.0 % (+0.5 to +3.5 %), single runs; about 5 more runs each would do"},
 		{"single, within the threshold", ms, around(100, 0.5), around(100.1, 0.5), Unchanged, "",
 			"unchanged: +0.1 % (−0.9 to +1.1 %), single runs"},
 		{"single, from nothing", count, exact(0), exact(3), Inconclusive, worse,
@@ -88,7 +88,7 @@ func TestVerdicts(t *testing.T) {
 		{"single, no direction", frames, exact(60), exact(30), Different, "", "lower by 50 %, single runs"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := Compare([]Pair{{tc.m, tc.a, tc.b}})
+			got, err := Compare([]Pair{{tc.m, tc.a, tc.b, false}}, Alpha)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,10 +107,11 @@ func TestVerdicts(t *testing.T) {
 // that never vary do not count.
 func TestHolmOverAllMeasures(t *testing.T) {
 	m := Measure{"time", "ms", analyze.Lower, 0.03}
-	found := Pair{m, exact(100, 101, 102, 103, 104, 105), exact(110, 111, 112, 113, 114, 115)} // p = 2/924 = 0.0022
-	noise := Pair{m, exact(1, 2, 3, 4, 5, 6), exact(6, 4, 5, 3, 1, 2)}
-	never := Pair{m, exact(0, 0, 0, 0, 0, 0), exact(0, 0, 0, 0, 0, 0)}
-	few := Pair{m, exact(1, 2, 3), exact(2, 3, 4)}
+	// p = 2/924 = 0.0022
+	found := Pair{m, exact(100, 101, 102, 103, 104, 105), exact(110, 111, 112, 113, 114, 115), false}
+	noise := Pair{m, exact(1, 2, 3, 4, 5, 6), exact(6, 4, 5, 3, 1, 2), false}
+	never := Pair{m, exact(0, 0, 0, 0, 0, 0), exact(0, 0, 0, 0, 0, 0), false}
+	few := Pair{m, exact(1, 2, 3), exact(2, 3, 4), false}
 	for _, tc := range []struct {
 		name          string
 		noise, others int
@@ -130,7 +131,7 @@ func TestHolmOverAllMeasures(t *testing.T) {
 			for range tc.others {
 				pairs = append(pairs, never, few)
 			}
-			all, err := Compare(pairs)
+			all, err := Compare(pairs, Alpha)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,12 +153,12 @@ func TestCompareRefuses(t *testing.T) {
 		pair Pair
 		want string
 	}{
-		{"an empty set", Pair{m, nil, exact(1)}, "compare time: 0 and 1 runs"},
-		{"not a number", Pair{m, exact(1, math.NaN()), exact(1)}, "run run-2 has NaN"},
-		{"endless bounds", Pair{m, Sample{{"r", 1, 0, math.Inf(1)}}, exact(1)}, "run r has +Inf"},
-		{"outside its bounds", Pair{m, Sample{{"r", 3, 0, 2}}, exact(1)}, "outside its bounds"},
+		{"an empty set", Pair{m, nil, exact(1), false}, "compare time: 0 and 1 runs"},
+		{"not a number", Pair{m, exact(1, math.NaN()), exact(1), false}, "run run-2 has NaN"},
+		{"endless bounds", Pair{m, Sample{{"r", 1, 0, math.Inf(1)}}, exact(1), false}, "run r has +Inf"},
+		{"outside its bounds", Pair{m, Sample{{"r", 3, 0, 2}}, exact(1), false}, "outside its bounds"},
 	} {
-		if _, err := Compare([]Pair{tc.pair}); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := Compare([]Pair{tc.pair}, Alpha); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
@@ -183,11 +184,11 @@ func FuzzCompare(f *testing.F) {
 			return exact(values...)
 		}
 		m := Measure{"x", "ms", analyze.Lower, threshold}
-		there, err := Compare([]Pair{{m, sample(rawA), sample(rawB)}})
+		there, err := Compare([]Pair{{m, sample(rawA), sample(rawB), false}}, Alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := Compare([]Pair{{m, sample(rawB), sample(rawA)}})
+		back, err := Compare([]Pair{{m, sample(rawB), sample(rawA), false}}, Alpha)
 		if err != nil {
 			t.Fatal(err)
 		}

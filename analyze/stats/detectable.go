@@ -30,12 +30,26 @@ func (d *Difference) Found() bool {
 	return d.Verdict == Regressed || d.Verdict == Improved || d.Verdict == Different
 }
 
-// furthestApart is the difference of the same values, dealt out as unevenly as possible. tested is
-// the number of tested measures, and its p is the smallest.
+// furthestApart is the difference of the same values, dealt out as unevenly as possible: in blocks,
+// the lower value of each is A's. tested is the number of tested measures, and its p is the
+// smallest.
 func (d *Difference) furthestApart(tested int) *Difference {
+	if d.Test == SignedRank {
+		p := Pair{d.Measure, slices.Clone(d.A), slices.Clone(d.B), true}
+		for i := range p.A {
+			if p.A[i].Value > p.B[i].Value {
+				p.A[i], p.B[i] = p.B[i], p.A[i]
+			}
+		}
+		return p.judged(tested, d.Alpha)
+	}
 	points := slices.SortedFunc(slices.Values(slices.Concat(d.A, d.B)),
 		func(a, b Point) int { return cmp.Compare(a.Value, b.Value) })
-	apart := describe(Pair{d.Measure, points[:len(d.A)], points[len(d.A):]})
+	return Pair{d.Measure, points[:len(d.A)], points[len(d.A):], false}.judged(tested, d.Alpha)
+}
+
+func (p Pair) judged(tested int, alpha float64) *Difference {
+	apart := describe(p, alpha)
 	apart.AdjustedP = min(1, apart.P*float64(tested))
 	apart.judge(tested)
 	return &apart

@@ -8,9 +8,10 @@
 //     repeated runs are kept.
 //  2. Summarize returns the median with an interval that assumes no distribution: two order
 //     statistics, by golang.org/x/perf/benchmath.
-//  3. Compare compares two sets, measure by measure. It uses Mann-Whitney U (by benchmath), a
-//     Hodges-Lehmann interval in units and as a ratio, and Cliff's delta. Holm's method corrects
-//     for the number of measures.
+//  3. Compare judges a family of measures. Separate sets have the Mann-Whitney U test (by
+//     benchmath) and a Hodges-Lehmann interval in units and as a ratio. Sets that were made in
+//     blocks have the signed-rank test over blocks, with its own Hodges-Lehmann interval. Holm's
+//     method corrects for the number of measures in the family. Describe judges no sets.
 //  4. A Difference has a verdict: see Verdict.
 //
 // # Single runs

@@ -8,17 +8,13 @@ const MaxRuns = 1000
 // runsWanted returns how many more runs of A and of B would decide an Inconclusive difference. It
 // estimates, assuming that further runs are like the present ones. The number must be enough for:
 //
-//   - an interval of the median: FewestRuns.
-//   - the smallest possible p, times the compared measures, to be below Alpha.
+//   - the test: see Test.Needed.
 //   - the interval to shrink, by the square root of the number of runs, until it fits. If the
 //     difference is below the threshold, it must be within the threshold. Otherwise it must exclude
 //     0 at the worst level of Holm's method.
 func (d *Difference) runsWanted(family int) (moreA, moreB int) {
 	a, b := len(d.A), len(d.B)
-	want := FewestRuns
-	for smallestP(want, want)*float64(family) >= Alpha {
-		want++
-	}
+	want := d.Test.Needed(family, d.Alpha)
 	if d.Tested {
 		// The interval's width goes with √(1/a + 1/b); scale is by how much that sum must shrink
 		// for w to become gap.
@@ -45,7 +41,7 @@ func (d *Difference) widthAndGap(family int) (w, gap float64) {
 		if i.Estimate < 0 {
 			w = i.High - i.Estimate
 		}
-		return w * normalQuantile(1-Alpha/2/float64(family)) / normalQuantile(1-Alpha/2), size
+		return w * normalQuantile(1-d.Alpha/2/float64(family)) / normalQuantile(1-d.Alpha/2), size
 	}
 	return max(i.High-i.Estimate, i.Estimate-i.Low), d.limit() - size
 }

@@ -71,14 +71,15 @@ func TestAble(t *testing.T) {
 	compared := func(n, wides int) []bool {
 		pairs := []Pair{
 			{Measure{"narrow", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, narrow)...),
-				exact(drawn(r, n, narrow)...)},
-			{Measure{"same", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, same)...), exact(drawn(r, n, same)...)},
+				exact(drawn(r, n, narrow)...), false},
+			{Measure{"same", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, same)...),
+				exact(drawn(r, n, same)...), false},
 		}
 		for range wides {
 			pairs = append(pairs, Pair{Measure{"wide", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, wide)...),
-				exact(drawn(r, n, wide)...)})
+				exact(drawn(r, n, wide)...), false})
 		}
-		all, err := Compare(pairs)
+		all, err := Compare(pairs, Alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +99,22 @@ func TestAble(t *testing.T) {
 				t.Errorf("%d runs, %d measures: %v, want %v", tc.runs, tc.wides, got, tc.want)
 				break
 			}
+		}
+	}
+}
+
+// TestFisher compares p with sums of exact binomial coefficients.
+func TestFisher(t *testing.T) {
+	for _, tc := range []struct {
+		k, n, l, m int
+		want       float64
+	}{
+		{0, 6, 6, 6, 0.002164502}, {0, 6, 5, 6, 0.01515152}, {0, 6, 4, 6, 0.06060606}, {5, 6, 0, 6, 0.01515152},
+		{3, 10, 8, 10, 0.06977851}, {0, 20, 9, 20, 0.001228501}, {1, 1, 0, 1, 1}, {0, 5, 0, 5, 1}, {5, 5, 9, 9, 1},
+		{0, 0, 3, 3, 1}, {-1, 3, 0, 3, 1}, {4, 3, 0, 3, 1}, {500, 1000, 500, 1000, 1},
+	} {
+		if p := Fisher(tc.k, tc.n, tc.l, tc.m); math.Abs(p-tc.want) > 1e-6 {
+			t.Errorf("%d of %d, %d of %d: %.9g, want %g", tc.k, tc.n, tc.l, tc.m, p, tc.want)
 		}
 	}
 }

@@ -13,12 +13,14 @@ const (
 	// Level is the confidence of all intervals: each covers what it is about with at least this
 	// chance.
 	Level = 0.95
-	// Alpha is the chance of a false alarm that is accepted, over all measures of a comparison
+	// Alpha is the chance of a false alarm that is accepted, over all measures of a family
 	// together.
 	Alpha = 0.05
 	// FewestRuns have a 95 % interval of their median: of 5 runs all lie on one side of it in 2 of
 	// 32 cases, which is 6.3 %.
 	FewestRuns = 6
+	// FewestBlocks are enough for a family of up to 6 measures: the smallest p is 2 of 256.
+	FewestBlocks = 8
 	// UsualThreshold is that of values which have no better direction, and so no threshold of their
 	// own.
 	UsualThreshold = 0.03

@@ -18,9 +18,11 @@ func (d *Difference) Sentence() string {
 	case d.Verdict == Inconclusive && d.Direction != "":
 		return fmt.Sprintf("%s by %s, %s, which may be chance%s", d.word(), d.size(), d.runs(), d.advice())
 	case d.Verdict == Inconclusive:
-		return "cannot be told" + d.signedSize() + ", " + d.runs() + d.advice()
+		return "not decided: " + d.Size() + ", " + d.runs() + d.advice()
+	case d.Verdict == Untested:
+		return d.Size() + ", " + d.runs()
 	case d.Verdict == Unchanged:
-		return "unchanged" + d.signedSize() + ", " + d.runs()
+		return "unchanged: " + d.Size() + ", " + d.runs()
 	}
 	return fmt.Sprintf("%s by %s, %s", d.word(), d.size(), d.runs())
 }
@@ -29,6 +31,8 @@ func (d *Difference) runs() string {
 	switch a, b := len(d.A), len(d.B); {
 	case d.single():
 		return "single runs"
+	case d.Test == SignedRank:
+		return fmt.Sprintf("%d blocks", a)
 	case a == b:
 		return fmt.Sprintf("%d runs each", a)
 	default:
@@ -41,21 +45,23 @@ func (d *Difference) advice() string {
 	switch {
 	case d.MoreA == 0 && d.MoreB == 0:
 		return fmt.Sprintf("; no number of runs up to %d would do", MaxRuns)
+	case d.Test == SignedRank:
+		return fmt.Sprintf("; %s would do", more(d.MoreA, "block"))
 	case d.MoreA == d.MoreB:
-		return fmt.Sprintf("; %s each would do", moreRuns(d.MoreA))
+		return fmt.Sprintf("; %s each would do", more(d.MoreA, "run"))
 	case d.MoreB == 0:
-		return fmt.Sprintf("; %s of A would do", moreRuns(d.MoreA))
+		return fmt.Sprintf("; %s of A would do", more(d.MoreA, "run"))
 	case d.MoreA == 0:
-		return fmt.Sprintf("; %s of B would do", moreRuns(d.MoreB))
+		return fmt.Sprintf("; %s of B would do", more(d.MoreB, "run"))
 	}
-	return fmt.Sprintf("; %s of A and %d of B would do", moreRuns(d.MoreA), d.MoreB)
+	return fmt.Sprintf("; %s of A and %d of B would do", more(d.MoreA, "run"), d.MoreB)
 }
 
-func moreRuns(n int) string {
-	if n == 1 {
-		return "about 1 more run"
+func more(n int, what string) string {
+	if n != 1 {
+		what += "s"
 	}
-	return fmt.Sprintf("about %d more runs", n)
+	return fmt.Sprintf("about %d more %s", n, what)
 }
 
 // word says how B differs: in time and rates by speed, in everything else by amount.
@@ -90,8 +96,8 @@ func (d *Difference) size() string {
 	return fmt.Sprintf("%s (%s–%s)", size, format(i.Low, false), format(i.High, true))
 }
 
-// signedSize is how much B differs, with its sign.
-func (d *Difference) signedSize() string {
+// Size is how much B differs, with its sign and its interval: "+12 % (8 to 17 %)".
+func (d *Difference) Size() string {
 	i, format := d.scale()
 	signed := func(v float64, unit bool) string {
 		if v > 0 {
@@ -100,9 +106,9 @@ func (d *Difference) signedSize() string {
 		return format(v, unit)
 	}
 	if !i.Exists {
-		return ": " + signed(i.Estimate, true)
+		return signed(i.Estimate, true)
 	}
-	return fmt.Sprintf(": %s (%s to %s)", signed(i.Estimate, true), signed(i.Low, false), signed(i.High, true))
+	return fmt.Sprintf("%s (%s to %s)", signed(i.Estimate, true), signed(i.Low, false), signed(i.High, true))
 }
 
 // scale returns the interval that is printed, and the formatter of its numbers.
@@ -145,7 +151,9 @@ func digitsFor(i Interval) (digits int, apart bool) {
 	for ; !whole && digits < maxDigits && largest*math.Pow10(digits) < 9.95; digits++ {
 	}
 	same := func(a, b float64, digits int) bool {
-		return strconv.FormatFloat(a, 'f', digits, 64) == strconv.FormatFloat(b, 'f', digits, 64)
+		format := func(v float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+		isZero := func(s string) bool { return strings.Trim(s, "-0.") == "" }
+		return format(a) == format(b) || isZero(format(a)) && isZero(format(b))
 	}
 	alike := func(a, b float64) bool { return a != b && same(a, b, digits) }
 	if !i.Exists || same(i.Low, i.High, maxDigits) {

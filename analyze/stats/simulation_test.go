@@ -110,12 +110,12 @@ func TestShiftCoverage(t *testing.T) {
 					for j := range b {
 						moved[j] = b[j] + shift
 					}
-					s := shiftOf(a, moved)
+					s := shiftOf(a, moved, Alpha)
 					promised = s.Confidence
 					if s.Low <= shift && shift <= s.High {
 						shifts++
 					}
-					if q, ok := ratioOf(a, times(b, ratio)); !ok || q.Low <= ratio && ratio <= q.High {
+					if q, ok := ratioOf(a, times(b, ratio), Alpha); !ok || q.Low <= ratio && ratio <= q.High {
 						ratios++
 					}
 				}
@@ -145,7 +145,7 @@ func TestQuantisedCoverage(t *testing.T) {
 			for j := range b {
 				b[j] += shift
 			}
-			s := shiftOf(a, b)
+			s := shiftOf(a, b, Alpha)
 			promised = s.Confidence
 			if s.Low <= shift+1e-9 && shift-1e-9 <= s.High {
 				covered++
@@ -170,9 +170,9 @@ func TestFalseAlarms(t *testing.T) {
 				var pairs []Pair
 				for i, d := range realistic() {
 					m := Measure{d.name, "ms", []analyze.Better{analyze.Lower, analyze.Higher}[i%2], threshold}
-					pairs = append(pairs, Pair{m, exact(drawn(r, nA, d.of)...), exact(drawn(r, nB, d.of)...)})
+					pairs = append(pairs, Pair{m, exact(drawn(r, nA, d.of)...), exact(drawn(r, nB, d.of)...), false})
 				}
-				all, err := Compare(pairs)
+				all, err := Compare(pairs, Alpha)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,12 +203,12 @@ func TestPower(t *testing.T) {
 		}
 		factor := []float64{1.12, 1 / 1.12}[i%2]
 		pairs := []Pair{{Measure{"load", "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, load)...),
-			exact(times(drawn(r, 10, load), factor)...)}}
+			exact(times(drawn(r, 10, load), factor)...), false}}
 		for _, d := range realistic() {
 			pairs = append(pairs, Pair{Measure{d.name, "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, d.of)...),
-				exact(drawn(r, 10, d.of)...)})
+				exact(drawn(r, 10, d.of)...), false})
 		}
-		all, err := Compare(pairs)
+		all, err := Compare(pairs, Alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestMoreRunsWouldDo(t *testing.T) {
 		page := func(r *rand.Rand) float64 { return 500 * math.Exp(0.05*r.NormFloat64()) }
 		m := Measure{"load", "ms", analyze.Lower, 0.03}
 		a, b := drawn(r, 8, page), times(drawn(r, 8, page), 1.1)
-		all, err := Compare([]Pair{{m, exact(a...), exact(b...)}})
+		all, err := Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestMoreRunsWouldDo(t *testing.T) {
 			a, b = append(a, drawn(r, d.MoreA, page)...), append(b, times(drawn(r, d.MoreB, page), 1.1)...)
 		}
 		asked++
-		if all, err = Compare([]Pair{{m, exact(a...), exact(b...)}}); err != nil {
+		if all, err = Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha); err != nil {
 			t.Fatal(err)
 		}
 		if all[0].Verdict != Inconclusive {

@@ -192,14 +192,14 @@ func TestPairsLiterally(t *testing.T) {
 		if got, want := cliffsDelta(a, b), float64(wins)/float64(len(a)*len(b)); got != want {
 			t.Fatalf("%v against %v: delta %v, want %v", a, b, got, want)
 		}
-		if got, want := shiftOf(a, b).Estimate, median(differences); got != want {
+		if got, want := shiftOf(a, b, Alpha).Estimate, median(differences); got != want {
 			t.Fatalf("%v against %v: shift %v, want %v", a, b, got, want)
 		}
-		ratio, ok := ratioOf(a, b)
+		ratio, ok := ratioOf(a, b, Alpha)
 		if want := math.Exp(median(ratios)); !ok || math.Abs(ratio.Estimate-want) > 1e-12 {
 			t.Fatalf("%v against %v: ratio %v, want %v", a, b, ratio.Estimate, want)
 		}
-		back, _ := ratioOf(b, a)
+		back, _ := ratioOf(b, a, Alpha)
 		if ratio.Exists != back.Exists || ratio.Exists && math.Abs(ratio.Low*back.High-1) > 1e-12 {
 			t.Fatalf("%v against %v: ratio from %v, turned round to %v", a, b, ratio.Low, back.High)
 		}
@@ -215,15 +215,15 @@ func TestShiftOrders(t *testing.T) {
 		{3, 4, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {6, 10, 12}, {8, 8, 14}, {10, 10, 24}, {7, 12, 19}, {15, 15, 65},
 		{20, 20, 128},
 	} {
-		if c, _ := shiftOrder(tc.n, tc.m); c != tc.c {
+		if c, _ := shiftOrder(tc.n, tc.m, Alpha); c != tc.c {
 			t.Errorf("%d and %d runs: order %d, want %d", tc.n, tc.m, c, tc.c)
 		}
-		if c, _ := shiftOrder(tc.m, tc.n); c != tc.c {
+		if c, _ := shiftOrder(tc.m, tc.n, Alpha); c != tc.c {
 			t.Errorf("%d and %d runs: order %d, want %d", tc.m, tc.n, c, tc.c)
 		}
 	}
 	for _, n := range []int{31, 40, 60} {
-		c, confidence := shiftOrder(n, n)
+		c, confidence := shiftOrder(n, n, Alpha)
 		below := 0.0
 		for _, p := range uDistribution(n, n)[:c] {
 			below += p
@@ -269,7 +269,7 @@ func TestRatioNeedsPositiveValues(t *testing.T) {
 		{"empty", nil, []float64{1}},
 		{"beyond what a number holds", []float64{5e-324, 5e-324}, []float64{1e300, 1e300}},
 	} {
-		if ratio, ok := ratioOf(tc.a, tc.b); ok {
+		if ratio, ok := ratioOf(tc.a, tc.b, Alpha); ok {
 			t.Errorf("%s: %+v", tc.name, ratio)
 		}
 	}

@@ -1,10 +1,9 @@
 // Package strip reads the code strip that test pages and scenes draw into every frame, and accounts
 // for its ids.
 //
-// The strip shows the page's own count of its frames to the recorder. It reveals a frame that was
-// drawn and never reached the screen, one that was seen twice, and one of which only a few rows
-// were seen. This needs no trusted clock. The strip is read from frames as captured. It never
-// counts as content.
+// The strip shows the page's own count of its frames to the recorder. It reveals drawn frames that
+// never reached the screen, were seen twice, or were seen in a few rows only. This needs no trusted
+// clock. The strip is read from frames as captured. It never counts as content.
 //
 // # Geometry (normative)
 //

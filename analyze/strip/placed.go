@@ -25,7 +25,8 @@ func NewPlaced(l *frame.Layout, lines []Line) (*Placed, error) {
 	for _, at := range lines {
 		if end := at.Left + at.Cell*Cells; at.Left < -0.5 || !(at.Cell > 1) || end > float64(l.Format.Width)+0.5 ||
 			at.First < 0 || at.Last < at.First || at.Last >= l.Format.Height {
-			return nil, fmt.Errorf("read code strip: a copy in rows %d to %d from %.1f to %.1f is outside a frame of %v", at.First, at.Last, at.Left, end, l.Format)
+			return nil, fmt.Errorf("read code strip: rows %d to %d from %.1f to %.1f are outside a frame of %v",
+				at.First, at.Last, at.Left, end, l.Format)
 		}
 	}
 	return &Placed{layout: l, luma: luma, lines: lines, copies: make([]Copy, len(lines))}, nil

@@ -115,7 +115,7 @@ func checkProgress(start Start, points []Point, end Moment) error {
 		case math.IsNaN(p.P) || p.P < -1 || p.P > 1:
 			return fmt.Errorf("%w: point %d is %v, not from -1 to 1", ErrProgress, i, p.P)
 		case !sane(p.At):
-			return fmt.Errorf("%w: the time of point %d is not an interval, or more than 70 years from the clock's zero",
+			return fmt.Errorf("%w: the time of point %d is not an interval, or more than 70 years from zero",
 				ErrProgress, i)
 		case i > 0 && p.At.Value < points[i-1].At.Value:
 			return fmt.Errorf("%w: point %d comes before point %d", ErrProgress, i, i-1)

@@ -86,7 +86,8 @@ func halvesEqual(q *[eight]byte) bool {
 // oneColour returns the colour of eight pixels, twice, if they have one.
 func oneColour(q *[eight]byte) (p uint64, same bool) {
 	p = binary.LittleEndian.Uint64(q[0:]) & both
-	off := (binary.LittleEndian.Uint64(q[8:]) ^ p) | (binary.LittleEndian.Uint64(q[16:]) ^ p) | (binary.LittleEndian.Uint64(q[24:]) ^ p)
+	a, b, c := binary.LittleEndian.Uint64(q[8:]), binary.LittleEndian.Uint64(q[16:]), binary.LittleEndian.Uint64(q[24:])
+	off := (a ^ p) | (b ^ p) | (c ^ p)
 	return p, off&both == 0 && p>>32 == p&(1<<32-1)
 }
 

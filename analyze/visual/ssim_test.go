@@ -33,7 +33,8 @@ func literalSSIM(x, y []byte, width, height int, v SSIMVariant) float64 {
 	total := 0.0
 	for j := range 11 {
 		for i := range 11 {
-			w[j][i] = math.Exp(-((float64(i)-peak)*(float64(i)-peak) + (float64(j)-peak)*(float64(j)-peak)) / (2 * 1.5 * 1.5))
+			x, y := float64(i)-peak, float64(j)-peak
+			w[j][i] = math.Exp(-(x*x + y*y) / (2 * 1.5 * 1.5))
 			total += w[j][i]
 		}
 	}

@@ -11,7 +11,7 @@ package frame
 // Limited range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C.
 // Limited range is then four times that of bytes (ITU-T H.273). RGB is always 0…255.
 //
-// Each coefficient is rounded to fracBits bits. The error of a result is below 2^-10 before it is
+// Each coefficient is rounded to fracBits bits. The error of a result is below 2^-10. Then it is
 // rounded to the nearest integer (halves up) and clipped to 0…255 or 0…1023. The result is
 // therefore correctly rounded unless the exact value is within 2^-10 of a half. There it may be the
 // neighbour.

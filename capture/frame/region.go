@@ -28,7 +28,7 @@ func ParseRegion(s string) (Region, error) {
 	px, okX := parsePixels(x)
 	py, okY := parsePixels(y)
 	if !ok1 || !ok2 || err != nil || !okX || !okY {
-		return Region{}, fmt.Errorf("%w %q: want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over %d",
+		return Region{}, fmt.Errorf("%w %q: want WxH+X+Y in pixels, such as 1280x720+0+0, sides up to %d",
 			ErrRegion, s, MaxSide)
 	}
 	return Region{X: px, Y: py, Width: w, Height: h}, nil

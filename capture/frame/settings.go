@@ -21,7 +21,8 @@ const (
 // num/den seconds in lowest terms. Decimals that round n×1000/1001 are read as that fraction (SMPTE
 // ST 2036 and earlier): 23.976, 29.97, 47.952; 59.94, 119.88, 239.76.
 func ParseRate(s string) (num, den int64, err error) {
-	bad := fmt.Errorf("bad frame rate %q: want frames a second, such as 60, 59.94 or 60000/1001, more than 1/%d and at most %d", s, maxPeriod, MaxRate)
+	bad := fmt.Errorf("bad frame rate %q: want a rate such as 60, 59.94 or 60000/1001, more than 1/%d and at most %d",
+		s, maxPeriod, MaxRate)
 	if len(s) > 32 || strings.Trim(s, "0123456789./") != "" || strings.Count(s, "/") > 1 {
 		return 0, 0, bad
 	}

@@ -14,8 +14,8 @@
 // metadata [HeaderMetadata], so that the same file can be written again.
 //
 // The metadata is a JSON string with the header line. If any frame's line is not plain "FRAME", a
-// line feed and the frames' lines follow, from the first frame on. The last line also applies to
-// all later frames. The string does not end with a line feed.
+// line feed and the lines of all frames follow. The last line also applies to all later frames. The
+// string does not end with a line feed.
 //
 // Of a pipe, only the first frame's line is known before the run. A later line that differs is sent
 // as an event frameLineEvent.

@@ -64,7 +64,8 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 func readFrame(r io.Reader, n uint64, dst []byte) error {
 	got, err := io.ReadFull(r, dst)
 	if err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("the input ends in frame %d, after %d of its %d bytes; %d whole frames were delivered: %w", n, got, len(dst), n, err)
+		return fmt.Errorf("the input ends in frame %d, after %d of its %d bytes; %d whole frames were delivered: %w",
+			n, got, len(dst), n, err)
 	}
 	return err
 }
@@ -74,7 +75,9 @@ func count(in *input, frameBytes int64) (uint64, error) {
 	frames, rest := in.size/frameBytes, in.size%frameBytes
 	switch {
 	case rest != 0:
-		return 0, fmt.Errorf("%s: %d bytes are not whole frames of %d bytes: %d frames and %d bytes left over; check size, format and stride", in.uri, in.size, frameBytes, frames, rest)
+		return 0, fmt.Errorf("%s: %d bytes are not frames of %d bytes: %d frames and %d bytes left over; "+
+			"check size, format and stride",
+			in.uri, in.size, frameBytes, frames, rest)
 	case frames == 0:
 		return 0, fmt.Errorf("%s: the file is empty", in.uri)
 	}

@@ -104,7 +104,8 @@ func scanFrames(r io.ReaderAt, at, end, size int64, lines *frameLines) (frames u
 		}
 		at += int64(line) + 1
 		if end-at < size {
-			return 0, fmt.Errorf("offset %d: the file ends in frame %d, after %d of its %d bytes; %d whole frames come before: %w", end, frames, end-at, size, frames, io.ErrUnexpectedEOF)
+			return 0, fmt.Errorf("offset %d: the file ends in frame %d, after %d of its %d bytes; %d whole frames: %w",
+				end, frames, end-at, size, frames, io.ErrUnexpectedEOF)
 		}
 		at += size
 		frames++
@@ -178,7 +179,8 @@ func (r *y4mReader) frame(n uint64, dst []byte, events func(timeline.Event)) err
 		}
 	}
 	if err := readFrame(r.r, n, dst); err == io.EOF {
-		return fmt.Errorf("offset %d: the input ends in frame %d, after its header; %d whole frames were delivered: %w", r.at, n, n, io.ErrUnexpectedEOF)
+		return fmt.Errorf("offset %d: the input ends in frame %d, after its header; %d whole frames were delivered: %w",
+			r.at, n, n, io.ErrUnexpectedEOF)
 	} else if err != nil {
 		return fmt.Errorf("frame from offset %d: %w", start, err)
 	}

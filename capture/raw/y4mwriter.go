@@ -30,10 +30,13 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 	}
 	pixel, tag, ok := planarOf(f.Pixel)
 	switch {
-	case !ok && f.Pixel.Depth() > 8:
-		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M has 8 bits; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
 	case !ok:
-		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M needs YUV or grey; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
+		need := "needs YUV or grey"
+		if f.Pixel.Depth() > 8 {
+			need = "has 8 bits"
+		}
+		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M %s; export to .raw, .png or .mp4",
+			f.Pixel, f.Pixel.About(), need)
 	}
 	y := &Y4MWriter{w: w, format: f, order: f.Pixel.String(), lines: []string{frameMagic}}
 	if header == "" {

@@ -26,8 +26,8 @@
 //
 // # Padding
 //
-// If the stride is longer than a row, byte i of a row's padding is 0xA5 XOR i, in every row of
-// every frame. Alpha is 255 and X is 0. Both are random in the scene noise.
+// If the stride is longer than a row, byte i of a row's padding is 0xA5 XOR i. Alpha is 255 and X
+// is 0. Both are random in the scene noise.
 //
 // # Ownership
 //

@@ -10,9 +10,8 @@ import "slices"
 // the other.
 //
 // Ids continue from cycle to cycle, modulo 2²⁴; every third seed begins a little below that. A
-// column at the right changes with the id too, so frames do not differ in the strip alone. If the
-// strip does not fit into the frame, or its cells would cut chroma blocks, it is not drawn and the
-// truth omits it.
+// column at the right changes with the id too, so frames do not differ in the strip alone. A strip
+// that does not fit into the frame, or would cut chroma blocks, is not drawn. The truth omits it.
 
 const (
 	stripFrames = 96 // of a cycle

@@ -80,8 +80,9 @@ func grain(seed uint64) []uint32 {
 	return g
 }
 
-// exposure draws picture t of the film. Every pixel is the sum of a column's and a row's value,
-// each at most 110 a channel, and noise up to 16. So no channel overflows into the next.
+// exposure draws picture t of the film. Every pixel is the sum of a column's value, a row's value
+// and noise. The values are at most 110 a channel, the noise 16. So no channel overflows into the
+// next.
 func (c *canvas) exposure(t int, noise []uint32, seed uint64) {
 	columns := make([]uint32, c.w)
 	for x := range columns {

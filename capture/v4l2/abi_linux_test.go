@@ -154,7 +154,8 @@ func TestABIAgainstHeaders(t *testing.T) {
 		t.Skip("there is no C compiler here: ", err)
 	}
 	var c strings.Builder
-	c.WriteString("#include <stddef.h>\n#include <linux/videodev2.h>\n#include <linux/dma-buf.h>\n#define CHECK(what, ours, theirs) _Static_assert((ours) == (theirs), what)\n")
+	c.WriteString("#include <stddef.h>\n#include <linux/videodev2.h>\n#include <linux/dma-buf.h>\n" +
+		"#define CHECK(what, ours, theirs) _Static_assert((ours) == (theirs), what)\n")
 	checks := 0
 	check := func(what string, ours any, theirs string) {
 		checks++

@@ -18,7 +18,7 @@ func writeCosts(out io.Writer, title string, ways []*way) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\tpins\twhat is done with it")
+	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\tpins\tits use")
 	one := median(ways[0].rounds)
 	for _, way := range ways {
 		allocs, pins := "-", "-"

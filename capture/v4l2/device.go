@@ -50,11 +50,11 @@ func (Device) Audio() string { return "not recorded" }
 
 // Input is one connector.
 type Input struct {
-	Index   int
-	Name    string   // "HDMI 0"
-	Type    string   // "camera" (which is what receivers are too), "tuner", "touch"
-	Status  []string // the device's problems, decoded: "no power" or "no signal", for example
-	Timings bool     // the input has DV timings: HDMI, DVI or SDI, also VGA
+	Index   int      `json:"index"`
+	Name    string   `json:"name"`        // "HDMI 0"
+	Type    string   `json:"type"`        // "camera", also for receivers; "tuner", "touch"
+	Status  []string `json:"status"`      // the device's problems, decoded, such as "no power"
+	Timings bool     `json:"has_timings"` // the input has DV timings: HDMI, DVI or SDI, also VGA
 }
 
 // Signal is the state of the input's signal.
@@ -137,11 +137,12 @@ func (s Size) String() string {
 
 // Current is the format that a device is set to.
 type Current struct {
-	Width, Height int
-	Fourcc        string
-	Stride        int    // bytes
-	Field         string // "none" is progressive
-	Colour        Colour
+	Width  int    `json:"width_px"`
+	Height int    `json:"height_px"`
+	Stride int    `json:"stride_bytes"`
+	Fourcc string `json:"pixel_format"`
+	Field  string `json:"field"` // "none" is progressive
+	Colour Colour `json:"colour"`
 }
 
 // Control is a setting of a device, or something that it reports.
@@ -166,13 +167,14 @@ func (c Control) String() string {
 
 // Holder is a program that has a device open.
 type Holder struct {
-	PID     int
-	Command string
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
 }
 
 func (h Holder) String() string { return fmt.Sprintf("%s (process %d)", h.Command, h.PID) }
 
-func holderList(all []Holder) string {
+// HolderList lists programs.
+func HolderList(all []Holder) string {
 	var names []string
 	for _, h := range all {
 		names = append(names, h.String())

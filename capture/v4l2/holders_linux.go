@@ -48,7 +48,7 @@ func holds(pid int, target string) bool {
 // heldBy names the holders for an error, or gives advice.
 func heldBy(path string) string {
 	if all := holders(path); len(all) > 0 {
-		return ": " + holderList(all)
+		return ": " + HolderList(all)
 	}
 	return "; 'sudo fuser -v " + path + "' tells which"
 }

@@ -211,7 +211,8 @@ func formatList(all []formatDesc) string {
 func (d *device) pictureSize(set settings, t *Timings) (width, height int, err error) {
 	switch {
 	case t != nil && set.width != 0 && (set.width != t.Width || set.height != t.Height):
-		return 0, 0, misfitf("the signal at %s is %v: pictures of %dx%d would be scaled, which is not done; leave size= out", d.path, *t, set.width, set.height)
+		return 0, 0, misfitf("the signal at %s is %v: pictures cannot be scaled to %dx%d; leave size= out",
+			d.path, *t, set.width, set.height)
 	case t != nil:
 		return t.Width, t.Height, nil
 	case set.width != 0:

@@ -311,7 +311,8 @@ func TestUserPtrFallsBack(t *testing.T) {
 	t.Run("not at first", func(t *testing.T) {
 		f := newFake(t)
 		f.frames(2)
-		if _, err := f.run("memory=userptr", 3, true); err == nil || !strings.Contains(err.Error(), "too small for userptr") {
+		_, err := f.run("memory=userptr", 3, true)
+		if err == nil || !strings.Contains(err.Error(), "too small for userptr") {
 			t.Errorf("it ended with %v", err)
 		}
 	})

@@ -253,7 +253,8 @@ func (q *queue) streamOn() error {
 	typ := int32(q.d.bufType())
 	if err := q.d.ioctl(vidiocStreamOn, unsafe.Pointer(&typ)); err != nil {
 		if errors.Is(err, unix.ENOSPC) {
-			return fmt.Errorf("start the stream of %s: %w: no USB bandwidth for this mode; use another port or a smaller mode", q.d.path, err)
+			return fmt.Errorf("start the stream of %s: %w: no USB bandwidth; use another port or a smaller mode",
+				q.d.path, err)
 		}
 		return q.d.explain("start the stream of "+q.d.path, err)
 	}

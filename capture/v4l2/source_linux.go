@@ -207,11 +207,11 @@ func (q *queue) trySlot(size int) (err error) {
 // checkUserPtr refuses formats that the driver cannot put into a slot of the ring by itself.
 func (s *setup) checkUserPtr(path string) error {
 	if len(s.driver.planes) > 1 {
-		return fmt.Errorf("%w: %s delivers %v in %d memory pieces, which the ring does not support (userptr); use memory=mmap",
+		return fmt.Errorf("%w: %s delivers %v in %d memory pieces, but a ring slot is one; use memory=mmap",
 			errUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
 	}
 	if slot, want := ringbuf.BytesFor(3, s.size)/3, s.driver.planes[0].bytes; want > slot {
-		return fmt.Errorf("%w: %s needs buffers of %d bytes for frames of %d, but ring slots have %d (userptr); use memory=mmap",
+		return fmt.Errorf("%w: %s needs buffers of %d bytes for frames of %d, but ring slots have %d; use memory=mmap",
 			errUnsupported, path, want, s.size, slot)
 	}
 	return nil

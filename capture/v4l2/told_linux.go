@@ -142,13 +142,13 @@ func (t *told) restarting(why error) {
 func (t *told) oddities(s *stamper, n *numbering, flags uint32) {
 	if s.wrong && !t.stamps {
 		t.stamps = true
-		t.emit("timestamps not used",
-			map[string]string{"reason": "the driver's stamps are not of this moment on CLOCK_MONOTONIC; frames are timed by their arrival"})
+		t.emit("timestamps not used", map[string]string{
+			"reason": "the driver's stamps are not from CLOCK_MONOTONIC now; frames are timed by their arrival"})
 	}
 	if n.odd && !t.counts {
 		t.counts = true
-		t.emit("sequence not used",
-			map[string]string{"reason": "the driver's frame counter does not count frames; they are numbered by their times"})
+		t.emit("sequence not used", map[string]string{
+			"reason": "the driver's frame counter does not count frames; they are numbered by their times"})
 	}
 	if flags&bufFlagError != 0 && !t.damage {
 		t.damage = true

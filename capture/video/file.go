@@ -222,7 +222,8 @@ func (f *file) deliver(ctx context.Context, ring *capture.Ring, n uint64, at tim
 	format := f.info.Format
 	if int64(f.next.Width) != int64(format.Width) || int64(f.next.Height) != int64(format.Height) ||
 		f.media.Rest() != int64(format.Size()) {
-		return fmt.Errorf("%s: frame %d is %dx%d (%d bytes), earlier frames are %dx%d; a recording has one size, so split the file", f.info.URI, n, f.next.Width, f.next.Height, f.media.Rest(), format.Width, format.Height)
+		return fmt.Errorf("%s: frame %d is %dx%d (%d bytes), earlier ones are %dx%d; split the file there",
+			f.info.URI, n, f.next.Width, f.next.Height, f.media.Rest(), format.Width, format.Height)
 	}
 	slot, err := ring.Acquire(ctx)
 	if err != nil {
@@ -263,7 +264,8 @@ func (f *file) end(n uint64, last timeline.Time, events func(timeline.Event)) er
 	if missing := f.frames - float64(n); f.fps > 0 && missing > 0 {
 		rest := time.Duration((f.frames/f.fps - time.Duration(last).Seconds()) * float64(time.Second))
 		if rest > f.stamps.longest+500*time.Millisecond {
-			return fmt.Errorf("%s: the file seems truncated: %d frames%s were delivered, and %v are missing at the end: %w", f.info.URI, n, of, rest.Round(time.Millisecond), io.ErrUnexpectedEOF)
+			return fmt.Errorf("%s: the file seems truncated: %d frames%s were delivered, and %v are missing: %w",
+				f.info.URI, n, of, rest.Round(time.Millisecond), io.ErrUnexpectedEOF)
 		}
 	}
 	return nil

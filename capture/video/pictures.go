@@ -119,7 +119,7 @@ func (p *pictures) stamp(fps string) error {
 	}
 	for n, name := range p.names {
 		if _, ok := milliseconds(name); !ok {
-			return fmt.Errorf("%s has no time in its name, but others are like ms_000920.png; name all of them so, or none", name)
+			return fmt.Errorf("%s has no time in its name, but others have; name all like ms_000920.png, or none", name)
 		}
 		if n > 0 && p.times[n] <= p.times[n-1] {
 			return fmt.Errorf("%s and %s have the same time in their names", p.names[n-1], name)

@@ -196,6 +196,7 @@ func (c *connection) checkPixels() error {
 	if c.setup.ImageByteOrder != xproto.ImageOrderLSBFirst {
 		order = "most"
 	}
-	return fmt.Errorf("the screen has depth %d with %d bits a pixel, %s significant byte first, red %#x, green %#x, blue %#x, and only depth 24 or 32 in B G R X is captured; the server has depths %s: start it with depth 24",
+	return fmt.Errorf("only depth 24 or 32 in B G R X is captured; the screen has depth %d with %d bits a pixel, "+
+		"%s significant byte first, red %#x, green %#x, blue %#x; the server has depths %s: start it with depth 24",
 		s.RootDepth, bits, order, visual.RedMask, visual.GreenMask, visual.BlueMask, strings.Join(depths, " "))
 }

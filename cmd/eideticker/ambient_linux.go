@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepRights gives up the ambient capabilities of this process, in all its threads. A service that
-// makes networks for tests has some, which are this program's: browsers, adb and the commands of
-// devices would inherit them. What the program itself may do stays as it is.
+// keepRights gives up the ambient capabilities of all threads, so that browsers, adb and the
+// commands of devices do not inherit them. The program itself keeps its capabilities.
 func keepRights() error {
-	// A kernel without them (before 4.3) refuses, and has none to inherit.
+	// Kernels before 4.3 do not have them and refuse.
 	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0,
 		0, 0)
 	if errno != unix.ENOTSUP {
@@ -26,7 +25,7 @@ func keepRights() error {
 		return fmt.Errorf("read capabilities: %w", err)
 	}
 	if strings.Contains(string(status), "CapAmb:") && !strings.Contains(string(status), "CapAmb:\t0000000000000000") {
-		return errors.New("drop ambient capabilities: not possible in a build with cgo; build eideticker with CGO_ENABLED=0")
+		return errors.New("drop ambient capabilities: not possible with cgo; build eideticker with CGO_ENABLED=0")
 	}
 	return nil
 }

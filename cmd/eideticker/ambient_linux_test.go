@@ -39,7 +39,8 @@ func TestRightsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\ncat /proc/self/status > started\nfor task in /proc/$PPID/task/*/status; do cat $task; done > threads\n"
+	script := "#!/bin/sh\ncat /proc/self/status > started\n" +
+		"for task in /proc/$PPID/task/*/status; do cat $task; done > threads\n"
 	own, helper := filepath.Join(dir, "eideticker"), filepath.Join(dir, "media")
 	for path, content := range map[string]string{own: string(binary), helper: script,
 		filepath.Join(dir, "a.mp4"): "none"} {

@@ -2,5 +2,5 @@
 
 package main
 
-// keepRights does nothing: there are no ambient capabilities.
+// keepRights does nothing: only Linux has ambient capabilities.
 func keepRights() error { return nil }

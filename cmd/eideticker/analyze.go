@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/load"
+	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -20,33 +23,34 @@ import (
 )
 
 type analyzeCmd struct {
-	File      string         `arg:"" name:"file" complete:"files" help:"A recording."`
-	Measures  []string       `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality (default: all that apply)."`
-	Output    string         `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
-	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Measure only this region; auto is the content region, or the whole picture (default: auto)."`
+	File      string         `arg:"" name:"file" complete:"files" help:"A recording or a run folder."`
+	Measures  []string       `arg:"" optional:"" name:"measure" help:"${measures} (default: all that apply)."`
+	Output    string         `short:"o" placeholder:"DIR" help:"Write a run folder with report, video and pictures."`
+	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Measured region (default: the content)."`
 	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"Ignore this region; repeatable."`
-	Tolerance string         `default:"0" placeholder:"N|auto" help:"Ignore differences up to N in R, G and B; auto calibrates on the green marker and --calibrate (default: 0)."`
-	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: calibrate on frames A to B, B excluded, of a still test pattern such as synth:pattern."`
+	Tolerance string         `default:"0" placeholder:"N|auto" help:"Ignore differences up to N (default: 0)."`
+	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: calibrate on this still pattern."`
 	Frames    frameRange     `placeholder:"A:B" help:"Measure only frames A to B, B excluded."`
-	Window    string         `enum:"auto,markers,all" default:"auto" help:"Measure between markers, or all frames; auto uses markers if there are any (default: auto)."`
-	Still     *time.Duration `placeholder:"3s" help:"End the content before it is still for this long, or at the red marker."`
-	Event     string         `placeholder:"KIND" help:"End the content at the last event of this kind, or at the red marker."`
-	Limit     *time.Duration `placeholder:"20s" help:"End the content after this time, or at the red marker."`
-	T0        string         `name:"t0" placeholder:"KIND" help:"Count load figures from the last event of this kind; start is the window's first frame (default: navigation, launch or input)."`
-	Variants  []string       `placeholder:"NAME" help:"Select variants of load figures: pixel histogram perceptual contentful script."`
-	Cadence   *float64       `placeholder:"FPS" help:"Count dropped frames of content that draws this many frames per second."`
-	Images    []int          `placeholder:"FRAME" help:"Frames that each show one disjoint image whole, for tearing (default: search; results are suspected)."`
+	Window    string         `enum:"auto,markers,all" default:"auto" help:"Measured frames (default: auto)."`
+	Still     *time.Duration `placeholder:"3s" help:"End the content when it is still for this long."`
+	Event     string         `placeholder:"KIND" help:"End the content at the last event of this kind."`
+	Limit     *time.Duration `placeholder:"20s" help:"End the content after this time."`
+	T0        string         `name:"t0" placeholder:"KIND" help:"Count load figures from this event (default: input)."`
+	Variants  []string       `placeholder:"NAME" help:"Load figures: pixel histogram perceptual contentful script."`
+	Cadence   *float64       `placeholder:"FPS" help:"Count dropped frames against this rate of the content."`
+	Images    []int          `placeholder:"FRAME" help:"Frames with one whole image, for tearing (default: search)."`
 	Disjoint  bool           `help:"State that the content consists of disjoint images, so that tearing is exact."`
-	Checker   []string       `placeholder:"RRGGBB" help:"One or two colours of undrawn areas (default: any grid of two colours)."`
+	Checker   []string       `placeholder:"RRGGBB" help:"One or two colours of undrawn areas (default: any grid)."`
 	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid in pixels."`
-	Answer    string         `placeholder:"WxH+X+Y" help:"Region in which response expects the answer (default: anywhere)."`
+	Answer    string         `placeholder:"WxH+X+Y" help:"Region of the answer of response (default: anywhere)."`
 	AnswerIs  string         `placeholder:"RRGGBB" help:"Colour of the answer (default: any change)."`
-	Ping      []string       `placeholder:"KIND" help:"Kinds of events from which response counts (default: ping, input)."`
-	Delay     *time.Duration `placeholder:"33ms" help:"Subtract this capture delay from response times (default: the delay in the certificate)."`
+	Ping      []string       `placeholder:"KIND" help:"Events from which response counts (default: ping, input)."`
+	Delay     *time.Duration `placeholder:"33ms" help:"Subtract this from response times (default: as certified)."`
 	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"Uncertainty of --delay."`
-	ScanOut   *time.Duration `placeholder:"16ms" help:"Time of the signal from first to last row; response counts to the answer's row (default: as the card reports)."`
+	ScanOut   *time.Duration `placeholder:"16ms" help:"Time from first to last row (default: as the card reports)."`
 	Strict    bool           `help:"Fail if a measured window lacks a frame."`
 	Force     bool           `help:"Overwrite results in DIR."`
+	All       bool           `help:"Print all values, not only the primary ones."`
 	JSON      bool           `help:"Print the results as one JSON object."`
 }
 
@@ -60,6 +64,9 @@ func (analyzeCmd) Help() string {
 Each window from green to red is measured; without markers, the whole recording. Values have bounds.
 A measure without a value states the reason.
 
+--still, --event and --limit end the content before the red marker. --t0 start counts from the window's first frame.
+--tolerance auto calibrates on the green marker and on --calibrate. It applies to R, G and B each.
+
 For the recording of a run, the defaults come from its test, which run.json beside it contains.`
 }
 
@@ -70,6 +77,9 @@ func (c analyzeCmd) Run(e *env) error {
 	}
 	s, err := c.settings()
 	if err != nil {
+		return err
+	}
+	if c.File, err = recordingPath(c.File); err != nil {
 		return err
 	}
 	r, err := recording.Open(c.File)
@@ -106,18 +116,18 @@ func (c analyzeCmd) Run(e *env) error {
 	if found == nil {
 		return errors.Join(fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err)), folder.End())
 	}
-	if err != nil { // what there is is shown first
+	if err != nil { // after the results
 		err = fmt.Errorf("analyze %s: %w", c.File, err)
 	}
 	err = errors.Join(err, c.nothingMeasured(&found.Results))
 	numberWindows(found.Results.Windows)
 	earlier.HoldAgainst(e.ctx, r, s, found)
 	earlier.Keep(found)
-	if c.JSON { // which says what is in the folder
+	if c.JSON { // with the files of the folder
 		wrote := c.writeFolder(e, folder, r, found)
 		return errors.Join(err, wrote, printResultsJSON(e, &found.Results))
 	}
-	if failed := printResults(e.out, &found.Results); failed != nil {
+	if failed := printResults(e.out, &found.Results, c.All); failed != nil {
 		return errors.Join(err, failed, folder.End())
 	}
 	said := len(found.Results.Notes)
@@ -127,7 +137,7 @@ func (c analyzeCmd) Run(e *env) error {
 	return errors.Join(err, c.printWritten(e.out, &found.Results, said))
 }
 
-// numberWindows tells apart windows that bear the recording's name, all of them.
+// numberWindows numbers the windows of a recording with several.
 func numberWindows(windows []result.Window) {
 	for i := range windows {
 		if len(windows) > 1 {
@@ -136,8 +146,8 @@ func numberWindows(windows []result.Window) {
 	}
 }
 
-// beginFolder says before the work whether the run folder that was asked for can be written; nil:
-// none was.
+// beginFolder checks before the work whether the run folder can be written. Without -o it returns
+// nil.
 func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*runfolder.Folder, error) {
 	if c.Output == "" {
 		return nil, nil
@@ -156,7 +166,8 @@ func (c analyzeCmd) writeFolder(e *env, f *runfolder.Folder, r *recording.Reader
 	return nil
 }
 
-// printWritten says what came of -o, and of the notes those that were not printed yet.
+// printWritten prints the files of -o and the notes after the first ones, which are printed
+// already.
 func (c analyzeCmd) printWritten(w io.Writer, r *result.Results, said int) error {
 	if c.Output == "" {
 		return nil
@@ -182,7 +193,7 @@ func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
 		Variants: c.Variants, EndEvent: c.Event,
 		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
 	}
-	if err := analyze.CheckVariants(c.Variants); err != nil {
+	if err := load.CheckVariants(c.Variants); err != nil {
 		return s, usageError{err}
 	}
 	if err := c.windowSettings(&s); err != nil {
@@ -219,7 +230,7 @@ func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
 	return s, nil
 }
 
-// windowSettings say where a window ends, if that is not left to the red.
+// windowSettings sets the end of a window.
 func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 	if c.Frames.given && c.Window != "auto" {
 		return usagef("--frames and --window %s exclude each other", c.Window)
@@ -247,7 +258,7 @@ func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 	return nil
 }
 
-// fits says which of the settings cannot be meant, the recording being what it is.
+// fits rejects settings that do not fit the recording.
 func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 	for _, m := range s.Masks {
 		if !within(r, m) {
@@ -272,16 +283,16 @@ func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 	return nil
 }
 
-// within reports whether a region has pixels of any frame.
+// within reports whether a region has pixels of a frame.
 func within(r *recording.Reader, region frame.Region) bool {
 	return slices.ContainsFunc(r.Segments(), func(s recording.Segment) bool {
 		return region.X < s.Layout.Format.Width && region.Y < s.Layout.Format.Height
 	})
 }
 
-// nothingMeasured says that none of the measures that were named could do anything.
+// nothingMeasured returns an error if none of the named measures has a value.
 func (c analyzeCmd) nothingMeasured(r *result.Results) error {
-	if len(c.Measures) == 0 || slices.Contains(c.Measures, analyze.QualityName) || len(r.Windows) == 0 {
+	if len(c.Measures) == 0 || slices.Contains(c.Measures, quality.Name) || len(r.Windows) == 0 {
 		return nil
 	}
 	for _, w := range r.Windows {
@@ -320,7 +331,7 @@ func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 		if err != nil {
 			return err
 		}
-		s.Response.Colour = &analyze.Colour{R: byte(v >> 16), G: byte(v >> 8), B: byte(v)}
+		s.Response.Colour = &response.Colour{R: byte(v >> 16), G: byte(v >> 8), B: byte(v)}
 	}
 	if err := c.path(s); err != nil {
 		return err
@@ -336,7 +347,7 @@ func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 	return nil
 }
 
-// path is what is known of the way from the screen into the recording.
+// path sets the delay and the scan-out time of the capture path.
 func (c analyzeCmd) path(s *runfolder.Settings) error {
 	for name, d := range map[string]*time.Duration{"--delay": c.Delay, "--delay-within": &c.Within,
 		"--scan-out": c.ScanOut} {
@@ -367,7 +378,7 @@ func parseColour(text string) (uint32, error) {
 	return uint32(v), nil
 }
 
-// Phase makes the environment tell how far an analysis is.
+// Phase reports the progress of an analysis.
 func (e *env) Phase(what string, frames int) (advance func(int), end func()) {
 	p := e.phase(what, frames)
 	return p.add, p.end

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,13 +13,14 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// printResults writes results for people: quality first, then a table for each window.
-func printResults(w io.Writer, r *result.Results) error {
+// printResults writes results for people: quality first, then the answer of each window. With all,
+// a table of all values follows.
+func printResults(w io.Writer, r *result.Results, all bool) error {
 	if err := printQuality(w, r); err != nil {
 		return err
 	}
 	for i := range r.Windows {
-		if err := printWindow(w, &r.Windows[i]); err != nil {
+		if err := printWindow(w, &r.Windows[i], r.Settings, all); err != nil {
 			return err
 		}
 	}
@@ -45,10 +47,10 @@ func cutOff(r *result.Results) string {
 	return ""
 }
 
-// valueHeading is that of the rows of valueRows.
+// valueHeading is the heading of valueRows.
 func valueHeading() []string { return []string{"", "", ">value", "bounds"} }
 
-// valueRows are a result's values; only the first has the measure's name.
+// valueRows returns the rows of a result. Only the first has the name of the measure.
 func valueRows(r *analyze.Result) (rows [][]string) {
 	name := r.Measure
 	for _, v := range r.Values {
@@ -75,7 +77,7 @@ func printLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-func printWindow(w io.Writer, win *result.Window) error {
+func printWindow(w io.Writer, win *result.Window, s result.Settings, all bool) error {
 	title := "frames"
 	if win.Name != "" {
 		title = win.Name + ", frames"
@@ -87,35 +89,103 @@ func printWindow(w io.Writer, win *result.Window) error {
 	if err := printLines(w, win.Warnings); err != nil {
 		return err
 	}
+	answer := result.NewAnswer(win, s.Primary)
+	if _, err := io.WriteString(w, indented(answer.Sentence, "", columns(w))); err != nil {
+		return err
+	}
 	var rows [][]string
 	var said []string
 	for i := range win.Results {
 		res := &win.Results[i]
-		if res.State == analyze.Refused {
-			said = append(said, res.Measure+": "+res.Refusal)
-			continue
+		if all || toldOf(res, s.Measures, answer) {
+			said = append(said, saidOf(res, all)...)
 		}
-		rows = append(rows, valueRows(res)...)
-		for _, warning := range res.Warnings {
-			said = append(said, res.Measure+": "+warning)
+		if res.State != analyze.Refused {
+			rows = append(rows, valueRows(res)...)
 		}
+	}
+	more := len(rows)
+	if !all {
+		rows = answerRows(win, answer)
+		more -= len(rows)
 	}
 	if len(rows) > 0 {
 		if err := printTable(w, valueHeading(), rows); err != nil {
 			return err
 		}
 	}
-	return printLines(w, said)
+	if err := errors.Join(printMoments(w, answer.Moments), printLines(w, said)); err != nil {
+		return err
+	}
+	return printMore(w, more, all)
 }
 
-// repeats reports whether a value says what another one says already: most loads never fall back,
-// so the time at which a level is crossed is the time from which on it is kept.
+// toldOf reports whether to print the refusal and the warnings of a measure: it was asked for by
+// name, or it has a primary value.
+func toldOf(r *analyze.Result, asked []string, a result.Answer) bool {
+	return slices.Contains(asked, r.Measure) ||
+		slices.ContainsFunc(a.Primary, func(name string) bool { return strings.HasPrefix(name, r.Measure+".") })
+}
+
+// saidOf returns the refusal or the warnings of a measure. Only all of them state which values lack
+// samples.
+func saidOf(r *analyze.Result, all bool) (said []string) {
+	if r.State == analyze.Refused {
+		return []string{r.Measure + ": " + r.Refusal}
+	}
+	for _, warning := range r.Warnings {
+		if all || !strings.Contains(warning, analyze.TooFew) {
+			said = append(said, r.Measure+": "+warning)
+		}
+	}
+	return said
+}
+
+// answerRows returns the rows of the primary values, in their order.
+func answerRows(win *result.Window, a result.Answer) (rows [][]string) {
+	for _, name := range a.Primary {
+		measure, of, _ := strings.Cut(name, ".")
+		at := slices.IndexFunc(win.Results, func(r analyze.Result) bool { return r.Measure == measure })
+		if at < 0 {
+			continue
+		}
+		v, _ := win.Results[at].Find(of)
+		if n := len(rows); n > 0 && slices.ContainsFunc(rows, func(row []string) bool { return row[0] == measure }) {
+			measure = ""
+		}
+		rows = append(rows, []string{measure, of, result.ValueText(v), shownBounds(v)})
+	}
+	return rows
+}
+
+func printMoments(w io.Writer, moments []result.Moment) error {
+	if len(moments) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, m := range moments {
+		rows = append(rows, []string{m.At, wording.Count(m.Frame), m.What})
+	}
+	fmt.Fprintln(w)
+	return printWrapped(w, []string{"at", "frame", ""}, rows, columns(w))
+}
+
+// printMore states how many values are left out.
+func printMore(w io.Writer, n int, all bool) error {
+	if all || n <= 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%s: --all\n", plural(n, "more value"))
+	return err
+}
+
+// repeats reports whether a value is equal to another one. Most loads cross a level only once.
 func repeats(r *analyze.Result, v analyze.Value) bool {
 	complete, ok := r.Find(strings.Replace(v.Name, ".crossed_", ".complete_", 1))
 	return ok && complete.Name != v.Name && complete.Value == v.Value
 }
 
-// shownBounds is the state of a value that has no bounds.
+// shownBounds returns the bounds of a value, or its state if it has none.
 func shownBounds(v analyze.Value) string {
 	bounds := result.BoundsText(v)
 	switch {

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/load"
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -73,7 +76,7 @@ func analysisScenes() []analysisScene {
 	cheap := []string{"pixel", "histogram"}
 	return []analysisScene{
 		{"web", 3600, 600, []analysisJSON{
-			{What: "fps tearing quality", Measures: []string{"fps", "tearing", analyze.QualityName}, WantedRatio: 200},
+			{What: "fps tearing quality", Measures: []string{"fps", "tearing", quality.Name}, WantedRatio: 200},
 			{What: "fps", Measures: []string{"fps"}, WantedRatio: 100_000. / 60},
 			{What: allOfPixels, Measures: pixelMeasures(), WantedRatio: 20, variants: cheap},
 			{What: "perceptual", Measures: []string{"speedindex"}, variants: []string{"perceptual"}, most: slowFrames},
@@ -113,7 +116,7 @@ func (b *bench) analyses() error {
 		return fmt.Errorf("ffmpeg's mpdecimate: %w", err)
 	}
 	b.result.Notes = append(b.result.Notes,
-		"analyses are the least of up to three runs, of more where these are short: all but what is too large for it comes from the page cache")
+		"analyses are the least of up to three runs, or of more short runs; files come from the page cache if they fit")
 	return nil
 }
 
@@ -173,7 +176,7 @@ func (b *bench) draw(scene string, frames int, path string) error {
 
 // measure takes the measures of a case, as far as this program has them.
 func (b *bench) measure(c *analysisJSON, path string) error {
-	known := append(analyze.Names(), analyze.QualityName)
+	known := append(analyze.Names(), quality.Name)
 	asked := c.Measures
 	c.Measures, c.Refused = nil, []string{}
 	for _, m := range asked {
@@ -209,15 +212,15 @@ func (b *bench) analyseOnce(c *analysisJSON, path string) error {
 		return err
 	}
 	defer r.Close() // was only read
-	ofFrames := slices.DeleteFunc(slices.Clone(c.Measures), func(m string) bool { return m == analyze.QualityName })
+	ofFrames := slices.DeleteFunc(slices.Clone(c.Measures), func(m string) bool { return m == quality.Name })
 	if len(ofFrames) < len(c.Measures) {
-		analyze.Quality(r, false)
+		quality.Of(r, false)
 	}
 	if len(ofFrames) == 0 { // of none, all would be measured
 		return nil
 	}
-	out, err := analyze.Analyze(b.ctx, r, analyze.FramesWindow(r, 0, c.Frames), analyze.Options{
-		Measures: ofFrames, Tolerance: c.Tolerance, Load: analyze.LoadOptions{Variants: c.variants},
+	out, err := analyze.Analyze(b.ctx, r, measure.FramesWindow(r, 0, c.Frames), analyze.Options{
+		Measures: ofFrames, Tolerance: c.Tolerance, Load: load.Options{Variants: c.variants},
 	})
 	if err != nil {
 		return err

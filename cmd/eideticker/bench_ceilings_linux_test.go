@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
@@ -49,7 +50,7 @@ func (b *bench) memory() error {
 // through it.
 func (b *bench) disk() error {
 	b.phase("measuring the disk", 0).end()
-	direct, err := b.write("direct", openDirect)
+	direct, err := b.write("direct", doctor.OpenDirect)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		b.result.Notes = append(b.result.Notes, "the disk is written through the page cache: "+err.Error())

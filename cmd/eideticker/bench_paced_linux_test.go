@@ -11,21 +11,23 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/eideticker/eideticker/analyze/export"
 )
 
 // pacedJSON is how one recording in real time went. It ran in a process of its own, whose times and
 // memory are those of the synthetic source too.
 type pacedJSON struct {
-	Scene         string     `json:"scene"`
-	Sources       int        `json:"sources"` // recorded at once; the other numbers are of all together
-	Frames        uint64     `json:"frames"`
-	Missing       uint64     `json:"missing_frames"`
-	Lost          []lostJSON `json:"lost"`
-	DurationNS    int64      `json:"duration_ns"`
-	Bytes         int64      `json:"bytes"`
-	CPUPerSecond  float64    `json:"cpu_s_per_s"`
-	RingHighWater int        `json:"ring_high_water_slots"`
-	ResidentBytes int64      `json:"resident_bytes"` // at most, without the ring
+	Scene         string        `json:"scene"`
+	Sources       int           `json:"sources"` // recorded at once; the other numbers are of all together
+	Frames        uint64        `json:"frames"`
+	Missing       uint64        `json:"missing_frames"`
+	Lost          []export.Loss `json:"lost"`
+	DurationNS    int64         `json:"duration_ns"`
+	Bytes         int64         `json:"bytes"`
+	CPUPerSecond  float64       `json:"cpu_s_per_s"`
+	RingHighWater int           `json:"ring_high_water_slots"`
+	ResidentBytes int64         `json:"resident_bytes"` // at most, without the ring
 }
 
 type pacedCase struct {

@@ -18,12 +18,12 @@ import (
 
 type certifyCmd struct {
 	Source   string        `arg:"" complete:"v4l2: x11:" help:"Source to certify, as a URI that record accepts."`
-	Output   string        `required:"" placeholder:"OUTPUT" complete:"x11: v4l2:" help:"Output to which the source is connected: x11:DISPLAY[?region=WxH+X+Y] or v4l2:DEVICE."`
+	Output   string        `required:"" placeholder:"OUTPUT" help:"x11:DISPLAY[?region=WxH+X+Y] or v4l2:DEVICE."`
 	Duration time.Duration `short:"t" default:"10s" help:"Play for this long (default: 10s)."`
-	Folder   string        `short:"o" placeholder:"FOLDER" complete:"files" help:"Write recording, certificate and a picture of the worst frame into this folder."`
+	Folder   string        `short:"o" placeholder:"FOLDER" help:"Write recording, certificate and worst frames."`
 	Size     string        `placeholder:"WxH" help:"Size of the picture on an X display (default: the whole display)."`
 	FPS      string        `name:"fps" placeholder:"N" help:"Pictures per second, for outputs with a choice."`
-	Store    string        `env:"EIDETICKER_CERTIFICATES" placeholder:"FOLDER" complete:"files" help:"Folder of certificates (default: in the user's settings)."`
+	Store    string        `env:"EIDETICKER_CERTIFICATES" placeholder:"FOLDER" help:"Folder of certificates."`
 	JSON     bool          `help:"Print the certificate as one JSON object."`
 }
 
@@ -34,7 +34,8 @@ func (certifyCmd) Help() string {
   eideticker certify 'x11::9?fps=60' --output x11::9 -t 5s -o evidence
 
 Connect the output to the source. The certificate reports repeated, dropped and reordered frames, the delay, and
-scaled, cropped, subsampled or recoloured pictures. It is stored by device and mode, and recordings refer to it.
+scaled, cropped, subsampled or recoloured pictures. It is stored in the user's settings by device and mode,
+and recordings refer to it.
 Certify each card, cable and adapter once. The exit code is 1 if the path fails.`
 }
 
@@ -73,7 +74,7 @@ func (c certifyCmd) Run(e *env) error {
 	return c.certify(e, src, out, store)
 }
 
-// How long may be played: shorter tells nothing, longer fills the disk.
+// Limits of -t. Longer recordings fill the disk.
 const (
 	minCertify = time.Second
 	maxCertify = time.Hour
@@ -105,7 +106,7 @@ func (c certifyCmd) store() (certify.Store, error) {
 	return certify.DefaultStore()
 }
 
-// certify plays, records, and keeps what came of it.
+// certify plays and records, prints the certificate and stores it.
 func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, store certify.Store) (err error) {
 	folder := c.Folder
 	if folder == "" {
@@ -135,7 +136,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 		return orInterrupted(err)
 	}
 	cert := certify.NewCertificate(src.Info(), program(), time.Now(), rep)
-	// What was found out is printed whatever becomes of the files.
+	// The report is printed even if the files cannot be written.
 	var file string
 	var kept error
 	if rep.Tells() {
@@ -152,7 +153,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 	return errors.Join(err, kept, c.failure(rep))
 }
 
-// failure is the error of a path that fails, or of which nothing is known.
+// failure returns the error of a path that fails or is unknown.
 func (c certifyCmd) failure(rep *certify.Report) error {
 	switch {
 	case !rep.Tells():
@@ -164,7 +165,7 @@ func (c certifyCmd) failure(rep *certify.Report) error {
 	return nil
 }
 
-// certifyJSON is what certify --json prints: the certificate and where it is.
+// certifyJSON is the output of certify --json: the certificate and its file.
 type certifyJSON struct {
 	certify.Certificate
 	File string `json:"file,omitempty"` // where one is kept
@@ -181,8 +182,8 @@ func failed(r *certify.Report) []string {
 	return all
 }
 
-// keepEvidence writes, beside the recording, the certificate and pictures of the worst frame and of
-// what it should have been.
+// keepEvidence writes certificate and pictures beside the recording: the worst frame as captured
+// and as sent.
 func keepEvidence(folder, path string, cert certify.Certificate) error {
 	if cert.Report.Tells() {
 		f, err := createOut(filepath.Join(folder, "certificate.json"), true)
@@ -222,7 +223,7 @@ func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
 		return err
 	}
 	var l list
-	l.add("verdict", "%s", verdictText(cert.Verdict))
+	l.add("verdict", "%s", cert.Verdict.Text())
 	l.add("device", "%s", deviceText(cert.Device))
 	l.add("mode", "%v", cert.Mode)
 	l.add("certificate", "%s", certificateText(file, cert.Report))
@@ -233,25 +234,15 @@ func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
 	return l.print(e.out)
 }
 
-// certificateText says where a certificate is, or why there is none.
+// certificateText returns the file of the certificate, or why there is none.
 func certificateText(file string, r *certify.Report) string {
 	switch {
 	case file != "":
 		return file
 	case r.Tells():
-		return "not kept"
+		return "not stored"
 	}
-	return "none: nothing is known of the path; one that was kept before stands"
-}
-
-func verdictText(v certify.Verdict) string {
-	switch v {
-	case certify.Pass:
-		return "passed"
-	case certify.Remark:
-		return "passed with remarks"
-	}
-	return "failed"
+	return "none: the path is unknown; an earlier certificate stays"
 }
 
 func deviceText(d certify.Device) string {

@@ -12,20 +12,39 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/wording"
-	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
 type compareCmd struct {
-	Base             string   `placeholder:"A" complete:"files" help:"Base of the comparison; the same as naming it first."`
-	Runs             []string `arg:"" name:"runs" complete:"files" help:"A (the base) and B, each a run folder, a results.json, or a folder of run folders."`
+	Base string   `placeholder:"A" complete:"files" help:"Base of the comparison, as if named first."`
+	Runs []string `arg:"" name:"runs" complete:"files" help:"A (the base) and B, see above."`
+	judging
+	JSON       bool   `help:"Print one JSON object."`
+	JUnit      string `name:"junit" placeholder:"FILE" help:"Write a test case per measure as JUnit XML."`
+	Perfherder string `placeholder:"FILE" help:"Write B's values as Perfherder JSON."`
+	All        bool   `help:"Print all values."`
+	Output     string `short:"o" placeholder:"DIR" help:"Write compare.html, pictures and a video."`
+	SingleFile bool   `help:"Embed pictures and video in compare.html, to share one file."`
+	Force      bool   `help:"Overwrite an earlier comparison in DIR."`
+}
+
+// judging is how a comparison is judged.
+type judging struct {
 	Threshold        fraction `placeholder:"3%" help:"Ignore smaller differences (default: set per measure)."`
-	Primary          string   `placeholder:"MEASURE" help:"Show this measure first, such as fps.framerate. Only it decides about exit code 4."`
-	FailOnRegression bool     `help:"Exit with 3 if a measure regressed, or with 4 if the result is inconclusive."`
-	JSON             bool     `help:"Print one JSON object."`
-	JUnit            string   `name:"junit" placeholder:"FILE" complete:"files" help:"Write a test case per measure as JUnit XML."`
-	Perfherder       string   `placeholder:"FILE" complete:"files" help:"Write B's values as Perfherder JSON."`
-	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write heat map differences, the first different frames and a video of both runs into this folder."`
-	Force            bool     `help:"Overwrite an earlier comparison in DIR."`
+	Primary          []string `placeholder:"VALUE" help:"Up to 5 values that decide (default: the test's)."`
+	JudgeAll         bool     `help:"Let other tested values decide too."`
+	JudgeUnlike      bool     `help:"Judge sides that were not measured alike."`
+	Markdown         string   `placeholder:"FILE" help:"Write the answer as Markdown, for a comment in a code review."`
+	FailOnRegression bool     `help:"Exit with 3 if a primary value regressed, else with 4 if one is inconclusive."`
+}
+
+// options are those of a comparison; declared are the test's primary values.
+func (j judging) options(declared []string) compare.Options {
+	o := compare.Options{Primary: j.Primary, Declared: declared, JudgeAll: j.JudgeAll,
+		JudgeUnlike: j.JudgeUnlike}
+	if j.Threshold.given {
+		o.Threshold = &j.Threshold.value
+	}
+	return o
 }
 
 func (compareCmd) Help() string {
@@ -36,17 +55,27 @@ func (compareCmd) Help() string {
   eideticker compare before/results.json after/results.json
   eideticker compare monday/run-3 tuesday/run-1 -o difference
 
-A and B are sets of runs or single runs. Each measure of two sets gets a verdict:
+A and B are sets of runs or single runs. Up to 5 primary values are judged first: those of --primary, else of the test,
+else the usual ones of a load, an animation or a response. Other values are a second family with a level of its own.
+Duplicates, values without a better direction and figures as other tools compute them are not tested.
 
-  regressed, improved   Holm-adjusted p is below 0.05, and the difference reaches the threshold
+  regressed, improved   p after Holm's method is below 0.05 in its family, and the difference reaches the threshold
   unchanged             the 95 % interval of the difference is within the threshold
-  inconclusive          otherwise, and below 6 runs per set; the needed number of runs is estimated
+  inconclusive          otherwise, and with too few runs; the needed number of runs is estimated
 
-Single runs are compared by the bounds of their values, without statistics.
+Sets of one plan, such as two browsers of one run, have the signed-rank test over at least 8 blocks. Other sets have the
+Mann-Whitney U test, with at least 6 runs each. Single runs are compared by the bounds of their values, without
+statistics.
 
-With --fail-on-regression the exit code is 3 if any measure regressed. Otherwise it is 4 if a measure, or the one of
---primary, is inconclusive. Single runs that differ also give 4. Suspected values and measures without a better
-direction are not considered.`
+Sides that were measured one after the other have no verdict if one side was disturbed more by other programs, or if
+processors or governors differ. --judge-unlike judges them. Sides that took turns saw the same noise. Runs of older
+programs do not state their noise.
+
+-o writes compare.html: the verdict, every run of each value, both filmstrips and the differences. Open it without a
+server. The two runs closest to the median of the first primary value are shown.
+
+With --fail-on-regression the exit code is 3 if a primary value regressed. Otherwise it is 4 if one is inconclusive.
+Single runs that differ also give 4. With --judge-all, all tested values count.`
 }
 
 // fraction is a threshold on the command line: 3% or 0.03.
@@ -104,7 +133,7 @@ func (c compareCmd) Run(e *env) error {
 // behind.
 func (c compareCmd) tell(e *env, cmp *compare.Comparison, folder *compare.Folder) error {
 	if !c.JSON {
-		if err := printComparison(e.out, cmp); err != nil {
+		if err := printComparison(e.out, cmp, c.All); err != nil {
 			return errors.Join(err, folder.Abandon())
 		}
 	}
@@ -127,33 +156,18 @@ func (c compareCmd) compare(e *env, pathA, pathB string) (*compare.Comparison, e
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
-	return compareSets(a, b, c.Threshold, c.Primary)
+	return compareSets(a, b, c.options(nil))
 }
 
-// compareSets compares as the command line says, on which a primary that there is not is a mistake.
-func compareSets(a, b *compare.Set, threshold fraction, primary string) (*compare.Comparison, error) {
-	o := compare.Options{Primary: primary}
-	if threshold.given {
-		o.Threshold = &threshold.value
+// compareSets compares sets. An unknown primary value is a mistake in the command line.
+func compareSets(a, b *compare.Set, o compare.Options) (*compare.Comparison, error) {
+	if n := len(o.Primary); n > compare.MaxPrimary {
+		return nil, usagef("--primary has %d values: at most %d", n, compare.MaxPrimary)
 	}
 	cmp, err := compare.Compare(a, b, o)
 	var none *compare.PrimaryError
 	if errors.As(err, &none) {
-		if near := spelling.Nearest(none.Name, none.There); near != "" {
-			err = fmt.Errorf("%w; did you mean %s?", err, near)
-		}
-		err = usageError{err}
-	}
-	return cmp, err
-}
-
-// compareTest compares runs of a test: what it looks at first may not have been measured, and is
-// not asked for then.
-func compareTest(a, b *compare.Set, threshold fraction, primary string) (*compare.Comparison, error) {
-	cmp, err := compareSets(a, b, threshold, primary)
-	var none *compare.PrimaryError
-	if errors.As(err, &none) {
-		return compareSets(a, b, threshold, "")
+		err = usagef("%w%s", err, wording.Near(none.Name, none.There))
 	}
 	return cmp, err
 }
@@ -169,7 +183,11 @@ func (c compareCmd) beginFolder() (*compare.Folder, error) {
 			return nil, err
 		}
 	}
-	return compare.BeginFolder(c.Output)
+	folder, err := compare.BeginFolder(c.Output)
+	if err == nil {
+		folder.SingleFile = c.SingleFile
+	}
+	return folder, err
 }
 
 // paths returns where A and B are.
@@ -177,6 +195,9 @@ func (c compareCmd) paths() (a, b string, err error) {
 	runs := c.Runs
 	if c.Base != "" {
 		runs = append([]string{c.Base}, runs...)
+	}
+	if c.SingleFile && c.Output == "" {
+		return "", "", usagef("--single-file needs -o")
 	}
 	if len(runs) != 2 {
 		return "", "", usagef("compare needs two runs or sets of runs, A and B, not %d", len(runs))
@@ -196,6 +217,9 @@ func (c compareCmd) write(e *env, cmp *compare.Comparison, folder *compare.Folde
 			return fmt.Errorf("write %s: %w", c.JUnit, err)
 		}
 	}
+	if err := c.writeMarkdown(cmp); err != nil {
+		return err
+	}
 	if c.Perfherder != "" {
 		if err := writeWhole(c.Perfherder, cmp.WritePerfherder); err != nil {
 			return fmt.Errorf("write %s: %w", c.Perfherder, err)
@@ -212,6 +236,7 @@ func (c compareCmd) printWritten(w io.Writer, cmp *compare.Comparison) error {
 	}
 	l.add("JUnit", "%s", c.JUnit)
 	l.add("Perfherder", "%s", c.Perfherder)
+	l.add("Markdown", "%s", c.Markdown)
 	return l.print(w)
 }
 
@@ -226,6 +251,23 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return out.finish(write(out))
+}
+
+// writeMarkdown writes comparisons into the file of --markdown, if it is given.
+func (j judging) writeMarkdown(all ...*compare.Comparison) error {
+	if j.Markdown == "" {
+		return nil
+	}
+	err := writeWhole(j.Markdown, func(w io.Writer) (err error) {
+		for _, c := range all {
+			err = errors.Join(err, c.WriteMarkdown(w))
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", j.Markdown, err)
+	}
+	return nil
 }
 
 // failure is what a comparison found as an error, nil if it passed.

@@ -1,44 +1,84 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// printComparison writes the table for people: who is compared, what to know first, a line per
-// measure, and the sum of it.
-func printComparison(w io.Writer, c *compare.Comparison) error {
+// printComparison writes the answer and a table of the primary values. Of other values it writes
+// those that regressed, or all.
+func printComparison(w io.Writer, c *compare.Comparison, all bool) error {
+	fmt.Fprintf(w, "%s\n\n", strings.Join(wrap(c.Answer(), columns(w)), "\n"))
 	var l list
 	a, b := c.Describe()
 	l.add("A", "%s", a)
 	l.add("B", "%s", b)
 	for _, d := range c.Unlike {
-		l.add("warning", "not alike: %s is %s in A and %s in B", d.Name, wording.Few(d.A), wording.Few(d.B))
+		l.add("differs", "%s: %s in A, %s in B", d.Name, wording.Few(d.A), wording.Few(d.B))
 	}
 	for _, warning := range c.Warnings {
 		l.add("warning", "%s", warning)
 	}
+	l.add("test", "%s", c.Test())
+	l.add("level", "%s", c.Level())
 	if err := l.print(w); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
+	folded := 0
+	for _, family := range []struct {
+		name  compare.Family
+		title string
+	}{{compare.PrimaryFamily, "primary value"}, {compare.SecondFamily, "other value"}, {"", "untested value"}} {
+		var shown []*compare.Value
+		for i := range c.Values {
+			v := &c.Values[i]
+			switch {
+			case v.Family != family.name:
+			case all || v.Primary || v.Verdict == stats.Regressed:
+				shown = append(shown, v)
+			default:
+				folded++
+			}
+		}
+		if err := printCompared(w, family.title, shown); err != nil {
+			return err
+		}
 	}
-	var rows [][]string
-	for i := range c.Values {
-		rows = append(rows, comparedRow(&c.Values[i]))
+	fmt.Fprintf(w, "\n%s\n", c.Sum())
+	if folded > 0 {
+		fmt.Fprintf(w, "%s not shown: --all shows them\n", plural(folded, "value"))
 	}
-	if err := printTable(w, []string{"measure", ">A", ">B", "unit", "verdict", "B against A"}, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", c.Sum())
-	return err
+	return nil
 }
 
-func comparedRow(v *compare.Value) []string {
-	return []string{v.Key.String(), wording.Number(v.MedianA.Estimate), wording.Number(v.MedianB.Estimate),
-		v.Measure.Unit, string(v.Verdict), v.Sentence()}
+// printCompared writes a table of values. If all are of one measure, it is in the heading.
+func printCompared(w io.Writer, title string, values []*compare.Value) error {
+	if len(values) == 0 {
+		return nil
+	}
+	of := func(v *compare.Value) string { return strings.TrimSuffix(v.Key.String(), v.Key.Value) }
+	prefix := of(values[0])
+	for _, v := range values {
+		if of(v) != prefix {
+			prefix = ""
+		}
+	}
+	if prefix != "" {
+		title = strings.TrimSuffix(prefix, ".") + ", " + title
+	}
+	var rows [][]string
+	for _, v := range values {
+		unit := strings.TrimRight(" "+v.Measure.Unit, " ")
+		rows = append(rows, []string{strings.TrimPrefix(v.Key.String(), prefix),
+			wording.Number(v.MedianA.Estimate) + unit, wording.Number(v.MedianB.Estimate) + unit, v.Size(),
+			cmp.Or(v.Untested, string(v.Verdict))})
+	}
+	fmt.Fprintln(w)
+	return printTable(w, []string{title, ">A", ">B", "B against A", "verdict"}, rows)
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -35,7 +37,7 @@ func (c completionCmd) Run(e *env) error {
 	return err
 }
 
-// completable is what a shell may offer after one subcommand.
+// completable is a subcommand with its flags and arguments.
 type completable struct {
 	name, help string
 	flags      []completableFlag
@@ -48,15 +50,14 @@ type completableFlag struct {
 	value             offer
 }
 
-// offer is what may stand at a place: one of some words, or a file.
+// offer is a completion: words, or files.
 type offer struct {
 	words []string
 	files bool
 }
 
-// completions reads commands and flags from the parser's model, so that they cannot be forgotten
-// here. A field's tag complete:"files" or complete:"WORD WORD" says what stands there; enums say it
-// themselves.
+// completions reads commands and flags from the parser's model. The completion of a value comes
+// from its enum, its tag complete:"files" or complete:"WORD WORD", or its placeholder.
 func completions(root *kong.Node) []completable {
 	var all []completable
 	for _, n := range root.Children {
@@ -84,15 +85,21 @@ func completions(root *kong.Node) []completable {
 	return all
 }
 
+// filePlaceholders are the placeholders of flags with the name of a file or folder.
+func filePlaceholders() []string {
+	return []string{"FILE", "FILE.eid", "FILE.har", "DIR", "FOLDER", "ARCHIVE", "OUT"}
+}
+
 func offered(v *kong.Value) offer {
 	tag := v.Tag.Get("complete")
 	switch {
 	case v.Enum != "":
 		return offer{words: v.EnumSlice()}
-	case tag == "files":
+	case tag == "files", slices.Contains(filePlaceholders(), v.Tag.PlaceHolder):
 		return offer{files: true}
 	}
-	return offer{words: strings.Fields(tag)}
+	return offer{words: strings.Fields(cmp.Or(tag, map[string]string{
+		"SOURCE": "x11: raw: y4m: video: synth:", "OUTPUT": "x11: v4l2:"}[v.Tag.PlaceHolder]))}
 }
 
 func (c completable) flagNames() []string {
@@ -114,8 +121,8 @@ func commandNames(commands []completable) string {
 	return strings.Join(names, " ")
 }
 
-// writeBash writes a function that looks at the word before, then at the subcommand. For bash a
-// colon and an equals sign are words of their own, as COMP_WORDBREAKS has it.
+// writeBash writes a function that completes by the previous word and the subcommand. A colon and
+// an equals sign are words of their own (COMP_WORDBREAKS).
 func writeBash(w *strings.Builder, commands []completable) {
 	w.WriteString("# bash completion for eideticker\n_eideticker() {\n" +
 		"    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n" +
@@ -141,7 +148,8 @@ func writeBash(w *strings.Builder, commands []completable) {
 			}
 			fmt.Fprintf(w, "        %s)\n            %s\n            return ;;\n", pattern, f.value.bash())
 		}
-		fmt.Fprintf(w, "        esac\n        if [[ $cur == -* ]]; then\n            COMPREPLY=($(compgen -W %s -- \"$cur\"))\n            return\n        fi\n        %s ;;\n",
+		fmt.Fprintf(w, "        esac\n        if [[ $cur == -* ]]; then\n"+
+			"            COMPREPLY=($(compgen -W %s -- \"$cur\"))\n            return\n        fi\n        %s ;;\n",
 			bashWords(c.flagNames()), c.arg.bash())
 	}
 	w.WriteString("    esac\n}\ncomplete -o filenames -o nosort -F _eideticker eideticker\n")
@@ -161,8 +169,7 @@ func (o offer) bash() string {
 	return ":"
 }
 
-// bashWords quotes words one to a line: they are only split there, so that names of files may have
-// blanks.
+// bashWords quotes words, one per line, so that they may contain blanks.
 func bashWords(words []string) string { return "$" + quoted(strings.Join(words, `\n`)) }
 
 // writeZsh writes a function for the completion system: _describe for commands, _arguments for
@@ -193,7 +200,8 @@ func writeZsh(w *strings.Builder, commands []completable) {
 		w.WriteString(" ;;\n")
 	}
 	w.WriteString("    esac\n}\n" +
-		"if [[ $funcstack[1] == _eideticker ]]; then\n    _eideticker \"$@\"\nelse\n    compdef _eideticker eideticker\nfi\n")
+		"if [[ $funcstack[1] == _eideticker ]]; then\n    _eideticker \"$@\"\n" +
+		"else\n    compdef _eideticker eideticker\nfi\n")
 }
 
 func (o offer) zsh() string {
@@ -241,5 +249,5 @@ func (o offer) fish() string {
 	return ""
 }
 
-// quoted puts a text in single quotes for any of the three shells.
+// quoted puts a text in single quotes for all three shells.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "’") + "'" }

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/controller/session"
-	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/netsim/site"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/controller/demo"
 )
 
 type demoCmd struct {
-	Tests   []string `arg:"" optional:"" name:"test" help:"Names of standard tests or test pages (default: eight tests)."`
-	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" complete:"files" help:"Write results into this folder; overwrite an earlier demo (default: out/demo)."`
-	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"Browser to run; auto uses the first that is installed (default: auto)."`
+	Tests   []string `arg:"" optional:"" name:"test" help:"Standard tests or test pages (default: eight tests)."`
+	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" help:"Folder to overwrite (default: ${default})."`
+	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"Browser to run (default: the first installed)."`
 	Serve   bool     `help:"Afterwards serve the runs as a rig on this machine until Ctrl-C."`
 	JSON    bool     `help:"Print the summary as one JSON object."`
 }
@@ -28,100 +26,89 @@ func (demoCmd) Help() string {
   eideticker demo -o /tmp/demo pingpong typing hover
 
 Runs eight tests once each in a browser on a virtual X display. The measured values are compared with the content
-that the pages drew. The exit code is 1 if a value differs. The demo needs neither a screen nor root.
+that the pages drew. Then a page and a slower one take turns in eight blocks, and are compared.
+The exit code is 1 if a value differs, or the slower page is not found. The demo needs neither a screen nor root.
 
 With root, one page is also loaded over the links cable and 3g, for a waterfall of its requests.
 
 Serve the folder later with eideticker serve --data-dir.`
 }
 
-func (c demoCmd) Run(e *env) error {
-	return (&demo{env: e, cmd: c, runSet: session.RunSet, tryLine: tryLine}).run()
-}
+func (c demoCmd) Run(e *env) error { return (&demoRun{env: e, cmd: c}).run() }
 
-// demo is one run of the command, from the tests' names to the summary.
-type demo struct {
+// demoRun is one run of the command. Tests replace the options' functions.
+type demoRun struct {
 	*env
 	cmd     demoCmd
-	runSet  func(context.Context, session.SetOptions) (*session.Set, error)
-	tryLine func() error
-	tests   []*suite.Test
-	summary demoSummary
-	made    []*session.Made // that the summary tells of, in its order
+	options demo.Options
+	summary *demo.Summary
+
+	compared *compare.Comparison // nil: nothing was
 }
 
-// demoTests show what there is to measure: frames that reach the screen and fewer of them than a
-// page claims, a load, torn frames that should not be there and some that are drawn on purpose,
-// tiles that come late, a hand at the wheel, and the time until a click is answered.
-func demoTests() []string {
-	return []string{"framerate", "framerate-boast", "load", "tearing-combined", "tearing-drawn", "checkerboard-pan",
-		"scroll", "pingpong"}
-}
-
-func (d *demo) runs() string        { return filepath.Join(d.cmd.Output, demoRuns) }
-func (d *demo) summaryFile() string { return filepath.Join(d.cmd.Output, "summary.json") }
-
-func (d *demo) run() (err error) {
-	if d.tests, err = findDemoTests(d.cmd.Tests); err != nil {
+func (d *demoRun) run() (err error) {
+	o := &d.options
+	if o.Tests, err = demo.Tests(d.cmd.Tests); err != nil {
 		return usageError{err}
 	}
-	d.summary = newDemoSummary(d.summaryFile())
-	if len(d.cmd.Tests) == 0 {
-		d.addLines()
+	o.Links, o.Dir, o.Program, o.Progress = len(d.cmd.Tests) == 0, d.cmd.Output, program(), d.env
+	o.Log = func(text string) { fmt.Fprintln(d.err, text) }
+	if len(d.cmd.Tests) == 0 && o.Compare == nil {
+		o.Compare = d.compare
 	}
-	if err := os.MkdirAll(d.runs(), 0o755); err != nil {
-		return fmt.Errorf("demo: %w", err)
+	if d.cmd.Browser != "auto" {
+		o.Browser = d.cmd.Browser
 	}
 	var page *rigService
-	if d.cmd.Serve { // before the work: what keeps it from being shown is told now
+	if d.cmd.Serve { // before the work, so that a mistake is reported early
 		if page, err = d.openPage(); err != nil {
 			return fmt.Errorf("demo: %w", err)
 		}
 		defer func() { err = errors.Join(err, page.store.Close()) }()
 	}
-	if err := d.make(); err != nil {
-		if d.ctx.Err() != nil {
-			return errors.New("demo: interrupted; display and browser were stopped")
-		}
+	d.summary, err = demo.Run(d.ctx, *o)
+	switch {
+	case d.ctx.Err() != nil:
+		return errors.New("demo: interrupted; display and browser were stopped")
+	case err != nil:
 		return fmt.Errorf("demo: %w", err)
+	case d.cmd.JSON:
+		err = printJSON(d.out, d.summary)
+	default:
+		err = d.print(d.out)
 	}
-	if err := d.tell(); err != nil {
+	if err != nil {
 		return err
 	}
 	if page != nil {
 		err = d.show(page)
 	}
-	return errors.Join(d.summary.verdict(), err)
+	if verdict := d.summary.Verdict(); verdict != nil {
+		err = errors.Join(fmt.Errorf("demo: %w", verdict), err)
+	}
+	return err
 }
 
-func (d *demo) tell() error {
-	if d.cmd.JSON {
-		return printJSON(d.out, d.summary)
+// compare runs two load pages in turns and compares them, as run does.
+func (d *demoRun) compare(_ context.Context, dir string) (*demo.Comparison, error) {
+	c := runCmd{Tests: []string{"load", "load-slow"}, Label: demo.Label, Output: dir, Wait: true}
+	if b := d.options.Browser; b != "" {
+		c.Browser = []string{b}
 	}
-	return d.print(d.out)
-}
-
-// findDemoTests looks for tests by their names, all of them ours: of others nobody knows what they
-// draw.
-func findDemoTests(names []string) (tests []*suite.Test, err error) {
-	if len(names) == 0 {
-		names = demoTests()
+	r, err := c.measured(d.env)
+	if err != nil {
+		return nil, err
 	}
-	given := map[string]bool{}
-	for _, name := range names {
-		t, err := suite.Find(name, session.Known(), suite.Standard())
-		if err != nil {
-			p, notOurs := site.Find(name)
-			if notOurs != nil {
-				return nil, fmt.Errorf("%w; give a test of eideticker suite list, or a test page", err)
-			}
-			t = session.PageTest(p)
-		}
-		if given[t.Name] {
-			return nil, fmt.Errorf("%s is given twice", t.Name)
-		}
-		given[t.Name] = true
-		tests = append(tests, t)
+	sets, err := r.load()
+	if err != nil {
+		return nil, err
 	}
-	return tests, nil
+	all, err := r.comparisons(sets)
+	if err != nil || len(all) == 0 {
+		return nil, errors.Join(err, r.verdict(all))
+	}
+	d.compared = all[0]
+	outcome, _ := d.compared.Outcome()
+	return &demo.Comparison{Answer: d.compared.Answer(), Outcome: outcome,
+		Page: filepath.Join(r.set.Dir, compare.PageName)}, nil
 }

@@ -6,33 +6,41 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/demo"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// print tells what was drawn and measured, what was recorded, and where all of it is.
-func (d *demo) print(w io.Writer) error {
-	if err := d.summary.printChecks(w, columns(w)); err != nil {
+// print prints the summary and the comparison.
+func (d *demoRun) print(w io.Writer) error {
+	if err := printChecks(w, d.summary, columns(w)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := d.summary.printNetworks(w); err != nil {
+	if err := printNetworks(w, d.summary); err != nil {
 		return err
 	}
-	if err := d.summary.printRuns(w); err != nil {
+	if err := printRuns(w, d.summary); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
+	if d.compared != nil {
+		if err := printComparison(w, d.compared, false); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
 	return d.list().print(w)
 }
 
-// printChecks puts what was measured beside what was drawn beside what the page says: one table, in
-// which each test has a heading. The notes stand below their rows.
-func (s *demoSummary) printChecks(w io.Writer, width int) error {
+// printChecks prints measured, drawn and claimed values in one table, with a heading per test.
+// Notes are below their rows.
+func printChecks(w io.Writer, s *demo.Summary, width int) error {
 	rows := [][]string{}
 	for _, p := range s.Pages {
 		for _, c := range p.Checks {
@@ -50,7 +58,7 @@ func (s *demoSummary) printChecks(w io.Writer, width int) error {
 		if i > 0 {
 			text += "\n"
 		}
-		text += indented(p.Name+": "+p.Title, "", width) + indented(p.ended(), "    ", width)
+		text += indented(p.Name+": "+p.Title, "", width) + indented(endedText(p), "    ", width)
 		for _, c := range p.Checks {
 			text += next() + indented(c.Note, "    ", width)
 		}
@@ -59,15 +67,15 @@ func (s *demoSummary) printChecks(w io.Writer, width int) error {
 	return err
 }
 
-// ended says why a run shows nothing, where that is so.
-func (p *demoPage) ended() string {
+// endedText returns the reason of a run that did not pass.
+func endedText(p demo.Page) string {
 	if p.State == session.Passed {
 		return ""
 	}
 	return string(p.State) + ": " + p.Reason
 }
 
-// indented is a text in lines.
+// indented wraps and indents a text.
 func indented(text, by string, width int) (lines string) {
 	for _, line := range wrap(text, width-len(by)) {
 		lines += by + line + "\n"
@@ -82,7 +90,7 @@ func checkRow(c result.Check) []string {
 	}
 	switch {
 	case c.Unchecked:
-		return []string{"  " + c.What, "", "?", "not to be checked", says}
+		return []string{"  " + c.What, "", "?", "not checked", says}
 	case c.Failed():
 		verdict = "DIFFERS"
 	}
@@ -93,7 +101,7 @@ func checkRow(c result.Check) []string {
 	return []string{"  " + c.What, spanText(c.Measured), verdict, drawn, says}
 }
 
-// spanText is a number and its bounds, where it has any.
+// spanText formats a number with its bounds, if they differ.
 func spanText(s result.Span) string {
 	low, high := figureText(s.Low), figureText(s.High)
 	if low == high {
@@ -102,7 +110,7 @@ func spanText(s result.Span) string {
 	return fmt.Sprintf("%s (%s–%s)", figureText(s.Value), low, high)
 }
 
-// figureText has one decimal where there is anything behind the point that matters.
+// figureText formats a number with one decimal if it has a fraction below 1000.
 func figureText(v float64) string {
 	if whole := math.Round(v); v == whole || math.Abs(v) >= 1000 {
 		return countText(int(whole))
@@ -110,40 +118,40 @@ func figureText(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// printRuns tells how much there is of each run, and where its report is.
-func (s *demoSummary) printRuns(w io.Writer) error {
+// printRuns prints the size and the report of each run.
+func printRuns(w io.Writer, s *demo.Summary) error {
 	rows := [][]string{}
 	for _, p := range s.Pages {
 		size := ""
 		if p.Recording != nil {
 			size = bytesText(p.Recording.Bytes)
 		}
-		rows = append(rows, p.cells(p.Name, size, firstOf(p.Report, p.Dir)))
+		rows = append(rows, countCells(p.Counts, p.Name, size, firstOf(p.Report, p.Dir)))
 	}
-	rows = append(rows, s.Total.cells("total", "", ""))
+	rows = append(rows, countCells(s.Total, "total", "", ""))
 	return printTable(w, []string{"RUN", ">FRAMES", ">UNIQUE", ">LOST", ">RECORDING", "REPORT"}, rows)
 }
 
-func (c demoCounts) cells(name, size, report string) []string {
+func countCells(c demo.Counts, name, size, report string) []string {
 	return []string{name, countText(c.Frames), countText(c.UniqueFrames), countText(c.LostFrames), size, report}
 }
 
-func (d *demo) list() *list {
-	s := &d.summary
+func (d *demoRun) list() *list {
+	s := d.summary
 	var l list
 	l.add("browser", "%s, on a virtual display", firstOf(s.BrowserVersion, "unknown"))
-	l.add("", "browser and recorder shared this machine: each took time from the other")
-	l.add("numbers", "%s", checksText(d.made...))
-	s.addRecorded(&l)
+	l.add("", "browser and recorder shared this machine")
+	l.add("numbers", "%s", checksText(s.Made...))
+	addRecorded(&l, s)
 	if s.Verified {
-		l.add("verified", "every frame decodes to what was captured")
+		l.add("verified", "every frame is equal to the captured one")
 	}
 	for _, p := range s.Problems {
 		l.add("problem", "%s", p)
 	}
 	for _, p := range s.Pages {
 		if p.Attempt > 1 {
-			l.add("begun again", "%s; the earlier try is in %s-rejected", p.Name, filepath.Join(d.runs(), p.Name))
+			l.add("repeated", "%s; the earlier try is in %s-rejected", p.Name, filepath.Clean(p.Dir))
 		}
 	}
 	for _, n := range s.Notes {
@@ -152,6 +160,9 @@ func (d *demo) list() *list {
 	l.add("beside each", "%s",
 		strings.Join([]string{runfolder.RecordingFile, runfolder.VideoFile, runfolder.PicturesDir +
 			string(filepath.Separator)}, ", "))
+	if c := s.Comparison; c != nil {
+		l.add("comparison", "%s", c.Page)
+	}
 	l.add("summary", "%s", s.Summary)
 	if !d.cmd.Serve {
 		l.add("web page", "eideticker serve --data-dir %s shows the runs", d.cmd.Output)
@@ -159,8 +170,8 @@ func (d *demo) list() *list {
 	return &l
 }
 
-// addRecorded tells of all recordings together, from the start of each browser to its end.
-func (s *demoSummary) addRecorded(l *list) {
+// addRecorded adds the totals of all recordings.
+func addRecorded(l *list, s *demo.Summary) {
 	var stored, unique, missing uint64
 	var bytes, raw int64
 	for _, p := range s.Pages {
@@ -169,30 +180,49 @@ func (s *demoSummary) addRecorded(l *list) {
 				bytes+r.Bytes, raw+r.RawBytes
 		}
 	}
-	l.add("recorded", "%s, %s unique; %s lost, %s of them in what was measured", plural(stored, "frame"),
+	l.add("recorded", "%s, %s unique; %s lost, %s of them in measured windows", plural(stored, "frame"),
 		countText(unique), countText(missing), countText(s.Total.LostFrames))
 	l.add("size", "%s for %s of pixels, %s", bytesText(bytes), bytesText(raw), ratioText(raw, bytes))
 }
 
-// notes collects those of all runs: what there is to say of the machine, each of them says.
-func (s *demoSummary) notes() (all []string) {
-	of := map[string][]string{}
-	var texts []string
+// timeText formats a time in ms.
+func timeText(t *demo.Time) string {
+	if t == nil {
+		return ""
+	}
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+	return spanText(result.Span{Value: ms(t.Value), Low: ms(t.Low), High: ms(t.High)}) + " ms"
+}
+
+func rateText(r link.Rate) string {
+	if r == 0 {
+		return "unlimited"
+	}
+	return fmt.Sprintf("%.2f Mbit/s", float64(r)/float64(link.Mbit))
+}
+
+// printNetworks prints the measured networks and the times of their pages.
+func printNetworks(w io.Writer, s *demo.Summary) error {
+	rows, falls := [][]string{}, ""
 	for _, p := range s.Pages {
-		for _, text := range p.Notes {
-			if of[text] == nil {
-				texts = append(texts, text)
-			}
-			if !slices.Contains(of[text], p.Name) {
-				of[text] = append(of[text], p.Name)
-			}
+		n := p.Network
+		if n == nil || p.State == session.Failed {
+			continue
 		}
+		rows = append(rows, []string{
+			p.Name, fmt.Sprintf("%.1f ms", float64(n.RTT.Got)/float64(time.Millisecond)), rateText(n.Down.Got),
+			countText(n.Requests), bytesText(int64(n.BytesDown)), timeText(n.FirstChangeNS), timeText(n.LastChangeNS),
+		})
+		falls += fmt.Sprintf("  %s\n", firstOf(n.Waterfall, n.HAR))
 	}
-	for _, text := range texts {
-		if names := of[text]; len(names) < len(s.Pages) || len(s.Pages) == 1 {
-			text = strings.Join(names, ", ") + ": " + text
-		}
-		all = append(all, text)
+	if len(rows) == 0 {
+		return nil
 	}
-	return all
+	if err := printTable(w, []string{"OVER A LINK", ">RTT", ">DOWN", ">REQUESTS", ">RECEIVED", ">FIRST SEEN",
+		">LAST CHANGE"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "Waterfall, filmstrip and load curve on one axis, also in the reports:\n%s\n",
+		falls)
+	return err
 }

@@ -9,12 +9,11 @@ import (
 	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// openPage opens a rig whose data directory is the demo's folder. Its store is open then, and to be
-// closed.
-func (d *demo) openPage() (*rigService, error) {
+// openPage opens a rig whose data directory is the demo's folder. The caller closes its store.
+func (d *demoRun) openPage() (*rigService, error) {
 	conf := config.Default()
-	conf.Log.Level = "error" // that the folder has no index yet is no news
-	conf.Store.MinFree = 0   // on a disk that is nearly full, the demo's own runs would go
+	conf.Log.Level = "error" // a missing index is expected
+	conf.Store.MinFree = 0   // keeps the demo's runs on a full disk
 	var err error
 	if conf.DataDir, err = filepath.Abs(d.cmd.Output); err != nil {
 		return nil, err
@@ -24,24 +23,24 @@ func (d *demo) openPage() (*rigService, error) {
 	}
 	e := *d.env
 	if d.cmd.JSON {
-		e.out = e.err // where the address goes: the one object is all there is beside it
+		e.out = e.err // standard output has only the JSON object
 	}
 	s := &rigService{env: &e, conf: conf, log: newLog(&e, conf.Log)}
 	return s, s.open()
 }
 
-// show serves the page with the runs, which the rig's store does not know yet, until Ctrl-C.
-func (d *demo) show(page *rigService) error {
+// show indexes the runs and serves them until Ctrl-C.
+func (d *demoRun) show(page *rigService) error {
 	if _, err := page.store.Reconcile(d.ctx, nil); err != nil {
 		return fmt.Errorf("demo: %w", orInterrupted(err))
 	}
 	listener, err := net.Listen("tcp", page.listenAddress())
-	if err != nil { // another rig has its place
+	if err != nil { // the port is in use
 		var other error
 		if listener, other = net.Listen("tcp", net.JoinHostPort("127.0.0.1", "0")); other != nil {
 			return fmt.Errorf("demo: %w", errors.Join(err, other))
 		}
 	}
-	fmt.Fprintln(d.err, "the runs are shown until Ctrl-C at")
+	fmt.Fprintln(d.err, "serving the runs until Ctrl-C at")
 	return page.serve(listener)
 }

@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/demo"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -25,12 +27,15 @@ import (
 )
 
 // demoOf is a demo whose runs need no browser: each records a scene, and ends as end makes it.
-func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Writer, end func(*session.Made)) *demo {
+func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Writer, end func(*session.Made)) *demoRun {
 	t.Helper()
 	t.Setenv(session.LockVariable, filepath.Join(t.TempDir(), "locks")) // somebody may be at work on this machine
-	return &demo{env: &env{ctx: ctx, out: out, err: errOut}, cmd: cmd,
-		tryLine: func() error { return errors.ErrUnsupported },
-		runSet: func(ctx context.Context, o session.SetOptions) (*session.Set, error) {
+	return &demoRun{env: &env{ctx: ctx, out: out, err: errOut}, cmd: cmd, options: demo.Options{
+		TryLink: func() error { return errors.ErrUnsupported },
+		Compare: func(context.Context, string) (*demo.Comparison, error) {
+			return &demo.Comparison{Outcome: compare.Regressed}, nil
+		},
+		RunSet: func(ctx context.Context, o session.SetOptions) (*session.Set, error) {
 			if err := os.Mkdir(o.Dir, 0o755); err != nil {
 				return nil, err
 			}
@@ -50,7 +55,7 @@ func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Write
 						Drawn: result.Span{Value: 7, Low: 6, High: 8}, Agrees: true}}}}
 			end(m)
 			return &session.Set{Dir: o.Dir, Single: true, Made: []*session.Made{m}}, m.Record.Write(o.Dir)
-		}}
+		}}}
 }
 
 // A number that is not as it was drawn makes the demo fail, and so does whatever keeps it from
@@ -67,7 +72,7 @@ func TestDemoVerdict(t *testing.T) {
 		{"wrong", "values differ from the drawn content: load: unique frames; ", "DIFFERS", func(m *session.Made) {
 			check(m).Agrees, m.Record.ChecksFailed = false, []string{"unique frames"}
 		}},
-		{"not checked", "", "not to be checked", func(m *session.Made) {
+		{"not checked", "", "not checked", func(m *session.Made) {
 			check(m).Agrees, check(m).Unchecked = false, true
 			m.Record.ChecksNotMade = []string{"unique frames"}
 		}},
@@ -101,7 +106,7 @@ func TestDemoVerdict(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var s demoSummary
+			var s demo.Summary
 			if err := json.Unmarshal(text, &s); err != nil || len(s.Pages) != 2 || !s.Verified ||
 				s.Pages[0].Frames != 7 || s.Pages[0].Recording.Frames != 12 {
 				t.Errorf("%v\n%s", err, text)
@@ -110,7 +115,7 @@ func TestDemoVerdict(t *testing.T) {
 	}
 }
 
-// What cannot be read back is no demo.
+// An unreadable recording makes the demo fail.
 //
 // Fault: A number of the demo differs, a run fails, or a recording is unreadable
 func TestDemoVerifies(t *testing.T) {
@@ -133,7 +138,33 @@ func TestDemoVerifies(t *testing.T) {
 	}
 }
 
-// Where the first run sees no frame there is no browser, say: the reason is all there is to tell.
+// The comparison is in the summary. The demo fails if it does not find the slower page.
+//
+// Fault: A number of the demo differs, a run fails, or a recording is unreadable
+func TestDemoCompares(t *testing.T) {
+	for outcome, want := range map[compare.Outcome]string{
+		compare.Regressed: "", compare.Inconclusive: "not found",
+		compare.Passed: "a slower page was not found: as it is",
+	} {
+		var out bytes.Buffer
+		d := demoOf(t, t.Context(), demoCmd{Tests: []string{"load"}, Output: t.TempDir()}, &out, io.Discard,
+			func(*session.Made) {})
+		d.options.Compare = func(_ context.Context, dir string) (*demo.Comparison, error) {
+			return &demo.Comparison{Answer: "as it is", Outcome: outcome, Page: filepath.Join(dir, "compare.html")}, nil
+		}
+		err := d.run()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", outcome, err, want)
+		}
+		text, err := os.ReadFile(d.summary.Summary)
+		if err != nil || !bytes.Contains(text, []byte(`"outcome": "`+string(outcome))) ||
+			!strings.Contains(out.String(), "compare.html") {
+			t.Errorf("%s: %v\n%s\n%s", outcome, err, text, &out)
+		}
+	}
+}
+
+// If the first run has no frame, the demo ends with its reason.
 func TestDemoWithoutABrowser(t *testing.T) {
 	runs := 0
 	d := demoOf(t, t.Context(), demoCmd{Output: t.TempDir()}, io.Discard, io.Discard, func(m *session.Made) {
@@ -167,7 +198,7 @@ func TestDemoOverwritesItsOwn(t *testing.T) {
 			}
 		}
 	}
-	place("demo", "load/old", "scroll/old", "scroll-rejected/scroll.1/old", "hover/pinned")
+	place("demo", "load/old", "scroll/old", "scroll-rejected/scroll.1/old", "hover/pinned", "compared/load/run-01/old")
 	place("nightly", "typing/old", "mixed/b/old")
 	place("demo", "mixed/a/old")
 	if err := os.MkdirAll(filepath.Join(dir, "runs", "photos", "2026"), 0o755); err != nil {
@@ -197,7 +228,7 @@ func TestDemoOverwritesItsOwn(t *testing.T) {
 }
 
 func TestDemoTests(t *testing.T) {
-	tests, err := findDemoTests(nil)
+	tests, err := demo.Tests(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,11 +326,11 @@ func TestDemoServeOfAWrongNumber(t *testing.T) {
 }
 
 // Over lines the load page comes again, if they can be made; if not, the demo says so and goes on.
-// A line that is not as it was asked for is tried again, and is no failure of the demo.
+// A link that misses its figures is tried again, and does not fail the demo.
 //
 // Fault: The demo cannot make links, or the machine is too busy for one
 func TestDemoOverLines(t *testing.T) {
-	own := len(demoTests())
+	own := len(demo.DefaultTests())
 	for _, tc := range []struct {
 		name  string
 		try   error
@@ -307,19 +338,20 @@ func TestDemoOverLines(t *testing.T) {
 		shown []string
 		end   func(made int, m *session.Made)
 	}{
-		{"as asked", nil, own + 2, []string{"OVER A LINE", "load-3g", "301.0 ms", "1.60 Mbit/s",
+		{"as asked", nil, own + 2, []string{"OVER A LINK", "load-3g", "301.0 ms", "1.60 Mbit/s",
 			"1,205 (1,190–1,220) ms", "waterfall.svg"}, func(int, *session.Made) {}},
 		{"no privilege", &link.PrivilegeError{What: "make a namespace", Err: os.ErrPermission}, own,
-			[]string{"load is not loaded over cable and 3g, since this takes more than this user may do: make a namespace: permission denied; a packet link takes root"}, nil},
+			[]string{"load is not loaded over cable and 3g, because this user may not make links: " +
+				"make a namespace: permission denied; a packet link takes root"}, nil},
 		{"not there", fmt.Errorf("a packet link takes Linux: %w", errors.ErrUnsupported), own,
 			[]string{"load is not loaded over cable and 3g"}, nil},
-		{"busy", nil, own + 2*lineTries,
-			[]string{"failed: the network does not do what was asked of it: the rate is off"},
+		{"busy", nil, own + 2*3,
+			[]string{"failed: the network differs from the test's: the rate is off"},
 			func(_ int, m *session.Made) {
 				m.Record.State, m.Record.Reason, m.Record.Network, m.Record.Checks = session.Failed, session.NotAsAsked+
 					": the rate is off", nil, 0
 			}},
-		{"busy for a while", nil, own + 2 + 1, []string{"OVER A LINE", "load-cable"}, func(made int, m *session.Made) {
+		{"busy for a while", nil, own + 2 + 1, []string{"OVER A LINK", "load-cable"}, func(made int, m *session.Made) {
 			if made == own+1 {
 				m.Record.State, m.Record.Reason = session.Failed, session.NotAsAsked+": the rate is off"
 			}
@@ -349,7 +381,7 @@ func TestDemoOverLines(t *testing.T) {
 				}
 				tc.end(runs, m)
 			})
-			d.tryLine = func() error { return tc.try }
+			d.options.TryLink = func() error { return tc.try }
 			if err := d.run(); err != nil || runs != tc.runs {
 				t.Errorf("%v after %d runs, want %d\n%s", err, runs, tc.runs, &errOut)
 			}
@@ -366,7 +398,7 @@ func TestDemoOverLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var s demoSummary
+			var s demo.Summary
 			if err := json.Unmarshal(text, &s); err != nil {
 				t.Fatal(err)
 			}

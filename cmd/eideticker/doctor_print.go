@@ -11,8 +11,7 @@ import (
 
 var errUnfit = errors.New("doctor: a check failed, see above")
 
-// printFindings prints them group by group: level, what was looked at, what was found, and below
-// that what to do.
+// printFindings prints the findings in groups. Advice is below its finding.
 func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 	idWidth, counts := 0, map[doctor.Level]int{}
 	for _, f := range all {
@@ -40,7 +39,7 @@ func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 			head = strings.Repeat(" ", len(head))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %d to know, %d to heed, %d failing\n", counts[doctor.OK], counts[doctor.Info],
+	fmt.Fprintf(&b, "\n%d ok, %d info, %d warnings, %d failures\n", counts[doctor.OK], counts[doctor.Info],
 		counts[doctor.Warn], counts[doctor.Fail])
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -2,23 +2,26 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type exportCmd struct {
-	File     string     `arg:"" name:"file" complete:"files" help:"A recording."`
-	Output   string     `short:"o" required:"" placeholder:"OUT" complete:"files" help:"Output file; its ending selects the format: .raw .y4m .png .mp4 .json .csv .trace.json .eid"`
+	File     string     `arg:"" name:"file" complete:"files" help:"A recording, a run folder or a set of runs."`
+	Output   string     `short:"o" required:"" placeholder:"OUT" help:"Output file; its ending selects the format."`
 	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
 	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
-	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (.raw .y4m .png .mp4 .eid)."`
+	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
 	NoEvents bool       `help:"Omit events, which may contain typed text (.json .trace.json .eid)."`
-	Results  string     `placeholder:"FILE" complete:"files" help:"Add a column per series of this results.json (.csv)."`
+	Results  string     `placeholder:"FILE" help:"Series of this results.json (.csv .npy; default: of the run)."`
 	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }
@@ -29,6 +32,7 @@ func (exportCmd) Help() string {
   eideticker export desk.eid -o desk.mp4
   eideticker export desk.eid -o 'pictures/%06d.png' --frames 0:60 --region 640x360+0+0
   eideticker export desk.eid -o share.eid --frames 120:600 --redact 400x40+80+60 --no-events
+  eideticker export out/load-20261123-101500 -o values.csv
 
 The ending of OUT selects the format:
 
@@ -37,9 +41,12 @@ The ending of OUT selects the format:
   .png         one picture per frame; its number replaces %06d in OUT, or is added
   .mp4         video; missing frames are marked
   .json        events, gaps and metadata
-  .csv         one line per frame: number, time, changes; with --results also series of measures
+  .csv         one line per frame: number, time, changes, and the series of a run's measures
+  .npy         the same as a structured array for numpy.load
   .trace.json  frames, gaps and events over time, for ui.perfetto.dev and chrome://tracing
   .eid         a recording of the chosen frames
+
+A set of runs becomes a .csv with one line per value of each run.
 
 Redacted regions are grey in every frame, and OUT holds none of their pixels. Regions grow to whole chroma blocks.
 Redaction does not change events and metadata. Omit events with --no-events.`
@@ -62,13 +69,13 @@ func (j *job) writing() (end func()) {
 // exportKind is one kind of output.
 type exportKind struct {
 	ending   string
-	run      func(*job) (string, error) // says what it wrote
+	run      func(*job) (string, error) // returns a description of the output
 	pictures bool                       // has pictures, so takes --region and --redact
 	events   bool                       // has events, so takes --no-events
 	series   bool                       // has series, so takes --results
 }
 
-// exportKinds lists them. An ending that ends with another one's stands before it.
+// exportKinds lists the kinds. A longer ending comes before its own end.
 func exportKinds() []exportKind {
 	return []exportKind{
 		{ending: ".raw", run: exportRaw, pictures: true},
@@ -78,18 +85,19 @@ func exportKinds() []exportKind {
 		{ending: ".trace.json", run: exportTrace, events: true},
 		{ending: ".json", run: exportJSON, events: true},
 		{ending: ".csv", run: exportCSV, series: true},
+		{ending: ".npy", run: exportNPY, series: true},
 		{ending: ".eid", run: exportEID, pictures: true, events: true},
 	}
 }
 
-// kind returns the one that OUT's ending names, if all flags go with it.
+// kind returns the kind by the ending of OUT, and rejects flags that do not apply.
 func (c exportCmd) kind() (exportKind, error) {
 	kinds := exportKinds()
 	i := slices.IndexFunc(kinds,
 		func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
 	if i < 0 {
 		return exportKind{}, usagef(
-			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .trace.json or .eid",
+			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json or .eid",
 			c.Output)
 	}
 	k := kinds[i]
@@ -115,6 +123,15 @@ func (c exportCmd) Run(e *env) error {
 	cut, redact, err := c.regions()
 	if err != nil {
 		return usageError{err}
+	}
+	if compare.IsSet(c.File) && kind.ending == ".csv" {
+		return c.set(e)
+	}
+	if results := filepath.Join(c.File, result.FileName); kind.series && c.Results == "" && exists(results) {
+		c.Results = results
+	}
+	if c.File, err = recordingPath(c.File); err != nil {
+		return err
 	}
 	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results, Program: program()}}
 	if j.Reader, err = recording.Open(c.File); err != nil {
@@ -142,6 +159,30 @@ func (c exportCmd) Run(e *env) error {
 	return err
 }
 
+// set exports the values of a set of runs.
+func (c exportCmd) set(e *env) error {
+	if c.Frames.given || c.Results != "" {
+		return usagef("--frames and --results cannot be used with a set of runs")
+	}
+	s, err := compare.OpenSet(e.ctx, c.File)
+	if err != nil {
+		return fmt.Errorf("export %s: %w", c.File, orInterrupted(err))
+	}
+	out, err := createOut(c.Output, c.Force)
+	if err != nil {
+		return err
+	}
+	lines, err := s.CSV(out)
+	if err := out.finish(err); err != nil {
+		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, err)
+	}
+	if c.JSON {
+		return printJSON(e.out, exportResult{Path: c.File, Output: c.Output, Kind: "csv"})
+	}
+	_, err = fmt.Fprintf(e.out, "%s in %s\n", plural(lines, "line"), c.Output)
+	return err
+}
+
 // regions reads the regions of the command line.
 func (c exportCmd) regions() (cut *frame.Region, redact []frame.Region, err error) {
 	if c.Region != "" {
@@ -161,7 +202,7 @@ func (c exportCmd) regions() (cut *frame.Region, redact []frame.Region, err erro
 	return cut, redact, nil
 }
 
-// tell says what is done otherwise than asked for, and what is not.
+// tell reports regions that grew or shrank.
 func (j *job) tell(redact []frame.Region, cut *frame.Region) {
 	if j.Edit.Cut != nil && *j.Edit.Cut != *cut {
 		fmt.Fprintf(j.err, "the region shrinks to %v, whole blocks of chroma\n", *j.Edit.Cut)

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"io"
+)
 
 func exportJSON(j *job) (string, error) {
 	doc, err := j.Numbers()
@@ -16,13 +20,18 @@ func exportJSON(j *job) (string, error) {
 		err
 }
 
-func exportCSV(j *job) (string, error) {
+func exportCSV(j *job) (string, error) { return exportFrames(j, j.CSV, "line") }
+
+func exportNPY(j *job) (string, error) { return exportFrames(j, j.NPY, "element") }
+
+// exportFrames writes something for each frame.
+func exportFrames(j *job, write func(context.Context, io.Writer) error, what string) (string, error) {
 	out, err := createOut(j.cmd.Output, j.cmd.Force)
 	if err != nil {
 		return "", err
 	}
-	err = out.finish(j.CSV(j.ctx, out))
-	return fmt.Sprintf("%s in %s", plural(j.To-j.From, "line"), j.cmd.Output), err
+	err = out.finish(write(j.ctx, out))
+	return fmt.Sprintf("%s in %s", plural(j.To-j.From, what), j.cmd.Output), err
 }
 
 func exportTrace(j *job) (string, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// exportEID writes the chosen frames as a recording of their own.
+// exportEID writes the selected frames as a recording.
 func exportEID(j *job) (string, error) {
 	out, err := stage(j.cmd.Output, j.cmd.Force)
 	if err != nil {
@@ -33,14 +33,14 @@ func (j *job) writeEID(path string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// warnOfEvents tells who shares a redacted recording that its events are still whole.
+// warnOfEvents warns that a redacted recording keeps its events.
 func (j *job) warnOfEvents() error {
 	if len(j.Edit.Redact) == 0 || j.cmd.NoEvents {
 		return nil
 	}
 	n, err := j.EventCount()
 	if err == nil && n > 0 {
-		fmt.Fprintf(j.err, "%s kept, which may hold what was typed or loaded; --no-events leaves them out\n",
+		fmt.Fprintf(j.err, "%s kept, which may contain typed text or addresses; omit them with --no-events\n",
 			plural(n, "event"))
 	}
 	return err

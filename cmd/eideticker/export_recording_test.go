@@ -9,7 +9,7 @@ import (
 // TestRedactTellsOfEvents: whoever shares a recording should know what else is in it.
 func TestRedactTellsOfEvents(t *testing.T) {
 	in := writeTimeline(t)
-	const told = "3 events kept, which may hold what was typed or loaded; --no-events leaves them out"
+	const told = "3 events kept, which may contain typed text or addresses; omit them with --no-events"
 	for _, tc := range []struct {
 		name  string
 		flags []string

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +87,12 @@ func TestSeriesInCSV(t *testing.T) {
 			"loadhist.progress_fraction: - 0.25 0.25 1 - - - -",
 			"loadhist.progress_fraction (second): - - - 0.1 0.1 0.1 0.1 -",
 		}},
+		{"from the command", func(r *result.Results) {
+			w := &r.Windows[0]
+			w.Results, r.Quality.Series = nil, nil
+			w.StartNS, w.EndNS, w.T0 = 3e9, 4e9, &result.T0{AtNS: 1e9, Source: "navigation"}
+			w.Times = result.FrameTimes{First: 1, Time: []int64{0, 5e8}, Earliest: []int64{0, 0}, Latest: []int64{0, 0}}
+		}, "", []string{"seconds_from_t0: - 2 2.5 - - - - -", "loadhist.progress_fraction: - - - - - 0.1 0.1 -"}},
 		{"of this recording", func(r *result.Results) { r.Recording.ID = id; r.Windows = nil; r.Quality.Series = nil },
 			"", nil},
 	} {
@@ -118,6 +126,27 @@ func TestSeriesInCSV(t *testing.T) {
 				t.Errorf("%q, want\n%q", got, tc.want)
 			}
 		})
+	}
+}
+
+// An array has an element per frame: six integers, and a number for each series.
+func TestSeriesInNPY(t *testing.T) {
+	b, err := os.ReadFile(exported(t, writeTimeline(t), ".npy", "--results", writeResults(t, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := 10 + int(binary.LittleEndian.Uint16(b[8:]))
+	const head = "{'descr': [('frame', '<i8'), ('sequence', '<i8'), ('earliest_ns', '<i8'), ('latest_ns', '<i8'), " +
+		"('changed_bytes', '<i8'), ('missing_before', '<i8'), ('quality.stall_GB_per_s', '<f8'), " +
+		"('loadhist.progress_fraction', '<f8')], 'fortran_order': False, 'shape': (8,), }"
+	if got := strings.TrimRight(string(b[10:start]), " \n"); got != head || start%64 != 0 {
+		t.Fatalf("%s\nwant %s", got, head)
+	}
+	const frames, fields = 8, 8
+	at := func(frame, field int) uint64 { return binary.LittleEndian.Uint64(b[start+8*(fields*frame+field):]) }
+	if len(b) != start+8*frames*fields || at(5, 0) != 5 || math.Float64frombits(at(5, 7)) != 0.1 ||
+		!math.IsNaN(math.Float64frombits(at(0, 6))) {
+		t.Errorf("%d bytes of elements: % x", len(b)-start, b[start:])
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 type importCmd struct {
-	Video  string `arg:"" name:"video" complete:"files" help:"A video file, or a folder of pictures such as ms_000920.png."`
-	Output string `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"Recording to write."`
-	FPS    string `name:"fps" placeholder:"N" help:"Pictures per second, such as 59.94, if names have no times (default: 60)."`
+	Video  string `arg:"" name:"video" complete:"files" help:"Video file, or folder of pictures such as ms_000920.png."`
+	Output string `short:"o" required:"" placeholder:"FILE.eid" help:"Recording to write."`
+	FPS    string `name:"fps" placeholder:"N" help:"Pictures per second, if names have no times (default: 60)."`
 	Force  bool   `help:"Overwrite the file if it exists."`
 	JSON   bool   `help:"Print the result as one JSON object."`
 }
@@ -32,7 +32,7 @@ Frames keep the times of the file. Pictures keep the time in their name: ms_0009
 Other pictures are sorted by the numbers in their names.`
 }
 
-// otherEndings are those under which a recording would be taken for something else.
+// otherEndings are endings of other kinds of files.
 func otherEndings() []string {
 	return []string{".mp4", ".webm", ".mkv", ".mov", ".avi", ".png", ".jpg", ".y4m", ".raw", ".json", ".csv", ".html"}
 }

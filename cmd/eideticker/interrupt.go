@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// exitInterrupted is what shells use for a process that Ctrl-C ended.
+// exitInterrupted is the exit code of a command that Ctrl-C ended, as shells have it. A recording
+// that Ctrl-C ends is whole: record exits with 0.
 const exitInterrupted = 130
 
-// together is how close signals come that are one: a program that runs this one passes Ctrl-C on,
-// and the terminal sends it to all of them.
+// together is the time within which signals count as one. A parent and the terminal may both send
+// Ctrl-C.
 const together = 500 * time.Millisecond
 
-// interruptible returns a context that the first Ctrl-C or SIGTERM ends, so that a command can
-// finish what it holds. The second ends the process at once, unless it came together with the
-// first.
+// interruptible returns a context that the first Ctrl-C or SIGTERM ends. A later one ends the
+// process at once.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -32,8 +32,8 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
-// obey calls first at the first signal, and again at the next that is meant as another one. It
-// returns then, or when done is closed.
+// obey calls first at the first signal and again at the next separate one. It returns then, or
+// when done is closed.
 func obey(signals <-chan os.Signal, done <-chan struct{}, first, again func()) {
 	var since time.Time
 	for {
@@ -55,7 +55,7 @@ func obey(signals <-chan os.Signal, done <-chan struct{}, first, again func()) {
 
 var errInterrupted = errors.New("interrupted")
 
-// orInterrupted says in a word that Ctrl-C is why something failed.
+// orInterrupted replaces the error of a cancelled context.
 func orInterrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -44,5 +48,16 @@ func TestSignals(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestInterruptedExitCode: a command that Ctrl-C ended has the exit code that shells give it. A
+// verdict of its results so far changes nothing.
+func TestInterruptedExitCode(t *testing.T) {
+	for _, err := range []error{orInterrupted(fmt.Errorf("play: %w", context.Canceled)),
+		errors.Join(verdictError{exitRegression, "regressed"}, fmt.Errorf("run: %w", errInterrupted))} {
+		if code := exitCode(io.Discard, err); code != 130 {
+			t.Errorf("%v: exit code %d", err, code)
+		}
 	}
 }

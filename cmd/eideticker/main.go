@@ -1,7 +1,6 @@
 // Command eideticker records what a screen shows, losslessly, and reads every frame back.
 //
-// main parses the command line and turns errors into exit codes; each subcommand has a file of
-// its own. What several of them need stands in codec/recorder.
+// main parses the command line and turns errors into exit codes. Each subcommand has its own file.
 package main
 
 import (
@@ -16,6 +15,8 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -25,7 +26,7 @@ const (
 	exitFailure = 1
 	exitUsage   = 2
 
-	exitRegression   = 3 // of compare --fail-on-regression
+	exitRegression   = 3 // of --fail-on-regression, or a broken budget
 	exitInconclusive = 4
 )
 
@@ -37,6 +38,7 @@ type cli struct {
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of a recording and decode every frame."`
 	Repair     repairCmd     `cmd:"" help:"Close a recording that a crash left open, in place."`
 	Analyze    analyzeCmd    `cmd:"" help:"Measure a recording: framerate, load, tearing and more."`
+	Explain    explainCmd    `cmd:"" help:"Explain a value: meaning, unit, direction, formula."`
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
 	Report     reportCmd     `cmd:"" help:"Write the HTML report of a run: video, graphs, values."`
@@ -47,6 +49,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve this machine as a rig, with API and web page."`
 	Push       pushCmd       `cmd:"" help:"Send a run to a rig."`
 	Pull       pullCmd       `cmd:"" help:"Get a run from a rig."`
+	Rig        rigCmd        `cmd:"" help:"List runs, jobs and devices of a rig, and manage them."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display and measure it."`
 	Netsim     netsimCmd     `cmd:"" help:"Simulate links; serve, record and replay sites."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures and report how a capture path changes them."`
@@ -58,7 +61,7 @@ type cli struct {
 
 const about = "Record and measure what a screen shows: every frame exactly, every loss with its cause."
 
-// env is what a command gets of the world.
+// env is the environment of a command.
 type env struct {
 	ctx      context.Context // ends with the first Ctrl-C
 	in       io.Reader
@@ -68,7 +71,7 @@ type env struct {
 	parser   *kong.Kong
 }
 
-// usageError is a mistake in the command line that the parser could not see.
+// usageError is a mistake in the command line that the parser cannot detect.
 type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
@@ -105,7 +108,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return exitCode(errOut, parsed.Run(e))
 }
 
-// plainly says in the words of this program what the parser says of a flag's value.
+// plainly rewrites the parser's errors about values of flags.
 func plainly(err error) error {
 	flag, _, missing := strings.Cut(err.Error(), `: expected `)
 	switch {
@@ -117,7 +120,7 @@ func plainly(err error) error {
 	return err
 }
 
-// spelledOut takes what users of other programs type first.
+// spelledOut accepts the habits of other programs: no arguments, --version and help.
 func spelledOut(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -134,6 +137,7 @@ func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
 	return kong.New(new(cli),
 		kong.Name("eideticker"),
 		kong.Description(about),
+		kong.Vars{"measures": strings.Join(append(analyze.Names(), quality.Name), " "), "rigActions": rigActionNames()},
 		kong.Writers(out, errOut),
 		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -147,12 +151,14 @@ func exitCode(errOut io.Writer, err error) int {
 	}
 	fmt.Fprintf(&plainWriter{w: errOut}, "eideticker: %s\n", wording.Sentence(err))
 	var usage usageError
-	if errors.As(err, &usage) {
+	var verdict verdictError
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage):
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
 		return exitUsage
-	}
-	var verdict verdictError
-	if errors.As(err, &verdict) {
+	case errors.As(err, &verdict):
 		return verdict.code
 	}
 	return exitFailure

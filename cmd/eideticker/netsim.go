@@ -1,14 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/deploy/config/spelling"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -34,7 +33,7 @@ Examples:
   eideticker netsim replay site.zip --profile 3g -- sh`
 }
 
-// lineFlags say what a line is like: a profile, and what differs from it.
+// lineFlags are the figures of a link that replace those of a profile.
 type lineFlags struct {
 	RTT    *time.Duration `name:"rtt" placeholder:"TIME" help:"Round-trip time, such as 40ms; half of it each way."`
 	Down   rateFlag       `placeholder:"RATE" help:"Rate to the device, such as 5Mbit."`
@@ -64,7 +63,7 @@ func (p *percentFlag) UnmarshalText(text []byte) error {
 	return err
 }
 
-// conditions are those of a profile, but for what the flags say.
+// conditions returns the conditions of a profile with the figures of the flags.
 func (f *lineFlags) conditions(profile string) (link.Conditions, error) {
 	if err := checkProfile(profile); err != nil {
 		return link.Conditions{}, err
@@ -93,7 +92,7 @@ func (f *lineFlags) seed() uint64 {
 	return session.NewSeed()
 }
 
-// checkProfile refuses a name that no profile has, with what may be meant.
+// checkProfile rejects an unknown profile and suggests a similar one.
 func checkProfile(name string) error {
 	if _, ok := link.ProfileNamed(name); ok {
 		return nil
@@ -102,9 +101,5 @@ func checkProfile(name string) error {
 	for _, p := range link.Profiles() {
 		names = append(names, p.Name)
 	}
-	text := fmt.Sprintf("unknown profile %q; known: %s", name, strings.Join(names, ", "))
-	if near := spelling.Nearest(name, names); near != "" {
-		text += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return usagef("%s", text)
+	return usagef("unknown profile %q; known: %s%s", name, strings.Join(names, ", "), wording.Near(name, names))
 }

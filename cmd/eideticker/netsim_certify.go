@@ -32,7 +32,7 @@ Examples:
   eideticker netsim certify --stream 3g`
 }
 
-// lineJSON is one line, asked and got.
+// lineJSON has the requested and the measured figures of a link.
 type lineJSON struct {
 	Profile     string     `json:"profile"`
 	Approximate bool       `json:"approximate"` // a stream link
@@ -42,7 +42,7 @@ type lineJSON struct {
 	Up          askedRate  `json:"up"`
 	Loss        askedLoss  `json:"loss"`
 	Goodput     []goodJSON `json:"goodput"`
-	Off         []string   `json:"off"` // what of it was not asked
+	Off         []string   `json:"off"` // missed figures
 }
 
 type askedNS struct {
@@ -109,7 +109,7 @@ func (c netsimCertifyCmd) Run(e *env) error {
 	return nil
 }
 
-// open makes a line. That it may be one that takes no privileges is said to who has none.
+// open makes a link.
 func (c netsimCertifyCmd) open(asked link.Conditions, seed uint64) (probedLine, error) {
 	if c.Stream {
 		return link.OpenStream(asked, seed)
@@ -125,7 +125,7 @@ type probedLine interface {
 	Close() error
 }
 
-// measure makes a line and looks what it does.
+// measure makes and probes a link.
 func (c netsimCertifyCmd) measure(e *env, asked link.Conditions, seed uint64) (line lineJSON, err error) {
 	p, err := c.open(asked, seed)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c netsimCertifyCmd) print(w io.Writer, lines []lineJSON) error {
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%d/%d", l.Loss.Lost, l.Loss.Packets)))
 	}
-	if err := printTable(w, []string{"LINE", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1",
+	if err := printTable(w, []string{"LINK", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1",
 		">TCP, 32", ">LOST"}, rows); err != nil {
 		return err
 	}

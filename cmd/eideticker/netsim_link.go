@@ -18,7 +18,7 @@ import (
 type netsimLinkCmd struct {
 	Profile string `default:"cable" placeholder:"NAME" help:"Network profile (default: cable)."`
 	lineFlags
-	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"Forward this port of every host to an address in this machine's network; repeatable."`
+	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"Forward this port to an address; repeatable."`
 	Stream  bool          `help:"Use a stream link: forward local TCP ports, without root, on any system."`
 	Netem   bool          `hidden:""`
 	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --."`
@@ -118,7 +118,7 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	return failed
 }
 
-// unprivileged says what who may not make a line can do instead.
+// unprivileged adds an alternative to the error of a missing privilege.
 func unprivileged(err error, instead string) error {
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
 		return fmt.Errorf("%w: %s", err, instead)
@@ -126,8 +126,7 @@ func unprivileged(err error, instead string) error {
 	return err
 }
 
-// stream forwards ports of this machine over a line that takes no privileges, while a program runs
-// or until it is told to end.
+// stream forwards local ports over a stream link until the program or Ctrl-C ends it.
 func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (err error) {
 	s, err := link.OpenStream(conditions, seed)
 	if err != nil {
@@ -162,11 +161,11 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 	return failed
 }
 
-// command is the program, as it is run.
+// command returns the program with this one's streams.
 func (c netsimLinkCmd) command(e *env) *exec.Cmd {
 	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
-	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
+	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd
 }
@@ -179,7 +178,7 @@ func countsText(c link.Counts) string {
 	return text
 }
 
-// forward hands connections on to an address, until what it returns is called.
+// forward passes connections on to an address until end is called.
 func forward(ctx context.Context, l net.Listener, address string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -193,7 +192,7 @@ func forward(ctx context.Context, l net.Listener, address string) (end func()) {
 				defer from.Close()
 				to, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 				if err != nil {
-					return // whoever connected is told by the connection's end
+					return // the client sees the end of the connection
 				}
 				defer to.Close()
 				defer context.AfterFunc(ctx, func() { from.Close(); to.Close() })()
@@ -204,7 +203,7 @@ func forward(ctx context.Context, l net.Listener, address string) (end func()) {
 	return func() { cancel(); l.Close(); wg.Wait() }
 }
 
-// both copies each way, and ends each way when what comes from there has ended.
+// both copies in both directions until both have ended.
 func both(a, b net.Conn) {
 	var wg sync.WaitGroup
 	for _, way := range [...][2]net.Conn{{a, b}, {b, a}} {

@@ -27,7 +27,8 @@ func TestNobodyHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const takes = "a packet link takes root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, and /dev/net/tun; a stream link takes nothing, and is approximate"
+	const takes = "a packet link takes root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, " +
+		"and /dev/net/tun; a stream link takes nothing, and is approximate"
 	for want, args := range map[string][]string{
 		"--stream --forward PORT=HOST:PORT forwards": {"netsim", "link", "--", "true"},
 		"--stream serves at addresses of this":       {"netsim", "serve", site, "--profile", "3g", "--", "true"},

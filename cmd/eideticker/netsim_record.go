@@ -21,38 +21,46 @@ import (
 )
 
 type netsimRecordCmd struct {
-	Output   string `short:"o" required:"" placeholder:"ARCHIVE" complete:"files" help:"Archive to write."`
-	Proxy    string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899; port 0 selects a free port."`
+	Output   string `short:"o" required:"" placeholder:"ARCHIVE" help:"Archive to write."`
+	Proxy    string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
 	DNS      bool   `name:"dns" help:"Run the program in a test network, where every name resolves to the recorder."`
 	Profile  string `default:"none" placeholder:"NAME" help:"Network profile, see netsim link (default: none)."`
+	Browser  string `short:"b" placeholder:"NAME" help:"Browser that loads the URL (default: the first installed)."`
 	Insecure bool   `help:"Also record sites with untrusted certificates, and mark them."`
 	Force    bool   `help:"Overwrite an existing archive."`
 	JSON     bool   `help:"Print one JSON object."`
 	authorityFlags
 	lineFlags
-	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; recording ends with it."`
+	URL     string   `arg:"" optional:"" name:"url" help:"Site to record with a browser of this machine."`
+	Command []string `arg:"" optional:"" passthrough:"partial" help:"Program after --; recording ends with it."`
 }
 
 func (netsimRecordCmd) Help() string {
-	return `Recording ends with Ctrl-C or with the program. The browser must trust the printed
-certificate authority. Programs after -- find its file in SSL_CERT_FILE and similar
-variables. Start Chromium with
+	return `With a URL, a browser on a virtual display loads the page. Recording ends when screen and
+requests are still, or after a minute. As root on Linux, the browser runs in a test
+network. Otherwise it uses a proxy. Its own background requests are dropped. The exit
+code is 1 if the page itself was not recorded.
+
+With --proxy or --dns, recording ends with Ctrl-C or with the program. The browser must
+trust the printed certificate authority. Programs after -- find its file in SSL_CERT_FILE
+and similar variables. Start Chromium with
 --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI.
 
 Examples:
 
+  eideticker netsim record https://site.example/ -o site.zip
   eideticker netsim record --proxy localhost:8899 -o site.zip
   eideticker netsim record --proxy localhost:0 -o site.zip -- curl https://site.example/
   eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
       --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
 
-The archive contains cookies and passwords. A proxy that other machines can reach
+Port 0 selects a free port. The archive contains cookies and passwords. A proxy that other machines can reach
 refuses requests to addresses of this machine.`
 }
 
-// authorityFlags are of commands that have certificates made.
+// authorityFlags are flags of commands that make certificates.
 type authorityFlags struct {
-	Authority string `placeholder:"DIR" help:"Folder of the certificate authority, made at first use (default: in the program's data)."`
+	Authority string `placeholder:"DIR" help:"Folder of the certificate authority (default: in the data folder)."`
 }
 
 func (f *authorityFlags) open() (*serve.Authority, error) {
@@ -63,7 +71,12 @@ func (f *authorityFlags) open() (*serve.Authority, error) {
 	return serve.OpenAuthority(dir)
 }
 
-// trusting is an environment in which programs trust an authority, and no other: no other is there.
+// printTrust prints the certificate that browsers must trust.
+func printTrust(e *env, a *serve.Authority) {
+	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", a.File(), a.Fingerprint())
+}
+
+// trusting returns an environment in which programs trust only an authority.
 func trusting(a *serve.Authority) []string {
 	env := os.Environ()
 	file, err := filepath.Abs(a.File())
@@ -77,7 +90,7 @@ func trusting(a *serve.Authority) []string {
 	return append(env, "EIDETICKER_AUTHORITY_SPKI="+a.KeyHash())
 }
 
-// proxied is an environment in which programs go through a proxy.
+// proxied returns an environment in which programs use a proxy.
 func proxied(env []string, address net.Addr) []string {
 	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} {
 		env = append(env, name+"=http://"+address.String())
@@ -85,7 +98,7 @@ func proxied(env []string, address net.Addr) []string {
 	return append(env, "no_proxy=", "NO_PROXY=")
 }
 
-// programOf is the command behind --.
+// programOf returns the command behind --.
 func programOf(words []string) []string {
 	if len(words) > 0 && words[0] == "--" {
 		return words[1:]
@@ -93,15 +106,14 @@ func programOf(words []string) []string {
 	return words
 }
 
-// behind is where devices come from: a proxy on this machine, or a network of its own.
+// behind is the side of the device: a program, or any client of this machine.
 type behind struct {
 	network *testnet.Network // nil: this machine's
 	env     []string         // of the program
 	program []string
 }
 
-// wait runs the program and returns its end, or waits for the end of ctx if there is none: Ctrl-C,
-// or that what serves it has failed.
+// wait runs the program. Without one it waits for the end of ctx.
 func (b *behind) wait(ctx context.Context, e *env) error {
 	if len(b.program) == 0 {
 		<-ctx.Done()
@@ -110,7 +122,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
 	cmd.Env = b.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
-	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
+	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	start := cmd.Start
@@ -127,7 +139,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	return err
 }
 
-// certificates has an authority answer for every name.
+// certificates returns a TLS configuration in which an authority vouches for every name.
 func certificates(a *serve.Authority) *tls.Config {
 	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate,
 		error) {
@@ -135,7 +147,7 @@ func certificates(a *serve.Authority) *tls.Config {
 	}}
 }
 
-// recordedJSON is what netsim record --json prints.
+// recordedJSON is the output of netsim record --json.
 type recordedJSON struct {
 	Path      string   `json:"path"`
 	Exchanges int      `json:"exchanges"`
@@ -145,13 +157,24 @@ type recordedJSON struct {
 	Insecure  int      `json:"insecure"`
 	Lost      int      `json:"not_kept"`
 	Notes     []string `json:"notes"`
+	*siteJSON          // nil: a program was recorded
 }
 
 func (c netsimRecordCmd) Run(e *env) (err error) {
+	if c.URL != "" && !c.DNS && c.Proxy == "" {
+		return c.site(e)
+	}
+	if c.URL != "" { // then it is the program
+		c.Command = append([]string{c.URL}, c.Command...)
+	}
 	c.Command = programOf(c.Command)
 	switch {
 	case c.DNS == (c.Proxy != ""):
-		return usagef("give either --proxy ADDR or --dns")
+		return usagef("give a URL, or either --proxy ADDR or --dns")
+	case strings.Contains(c.URL, "://"):
+		return usagef("%s is not a program; to record it with a browser, omit --proxy and --dns", c.URL)
+	case c.Browser != "":
+		return usagef("--browser needs a URL")
 	case c.DNS && len(c.Command) == 0:
 		return usagef("--dns needs a program after --")
 	}
@@ -203,12 +226,12 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 		fmt.Fprintf(e.err, "recording at the proxy http://%s into %s\n", l.Addr(), c.Output)
 		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
 			dial = new(device.EgressPolicy).DialContext
-			fmt.Fprintln(e.err, "the proxy is open to other machines: it refuses the addresses of this machine")
+			fmt.Fprintln(e.err, "other machines can reach the proxy: it rejects requests to this machine")
 		}
 	}
-	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
+	printTrust(e, authority)
 
-	// Others' cookies and passwords are in it.
+	// It contains cookies and passwords.
 	f, err := os.OpenFile(c.Output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return cannotCreate(c.Output, err)
@@ -227,7 +250,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	return errors.Join(failed, got.Err)
 }
 
-// onlyOurs has nobody else read a file, also one that was there, which keeps the mode that it had.
+// onlyOurs makes a file readable for this user only. An existing file keeps its mode otherwise.
 func onlyOurs(f *os.File) error {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return err // as /dev/null, which is not ours
@@ -286,36 +309,46 @@ func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, di
 func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 	if c.JSON {
 		return printJSON(w, recordedJSON{c.Output, got.Exchanges, got.Bytes, got.Failed, got.Missing, got.Insecure,
-			got.Lost, append([]string{}, got.Notes...)})
+			got.Lost, append([]string{}, got.Notes...), nil})
 	}
-	var l list
+	l := c.listed(got)
+	if err := l.print(w); err != nil {
+		return err
+	}
+	return printNotes(w, got)
+}
+
+// listed returns the counts of a recording.
+func (c netsimRecordCmd) listed(got *replay.Recorded) (l list) {
 	l.add("archive", "%s", c.Output)
 	l.add("recorded", "%s, %s", plural(got.Exchanges, "exchange"), bytesText(got.Bytes))
 	for _, one := range []struct {
 		name string
 		n    int
-	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"not to trust", got.Insecure},
+	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"untrusted", got.Insecure},
 		{"not kept", got.Lost}} {
 		if one.n > 0 {
 			l.add(one.name, "%d", one.n)
 		}
 	}
-	if err := l.print(w); err != nil {
-		return err
-	}
+	return l
+}
+
+// printNotes prints sentences about an incomplete recording.
+func printNotes(w io.Writer, got *replay.Recorded) error {
 	for _, n := range got.Notes {
 		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
 			return err
 		}
 	}
 	if got.Refused > 0 {
-		_, err := fmt.Fprintln(w, "--insecure records sites also whose certificate is none to trust, and marks them")
+		_, err := fmt.Fprintln(w, "--insecure also records sites with untrusted certificates, and marks them")
 		return err
 	}
 	return nil
 }
 
-// bound is a text for a table, of so many characters at most.
+// bound shortens a text to a number of characters.
 func bound(text string, most int) string {
 	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
 	if len(runes) <= most {

@@ -17,7 +17,7 @@ func TestRecordedOfSitesNotTrusted(t *testing.T) {
 		if err := (netsimRecordCmd{Output: "a.zip"}).print(&out, &got); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), "--insecure records") != want ||
+		if strings.Contains(out.String(), "--insecure also records") != want ||
 			!strings.Contains(out.String(), "it is not there") {
 			t.Errorf("%d refused: %s", refused, &out)
 		}

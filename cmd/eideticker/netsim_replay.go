@@ -17,18 +17,18 @@ import (
 type netsimReplayCmd struct {
 	Archive string `arg:"" complete:"files" help:"Archive of netsim record, HAR, or Web Page Replay archive (.wprgo)."`
 	List    bool   `help:"Only list the contents."`
-	Export  string `placeholder:"FILE.har" complete:"files" help:"Only write the contents as HAR."`
+	Export  string `placeholder:"FILE.har" help:"Only write the contents as HAR."`
 	Force   bool   `help:"Overwrite an existing HAR."`
 
 	Proxy   string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
 	HTTP    string `name:"http" placeholder:"ADDR" help:"Serve the sites over HTTP at this address."`
 	HTTPS   string `name:"https" placeholder:"ADDR" help:"Serve the sites over HTTPS at this address."`
-	Profile string `default:"none" placeholder:"NAME" help:"Network profile for the program, see netsim link (default: none)."`
+	Profile string `default:"none" placeholder:"NAME" help:"Network profile, see netsim link (default: none)."`
 
-	Think       string   `enum:"recorded,none" default:"recorded" help:"Delay responses as recorded, or send them at once: none (default: recorded)."`
+	Think       string   `enum:"recorded,none" default:"recorded" help:"Delay of responses (default: recorded)."`
 	Determinism *uint64  `placeholder:"SEED" help:"Make Date, performance.now and Math.random repeatable in pages."`
 	Crypto      bool     `help:"With --determinism: also make crypto.getRandomValues repeatable."`
-	Ignore      []string `placeholder:"NAME" help:"Ignore this query parameter; * matches any letters. Known cache-busters are always ignored."`
+	Ignore      []string `placeholder:"NAME" help:"Ignore this query parameter; * matches any letters."`
 	Near        bool     `help:"Answer unrecorded URLs with the same path's URL that shares most query parameters."`
 	Header      []string `placeholder:"NAME" help:"Also match this request header; headers in Vary always match."`
 	Body        bool     `help:"Do not answer requests with unrecorded bodies."`
@@ -42,7 +42,7 @@ type netsimReplayCmd struct {
 func (netsimReplayCmd) Help() string {
 	return `A program after -- runs in a test network, where every name resolves to the replay,
 or uses --proxy. See netsim record for certificates. Requests that the archive
-lacks are listed at the end.
+lacks are listed at the end. Known cache-busters are ignored.
 
 Examples:
 
@@ -131,8 +131,8 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return errors.Join(fmt.Errorf("replay %s: %w; choose another address with --%s", door.scheme, err, door.scheme),
-				s.Close())
+			return errors.Join(s.Close(),
+				fmt.Errorf("replay %s: %w; choose another address with --%s", door.scheme, err, door.scheme))
 		}
 		door.add(l)
 		fmt.Fprintf(e.err, "replaying at %s://%s\n", door.scheme, l.Addr())
@@ -153,7 +153,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 				replay.Entrance{Listener: l, Door: replay.AsProxy})
 		})
 	}
-	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
+	printTrust(e, authority)
 	h, err := c.begin(c.Force)
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -161,7 +161,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 	return errors.Join(during(e, b, running...), h.finish(s, nil, link.Conditions{}))
 }
 
-// overLine replays at the other end of a line.
+// overLine replays in a test network.
 func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority,
 	conditions link.Conditions) (err error) {
 	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
@@ -190,7 +190,7 @@ func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authori
 	return errors.Join(during(e, b, s.Run), h.finish(s, b.network, conditions))
 }
 
-// during has servers run until a program ends, Ctrl-C comes, or one of them fails.
+// during runs servers until the program, Ctrl-C or a server ends.
 func during(e *env, b *behind, running ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
@@ -333,7 +333,7 @@ func missesJSON(all []replay.Miss) []missJSON {
 	return out
 }
 
-// print prints the ledger.
+// print prints matched and missed requests.
 func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
 	if c.JSON {
 		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes,

@@ -60,8 +60,10 @@ const controlled = new Promise((ok) => navigator.serviceWorker.addEventListener(
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy",
 			"default-src 'none'; script-src 'nonce-abc'; style-src 'self'; connect-src 'self'; worker-src 'self'")
-		say("text/html; charset=utf-8", `<!doctype html><html lang=en><head><meta http-equiv=Content-Security-Policy content="script-src 'nonce-abc'; worker-src 'self'"><title>site</title><link rel=stylesheet href=/style.css></head>
-<body><p>text</p><script nonce=abc src=/app.js integrity="sha256-`+base64.StdEncoding.EncodeToString(sum[:])+`"></script></body></html>`)(w, r)
+		say("text/html; charset=utf-8", `<!doctype html><html lang=en><head><meta http-equiv=Content-Security-Policy
+content="script-src 'nonce-abc'; worker-src 'self'"><title>site</title><link rel=stylesheet href=/style.css></head>
+<body><p>text</p><script nonce=abc src=/app.js integrity="sha256-`+
+			base64.StdEncoding.EncodeToString(sum[:])+`"></script></body></html>`)(w, r)
 	})
 	mux.HandleFunc("/style.css", func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(20 * time.Millisecond)
@@ -71,7 +73,9 @@ const controlled = new Promise((ok) => navigator.serviceWorker.addEventListener(
 	mux.HandleFunc("/worker.js", say("text/javascript", `
 self.addEventListener('install', () => self.skipWaiting());
 self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()));
-self.addEventListener('fetch', (e) => { if (e.request.url.endsWith('/made-by-worker')) e.respondWith(new Response('from the worker')); });
+self.addEventListener('fetch', (e) => {
+  if (e.request.url.endsWith('/made-by-worker')) e.respondWith(new Response('from the worker'));
+});
 `))
 	mux.HandleFunc("POST /api", func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -426,7 +430,7 @@ func TestProxyBeyondLoopback(t *testing.T) {
 	default:
 	}
 	if got := strings.Count(out.String(), device.ErrInside.Error()); got < 2*len(hosts) ||
-		!strings.Contains(told.String(), "refuses the addresses of this machine") {
+		!strings.Contains(told.String(), "rejects requests to this machine") {
 		t.Errorf("%d of %d requests were refused as to this machine: %s%s", got, 2*len(hosts), &out, &told)
 	}
 }

@@ -15,14 +15,14 @@ import (
 )
 
 type netsimServeCmd struct {
-	Dir     string   `arg:"" placeholder:"DIR" complete:"files" help:"Folder of pages, read once."`
-	HTTP    string   `name:"http" default:"localhost:8080" placeholder:"ADDR" help:"Address for HTTP, or off (default: localhost:8080)."`
-	HTTPS   string   `name:"https" default:"localhost:8443" placeholder:"ADDR" help:"Address for HTTPS and HTTP/3, or off (default: localhost:8443)."`
+	Dir     string   `arg:"" placeholder:"DIR" help:"Folder of pages, read once."`
+	HTTP    string   `default:"localhost:8080" placeholder:"ADDR" help:"HTTP address, or off (default: ${default})."`
+	HTTPS   string   `default:"localhost:8443" placeholder:"ADDR" help:"HTTPS, HTTP/3, or off (default: ${default})."`
 	NoQUIC  bool     `name:"no-http3" help:"Disable HTTP/3."`
 	NoH2    bool     `name:"no-http2" help:"Disable HTTP/2."`
-	Timing  string   `placeholder:"FILE" complete:"files" help:"YAML file with response times, see above."`
-	Name    []string `placeholder:"NAME" help:"Resolve only this name, or *.NAME for subdomains; repeatable (default: all names)."`
-	KeyLog  string   `placeholder:"FILE" complete:"files" help:"Write TLS secrets to this file, for packet analysers."`
+	Timing  string   `placeholder:"FILE" help:"YAML file with response times, see above."`
+	Name    []string `placeholder:"NAME" help:"Resolve only this name or *.NAME; repeatable (default: all)."`
+	KeyLog  string   `placeholder:"FILE" help:"Write TLS secrets to this file, for packet analysers."`
 	Profile string   `placeholder:"NAME" help:"Network profile, for a program after -- or with --stream."`
 	Stream  bool     `help:"Use a stream link for browsers of this machine: TCP only, approximate, without root."`
 	JSON    bool     `help:"Print one JSON object at the end."`
@@ -30,7 +30,7 @@ type netsimServeCmd struct {
 	harFlags
 	authorityFlags
 	lineFlags
-	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; serving ends with it."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program after --; serving ends with it."`
 }
 
 func (netsimServeCmd) Help() string {
@@ -94,7 +94,7 @@ type servedJSON struct {
 	Statuses    map[int]int    `json:"statuses"`
 	SentBytes   int64          `json:"sent_bytes"` // of bodies
 	Failed      int            `json:"failed"`     // exchanges that were not whole
-	Missing     []string       `json:"missing"`    // what was asked for and is not there, the first hundred
+	Missing     []string       `json:"missing"`    // requested paths without a file, the first hundred
 	Refused     int            `json:"refused_connections"`
 	NotNoted    int            `json:"not_noted"` // connections and exchanges beyond those that are counted here
 }
@@ -118,9 +118,9 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	rules, err := readTiming(c.Timing)
+	rules, err := serve.ReadTiming(c.Timing)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	pages, err := serve.Folder(c.Dir, rules)
 	if err != nil {
@@ -165,11 +165,12 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 		fmt.Fprintf(e.err, "serving %s at %s\n", plural(made.Files, "file"), u)
 	}
 	if !pages.Index() {
-		fmt.Fprintf(e.err, "there is no index.html, so there is nothing at /\n")
+		fmt.Fprintf(e.err, "no index.html: / is empty\n")
 	}
 	if a := o.Authority; a != nil {
 		made.Authority = a.Fingerprint()
-		fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\nor chromium --ignore-certificate-errors-spki-list=%s\n", a.File(), a.Fingerprint(), a.KeyHash())
+		printTrust(e, a)
+		fmt.Fprintf(e.err, "or chromium --ignore-certificate-errors-spki-list=%s\n", a.KeyHash())
 	}
 	h, err := c.begin(c.Force)
 	if err != nil {
@@ -180,8 +181,7 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
 }
 
-// withAuthority serves an authority's certificate beside pages, for devices that have no other way
-// to get it.
+// withAuthority serves an authority's certificate beside pages, for test devices.
 func withAuthority(pages http.Handler, a *serve.Authority) http.Handler {
 	if a == nil {
 		return pages
@@ -196,7 +196,7 @@ func withAuthority(pages http.Handler, a *serve.Authority) http.Handler {
 	})
 }
 
-// isNamed reports whether a host is one of names.
+// isNamed reports whether a host matches a name.
 func isNamed(names []string, host string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = strings.ToLower(name)
@@ -207,7 +207,7 @@ func isNamed(names []string, host string) bool {
 	})
 }
 
-// here opens addresses of this machine.
+// here listens at addresses of this machine.
 func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls []string, ended func() error,
 	err error) {
 	ended = func() error { return nil }
@@ -228,7 +228,8 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve %s: %w; choose another address with --%s, or off", door.scheme, err, door.scheme)
+			return nil, ended, fmt.Errorf("serve %s: %w; choose another address with --%s, or off", door.scheme, err,
+				door.scheme)
 		}
 		door.add(through(l))
 		urls = append(urls, fmt.Sprintf("%s://%s/", door.scheme, l.Addr()))
@@ -237,7 +238,7 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		p, err := net.ListenPacket("udp", l.Addr().String())
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve HTTP/3: %w; choose another address with --https, or use --no-http3", err)
+			return nil, ended, fmt.Errorf("serve HTTP/3: %w; choose another --https, or use --no-http3", err)
 		}
 		s.QUIC(p)
 	}
@@ -247,7 +248,7 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 	return urls, ended, nil
 }
 
-// overLine opens a network of its own for the program.
+// overLine makes a test network for the program.
 func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) (urls []string,
 	ended func() error, err error) {
 	ended = func() error { return nil }
@@ -284,7 +285,7 @@ func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Con
 	return urls, ended, nil
 }
 
-// count takes in what the server has seen.
+// count adds the connections and exchanges of a server.
 func (j *servedJSON) count(s *serve.Server) {
 	connections, exchanges := s.Witnessed()
 	j.Refused, j.NotNoted = s.Unnoted()

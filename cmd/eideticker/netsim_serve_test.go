@@ -60,7 +60,8 @@ func TestNetsimServe(t *testing.T) {
 				strings.NewReader(""), &out, &told)
 		}()
 		url := regexp.MustCompile(`serving 1 file at (http://\S+)\n(?s:.*)trust`)
-		for deadline := time.Now().Add(30 * time.Second); url.FindStringSubmatch(told.String()) == nil; time.Sleep(time.Millisecond) {
+		deadline := time.Now().Add(30 * time.Second)
+		for ; url.FindStringSubmatch(told.String()) == nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal(told.String())
 			}
@@ -127,8 +128,10 @@ func TestNetsimPortTaken(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"serve", filepath.Dir(page), "--http", at, "--https", "off"}, "; choose another address with --http, or off"},
-		{[]string{"serve", filepath.Dir(page), "--http", "off", "--https", at}, "; choose another address with --https, or off"},
+		{[]string{"serve", filepath.Dir(page), "--http", at, "--https", "off"},
+			"; choose another address with --http, or off"},
+		{[]string{"serve", filepath.Dir(page), "--http", "off", "--https", at},
+			"; choose another address with --https, or off"},
 		{[]string{"record", "-o", filepath.Join(dir, "b.zip"), "--proxy", at}, "; choose another address with --proxy"},
 		{[]string{"replay", archive, "--http", at}, "; choose another address with --http"},
 		{[]string{"replay", archive, "--https", at}, "; choose another address with --https"},
@@ -144,24 +147,4 @@ func TestNetsimPortTaken(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "b.zip")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an archive is there of which nothing was recorded: %v", err)
 	}
-}
-
-// FuzzTiming: a file that people write is read, or refused with a sentence of one line.
-func FuzzTiming(f *testing.F) {
-	f.Add([]byte("timing:\n  - {url: /a, latency: 5ms, chunks: [{to: 1KiB, at: 1s}]}\n"))
-	f.Add([]byte("timing: [{url: /e, events: [{at: 1s, data: x}]}, {url: /w, websocket: {echo: true}}]"))
-	f.Add([]byte("timing: &a [*a]"))
-	f.Add([]byte("a: b: c"))
-	f.Add([]byte("timing: ! ")) // the library panics
-	f.Fuzz(func(t *testing.T, text []byte) {
-		rules, err := parseTiming(text)
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q", err)
-		}
-		for _, r := range rules {
-			if err := r.Check(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
 }

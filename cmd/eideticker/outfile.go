@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// outFile is an output that appears under its name when it is whole, and not before.
+// outFile is an output that appears under its name when it is complete.
 type outFile struct {
 	*bufio.Writer
 	path string
@@ -17,7 +17,7 @@ type outFile struct {
 	tmp  *os.File
 }
 
-// refuseExisting is the one answer to an output that is there already.
+// refuseExisting rejects an output that exists, unless force is set.
 func refuseExisting(path string, force bool) error {
 	if force {
 		return nil
@@ -28,14 +28,14 @@ func refuseExisting(path string, force bool) error {
 	return nil
 }
 
-// cannotCreate names the output that was asked for, and not the file that it is written to first.
+// cannotCreate names the requested output instead of the temporary file.
 func cannotCreate(path string, err error) error {
 	var inner *fs.PathError
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s: %w", filepath.Dir(path), err)
+		return fmt.Errorf("missing folder %s: %w", filepath.Dir(path), err)
 	}
 	return fmt.Errorf("create %s: %w", path, err)
 }
@@ -51,7 +51,7 @@ func createOut(path string, force bool) (*outFile, error) {
 	return &outFile{bufio.NewWriterSize(tmp, 1<<20), path, 0o644, tmp}, nil
 }
 
-// finish gives the output its name, or removes it if the work has failed.
+// finish renames the output, or removes it if the work failed.
 func (o *outFile) finish(failed error) error {
 	err := failed
 	if err == nil {
@@ -70,14 +70,13 @@ func (o *outFile) finish(failed error) error {
 	return nil
 }
 
-// staged is an output whose writer wants a name: it writes in a folder beside the output, which
-// then takes its place.
+// staged is an output whose writer needs a name. It is written in a folder beside its place.
 type staged struct {
-	path string // what was asked for
+	path string // the requested one
 	dir  string
 }
 
-// stage begins an output. Endings name files that are written beside it, such as the video's map.
+// stage begins an output. Endings name further files, such as the video's map.
 func stage(path string, force bool, endings ...string) (*staged, error) {
 	for _, ending := range append([]string{""}, endings...) {
 		if err := refuseExisting(path+ending, force); err != nil {
@@ -91,11 +90,10 @@ func stage(path string, force bool, endings ...string) (*staged, error) {
 	return &staged{path, dir}, nil
 }
 
-// name is what to write to.
+// name is the name to write to.
 func (s *staged) name() string { return filepath.Join(s.dir, filepath.Base(s.path)) }
 
-// finish gives the outputs their names, the one that was asked for last, or removes them if the
-// work has failed.
+// finish renames the outputs, the requested one last. It removes them if the work failed.
 func (s *staged) finish(failed error, endings ...string) error {
 	err := failed
 	for _, ending := range append(endings, "") {

@@ -42,7 +42,7 @@ func (l *list) print(w io.Writer) error {
 }
 
 // printTable prints rows, cleaned, in columns under a heading; columns whose name starts with >
-// stand to the right.
+// are aligned to the right.
 func printTable(w io.Writer, heading []string, rows [][]string) error {
 	widths := make([]int, len(heading))
 	right := make([]bool, len(heading))
@@ -86,7 +86,7 @@ func plural[T int | int64 | uint64](n T, thing string) string { return wording.P
 // secondsText formats a duration in seconds with milliseconds.
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// ratioText says how many times smaller the second is than the first.
+// ratioText returns the ratio of two sizes.
 func ratioText(raw, stored int64) string {
 	if stored <= 0 || raw <= 0 {
 		return ""

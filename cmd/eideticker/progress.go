@@ -7,13 +7,13 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress tells how far long work is: a bar on a terminal, elsewhere one line per phase.
-// It writes to standard error, so that standard output stays the command's result.
+// progress shows long work: a bar on a terminal, else a line per phase. It writes to standard
+// error.
 type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-// phase starts work of the given number of steps; 0 or less means that nobody knows how many.
+// phase starts work of a number of steps; 0 or less: unknown.
 func (e *env) phase(what string, steps int) *progress {
 	if !e.terminal {
 		fmt.Fprintf(e.err, "%s\n", clean(what))
@@ -34,36 +34,35 @@ func (e *env) phase(what string, steps int) *progress {
 	return &progress{bar: progressbar.NewOptions(steps, options...)}
 }
 
-// set says how many steps are done.
+// set sets the number of finished steps.
 func (p *progress) set(done int) {
 	if p.bar != nil {
-		// The bar is an ornament: what cannot be drawn is no failure of the work.
 		_ = p.bar.Set(done)
 	}
 }
 
-// add says how many more steps are done. It may be called from several goroutines.
+// add adds finished steps. It may be called from several goroutines.
 func (p *progress) add(more int) {
 	if p.bar != nil {
 		_ = p.bar.Add(more)
 	}
 }
 
-// describe changes the words beside the bar.
+// describe changes the text beside the bar.
 func (p *progress) describe(what string) {
 	if p.bar != nil {
 		p.bar.Describe(clean(what))
 	}
 }
 
-// hide takes the bar away until there is more progress.
+// hide removes the bar until the next step.
 func (p *progress) hide() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Finish()

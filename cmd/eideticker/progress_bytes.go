@@ -1,17 +1,17 @@
 package main
 
-// moved tells how many bytes of something long were moved.
+// moved shows the progress of moved bytes.
 type moved struct {
 	bar   *progress
 	bytes int64
 }
 
-// bytesPhase starts moving so many bytes; less than 1 means that nobody knows how many.
+// bytesPhase starts moving bytes; less than 1: unknown.
 func (e *env) bytesPhase(what string, bytes int64) *moved {
 	return &moved{bar: e.phase(what, int(bytes>>10))}
 }
 
-// add says how many more were moved. The bar counts KiB.
+// add adds moved bytes. The bar counts KiB.
 func (m *moved) add(bytes int64) {
 	before := m.bytes >> 10
 	m.bytes += bytes
@@ -20,7 +20,7 @@ func (m *moved) add(bytes int64) {
 	}
 }
 
-// Write counts what is written.
+// Write counts written bytes.
 func (m *moved) Write(b []byte) (int, error) {
 	m.add(int64(len(b)))
 	return len(b), nil

@@ -19,7 +19,7 @@ type pullCmd struct {
 	rigAccess
 	ID     string `arg:"" name:"id" help:"ID of a run or set on the rig, or name of a baseline."`
 	Rig    string `required:"" placeholder:"URL" help:"Address of the rig, such as https://rig-3:8430."`
-	Output string `short:"o" required:"" placeholder:"DIR" complete:"files" help:"New folder of the run or set."`
+	Output string `short:"o" required:"" placeholder:"DIR" help:"New folder of the run or set."`
 	JSON   bool   `help:"Print one JSON object."`
 }
 
@@ -63,12 +63,12 @@ func (c pullCmd) Run(e *env) error {
 	if c.JSON {
 		return printJSON(e.out, pullJSON{c.ID, c.Output, content.Runs, content.Frames})
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %s, %s held against their source\n", c.Output, plural(len(content.Runs), "run"),
+	_, err = fmt.Fprintf(e.out, "%s: %s, %s verified\n", c.Output, plural(len(content.Runs), "run"),
 		plural(content.Frames, "frame"))
 	return err
 }
 
-// get fetches a run into a folder and looks at all of it.
+// get fetches a run into a folder and verifies it.
 func (c pullCmd) get(e *env, rig *client.Client, dir string) (*runzip.Content, error) {
 	file, err := os.CreateTemp(dir, ".zip-*")
 	if err != nil {
@@ -119,7 +119,7 @@ func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {
 	return err
 }
 
-// baseline returns the run that the rig has under a name, "" if there is none or nobody tells.
+// baseline returns the run of a baseline, or "".
 func (c pullCmd) baseline(ctx context.Context, rig *client.Client) string {
 	var known api.Baselines
 	if err := rig.Call(ctx, "baseline.list", api.Empty{}, &known); err != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// What is no run may be a baseline's name: the rig is asked then, and the run behind the name is
+// An unknown run may be the name of a baseline: the rig is asked then, and the run behind the
+// name is
 // fetched. Here that one is gone, too.
 func TestPullOfABaseline(t *testing.T) {
 	const id = "20261121-201530-framerate-k7f2"
@@ -29,7 +30,8 @@ func TestPullOfABaseline(t *testing.T) {
 			asked = append(asked, path)
 			if path == "/rpc" {
 				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": 1, "result": {"baselines": [{"name": "other", "id": "x"}, {"name": "release", "id": %q}]}}`, id)
+				fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": 1,
+			"result": {"baselines": [{"name": "other", "id": "x"}, {"name": "release", "id": %q}]}}`, id)
 				return
 			}
 			http.Error(w, "no "+strings.Split(path, "/")[2], http.StatusNotFound)

@@ -30,7 +30,7 @@ type pushJSON struct {
 	Run   string `json:"run"`
 	Rig   string `json:"rig"`
 	Bytes int64  `json:"bytes"`
-	Known bool   `json:"known"` // it was there already
+	Known bool   `json:"known"` // the rig had it
 }
 
 func (c pushCmd) Run(e *env) error {
@@ -62,9 +62,9 @@ func (c pushCmd) Run(e *env) error {
 		to.CloseWithError(err) // nil ends the file
 	}()
 	id, known, err := rig.Push(e.ctx, from)
-	_ = from.Close() // ends packing where the rig has said no
+	_ = from.Close() // ends packing if the rig has rejected the run
 	if own := <-packed; own != nil && !errors.Is(own, io.ErrClosedPipe) {
-		err = own // why the rig got no whole file
+		err = own // the cause of an incomplete file
 	}
 	if err != nil {
 		return fmt.Errorf("push %s: %w", c.Dir, orInterrupted(err))
@@ -75,7 +75,7 @@ func (c pushCmd) Run(e *env) error {
 	}
 	already := ""
 	if known {
-		already = ", where it was already"
+		already = " (already there)"
 	}
 	_, err = fmt.Fprintf(e.out, "%s on %s%s\n", clean(id), c.Rig, already)
 	return err

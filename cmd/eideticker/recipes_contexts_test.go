@@ -20,6 +20,7 @@ var contexts = map[string]string{
 	"jobs.*.if":                        "github needs vars inputs",
 	"jobs.*.name":                      "github needs strategy matrix vars inputs",
 	"jobs.*.runs-on":                   "github needs strategy matrix vars inputs",
+	"jobs.*.container":                 "github needs strategy matrix vars inputs",
 	"jobs.*.timeout-minutes":           "github needs strategy matrix vars inputs",
 	"jobs.*.steps.*.if":                "github needs strategy matrix job runner env vars steps inputs",
 	"jobs.*.steps.*.env":               inSteps,
@@ -89,23 +90,26 @@ func allowedIn(place []string) []string {
 
 // TestWorkflowContexts holds the recipe for GitHub against where it lets contexts stand.
 func TestWorkflowContexts(t *testing.T) {
-	for _, wrong := range misplaced(readRecipe(t, "github.yml"), nil) {
-		t.Errorf("there is no context %s", wrong)
+	for _, name := range []string{"github.yml", hostedRecipe} {
+		for _, wrong := range misplaced(readRecipe(t, name), nil) {
+			t.Errorf("%s: there is no context %s", name, wrong)
+		}
 	}
 }
 
 // What GitHub refuses is noticed, and what it takes is not.
 func TestMisplaced(t *testing.T) {
-	for text, want := range map[string]string{
-		"jobs: {rig: {env: {OUT: '${{ runner.temp }}/x'}}}":                                   "[runner in jobs.rig.env.OUT]",
-		"jobs: {rig: {env: {OUT: \"${{ format('{0}', runner['temp']) }}\"}}}":                 "[runner in jobs.rig.env.OUT]",
-		"jobs: {rig: {if: secrets.TOKEN != ''}}":                                              "[secrets in jobs.rig.if]",
-		"jobs: {rig: {steps: [{if: secrets.TOKEN != ''}]}}":                                   "[secrets in jobs.rig.steps.*.if]",
-		"permissions: {contents: '${{ github.ref }}'}":                                        "[github in permissions.contents]",
-		"env: {X: '${{ vars.a || needs.b.c }}'}":                                              "[needs in env.X]",
-		"jobs: {rig: {steps: [{env: {OUT: '${{ runner.temp }}'}, run: 'echo runner.temp'}]}}": "[]",
-		"jobs: {rig: {if: \"always() && github.event.runner.x == 'secrets.y'\"}}":             "[]",
+	for _, tc := range [][2]string{
+		{"jobs: {rig: {env: {OUT: '${{ runner.temp }}/x'}}}", "[runner in jobs.rig.env.OUT]"},
+		{"jobs: {rig: {env: {OUT: \"${{ format('{0}', runner['temp']) }}\"}}}", "[runner in jobs.rig.env.OUT]"},
+		{"jobs: {rig: {if: secrets.TOKEN != ''}}", "[secrets in jobs.rig.if]"},
+		{"jobs: {rig: {steps: [{if: secrets.TOKEN != ''}]}}", "[secrets in jobs.rig.steps.*.if]"},
+		{"permissions: {contents: '${{ github.ref }}'}", "[github in permissions.contents]"},
+		{"env: {X: '${{ vars.a || needs.b.c }}'}", "[needs in env.X]"},
+		{"jobs: {rig: {steps: [{env: {OUT: '${{ runner.temp }}'}, run: 'echo runner.temp'}]}}", "[]"},
+		{"jobs: {rig: {if: \"always() && github.event.runner.x == 'secrets.y'\"}}", "[]"},
 	} {
+		text, want := tc[0], tc[1]
 		var workflow any
 		if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
 			t.Fatal(err)

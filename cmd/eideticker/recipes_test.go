@@ -18,6 +18,7 @@ import (
 const (
 	recipes       = "../../deploy/ci"
 	compareScript = "/usr/share/eideticker/ci/rig-compare"
+	hostedRecipe  = "github-hosted.yml" // needs no rig
 )
 
 // codes are the exit codes of compare --fail-on-regression and of one that fails, and what the
@@ -43,7 +44,10 @@ func TestRecipes(t *testing.T) {
 			script := scriptOf(t, recipe)
 			for code, verdict := range codes {
 				s := newStand(t)
-				s.program("rig-compare", `mkdir -p "$OUT"; echo "$VERDICT" >"$OUT/verdict"; echo a table >"$OUT/comparison.txt"; echo "$1 $EIDETICKER_TOKEN" >"$LINES"; exit $CODE`)
+				s.program("rig-compare", `mkdir -p "$OUT"
+echo "$VERDICT" >"$OUT/verdict"
+echo a table >"$OUT/comparison.txt"
+echo "$1 $EIDETICKER_TOKEN" >"$LINES"; exit $CODE`)
 				s.program("curl", `echo '{}'`)
 				s.program("jq", `cat >/dev/null; echo "of $2"`)
 				out, got := s.script(script, fmt.Sprintf("CODE=%d", code), "VERDICT="+verdict,
@@ -74,6 +78,52 @@ func TestRecipes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The shell of the recipe without a rig calls the program with flags that it has.
+func TestHostedRecipe(t *testing.T) {
+	var recipe struct {
+		Jobs struct {
+			Compare struct {
+				Env   map[string]string
+				Steps []struct{ Name, Run string }
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(recipes, hostedRecipe))
+	if err == nil {
+		err = yaml.Unmarshal(text, &recipe)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := recipe.Jobs.Compare.Steps
+	i := slices.IndexFunc(steps, func(s struct{ Name, Run string }) bool {
+		return strings.Contains(s.Run, "eideticker run")
+	})
+	if i < 0 {
+		t.Fatal("no step runs eideticker")
+	}
+	for code := range codes {
+		s := newStand(t)
+		s.program("eideticker", `echo an answer >comment.md; printf '%s\n' "$@" >"$LINES"; exit $CODE`)
+		out, got := s.script(steps[i].Run, fmt.Sprintf("CODE=%d", code), "PAGE="+recipe.Jobs.Compare.Env["PAGE"],
+			"GITHUB_STEP_SUMMARY="+filepath.Join(s.dir, "summary"))
+		want := code
+		if code == exitInconclusive {
+			want = exitOK
+		}
+		if warned := strings.Contains(out, "::warning"); got != want || warned != (code == exitInconclusive) {
+			t.Errorf("run ends with %d, the job with %d, want %d: %s", code, got, want, out)
+		}
+		if s.read("summary") != "an answer\n" {
+			t.Errorf("its summary is %q", s.read("summary"))
+		}
+		args := strings.Fields(s.read("lines"))
+		if err := taken(args); err != nil || !slices.Contains(args, "change=change/public/index.html") {
+			t.Errorf("the program does not take %q: %v", args, err)
+		}
 	}
 }
 
@@ -179,7 +229,8 @@ class Factory(All):
 util = All(); util.BuildFactory = Factory
 plugins = types.ModuleType("buildbot.plugins"); plugins.steps, plugins.util = All(), util
 results = types.ModuleType("buildbot.process.results"); results.SUCCESS, results.WARNINGS, results.FAILURE = 0, 1, 2
-for name, module in {"buildbot": None, "buildbot.process": None, "buildbot.plugins": plugins, "buildbot.process.results": results}.items():
+for name, module in {"buildbot": None, "buildbot.process": None, "buildbot.plugins": plugins,
+                     "buildbot.process.results": results}.items():
     sys.modules[name] = module or types.ModuleType(name)
 told = {}
 exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), told)

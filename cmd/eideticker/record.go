@@ -16,14 +16,16 @@ import (
 )
 
 type recordCmd struct {
-	Source   []string       `short:"s" required:"" sep:"none" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"Source to record, as a URI; eideticker sources lists them. Up to four, each with an -o."`
-	Output   []string       `short:"o" required:"" sep:"none" placeholder:"FILE.eid" complete:"files" help:"Recording to write; one per source, in the same order."`
-	Duration *time.Duration `short:"t" placeholder:"30s" help:"Stop after this time (default: at Ctrl-C or the source's end)."`
-	Ring     byteSize       `placeholder:"4GiB" help:"Memory between each source and the disk (default: chosen by the source's rate)."`
+	Source []string `short:"s" required:"" sep:"none" placeholder:"SOURCE" help:"Source, see eideticker sources."`
+	Output []string `short:"o" required:"" sep:"none" placeholder:"FILE.eid" help:"File to write; one per source."`
+
+	Duration *time.Duration `short:"t" placeholder:"30s" help:"Stop after this time (default: at Ctrl-C or the end)."`
+	Ring     byteSize       `placeholder:"4GiB" help:"Memory between source and disk (default: by the rate)."`
 	FPS      string         `name:"fps" placeholder:"N" help:"Frames per second, for sources with a choice."`
-	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes that capture devices offer to the DUT, such as 1920x1080@60,1280x720@60."`
-	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor of the capture thread; one for all sources or one for each."`
+	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes to offer to the DUT, such as 1920x1080@60."`
+	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor of the capture; one for all or one each."`
 	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until Ctrl-C, then keep this much of the end."`
+	All      bool           `help:"With --analyze: print all values."`
 	Analyze  []string       `placeholder:"all|MEASURE,..." help:"Measure each window as soon as its red marker comes."`
 	Force    bool           `help:"Overwrite the file if it exists."`
 	JSON     bool           `help:"Print the result as one JSON object."`
@@ -39,12 +41,13 @@ func (recordCmd) Help() string {
 
 Press Ctrl-C to end the recording, and twice to end the program at once. Lost frames are counted and recorded as gaps.
 
-Several sources share one clock and end together. If one fails, the others continue, and the exit code is 1.
+Record up to four sources, each with its own -o. They share one clock and end together.
+If one fails, the others continue, and the exit code is 1.
 
 --edid is written only if it differs from the present modes. The DUT sees a hot plug, and the modes stay set.`
 }
 
-// maxSources is how many may be recorded at once.
+// maxSources is the largest number of sources.
 const maxSources = 4
 
 func (c recordCmd) Run(e *env) error {
@@ -70,7 +73,7 @@ func (c recordCmd) Run(e *env) error {
 	return e.record(inputs, c.announcement(o.KeepLast), c.JSON, lives...)
 }
 
-// check finds what cannot be meant, before anything is opened.
+// check rejects invalid flags before anything is opened.
 func (c recordCmd) check() error {
 	switch n := len(c.Source); {
 	case n != len(c.Output):
@@ -131,12 +134,12 @@ func (c recordCmd) checkEDID() error {
 	return nil
 }
 
-// samePlace reports whether two names are of one file, which need not be there yet.
+// samePlace reports whether two paths name one file, which need not exist.
 func samePlace(a, b string) bool {
 	return recorder.SameFile(a, b) || place(a) == place(b)
 }
 
-// place is a file's name with its folder spelled out, as far as there is one.
+// place returns a path with its folder resolved.
 func place(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -184,7 +187,7 @@ func closeAll(inputs []recorder.Input) error {
 	return err
 }
 
-// announcement is what is said while it is recorded.
+// announcement describes the recording while it runs.
 func (c recordCmd) announcement(keepLast time.Duration) string {
 	what, them := strings.Join(c.Source, " and "), "it"
 	if len(c.Source) > 1 {
@@ -209,7 +212,7 @@ func positive(flag string, d *time.Duration) (time.Duration, error) {
 	return *d, nil
 }
 
-// uri returns a source with --fps and --edid put in, the latter where it is a device.
+// uri adds --fps and --edid to a source.
 func (c recordCmd) uri(source string) (string, error) {
 	uri := source
 	if c.FPS != "" {
@@ -243,8 +246,7 @@ func (c recordCmd) withFPS(source string) (string, error) {
 	return uri, nil
 }
 
-// openSource tells mistakes in the URI, which are usage, from trouble with what it names. Ctrl-C
-// ends a wait for a signal.
+// openSource opens a source. Invalid URIs are usage errors. Ctrl-C ends a wait for a signal.
 func openSource(ctx context.Context, uri string) (capture.Source, error) {
 	src, err := recorder.OpenSource(ctx, uri)
 	switch {

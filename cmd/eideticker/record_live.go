@@ -17,11 +17,13 @@ import (
 // liveAnalysis is the analysis of one recording while it is made.
 type liveAnalysis struct {
 	*runfolder.Live
-	path string
-	show func(runfolder.Ready) // set before the recording begins
+	path     string
+	settings result.Settings
+	all      bool                  // print all values
+	show     func(runfolder.Ready) // set before the recording begins
 }
 
-// liveJSON is what record --analyze --json says of how results came about.
+// liveJSON is the part of record --json about a live analysis.
 type liveJSON struct {
 	FellBehind bool             `json:"fell_behind"`
 	Windows    []liveWindowJSON `json:"windows"`
@@ -45,8 +47,7 @@ func (c recordCmd) measures() ([]string, error) {
 	return names, nil
 }
 
-// analyses has the recordings analysed while they are made, if that was asked for.
-// A first Ctrl-C ends the recording, and what it holds is still measured; a second one ends all.
+// analyses starts the requested analyses. After a first Ctrl-C the recording is still measured.
 func (c recordCmd) analyses(e *env, inputs []recorder.Input) (lives []*liveAnalysis, err error) {
 	if len(c.Analyze) == 0 {
 		return nil, nil
@@ -57,7 +58,8 @@ func (c recordCmd) analyses(e *env, inputs []recorder.Input) (lives []*liveAnaly
 	}
 	for i := range inputs {
 		path := inputs[i].Path
-		l := &liveAnalysis{path: path, show: func(runfolder.Ready) {}}
+		l := &liveAnalysis{path: path, settings: result.Settings{Measures: measures}, all: c.All,
+			show: func(runfolder.Ready) {}}
 		s := runfolder.Settings{Measures: measures, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
 		l.Live = runfolder.NewLive(context.WithoutCancel(e.ctx), runfolder.LiveOptions{
 			Settings: s, Path: path, Program: program(), Ready: func(r runfolder.Ready) { l.show(r) },
@@ -68,14 +70,14 @@ func (c recordCmd) analyses(e *env, inputs []recorder.Input) (lives []*liveAnaly
 	return lives, nil
 }
 
-// begin has each window printed as soon as there are results; programs have all of them in the end.
+// begin prints each window when its results are ready. With --json all come at the end.
 func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 	if asJSON {
 		return
 	}
 	l.show = func(r runfolder.Ready) {
 		j.print(func() error {
-			if err := printWindow(j.env.out, &r.Window); err != nil {
+			if err := printWindow(j.env.out, &r.Window, l.settings, l.all); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(j.env.out, "  ready %s after its red\n", secondsText(r.After))
@@ -84,15 +86,17 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 	}
 }
 
-// liveResults is what is known in the end.
+// liveResults are the results at the end.
 type liveResults struct {
 	results *result.Results
 	ready   []runfolder.Ready
 	behind  bool
+	all     bool // print all values
 }
 
 // end waits for the results of the finished recording.
 func (l *liveAnalysis) end(e *env) (found liveResults, err error) {
+	found.all = l.all
 	found.results, found.ready, found.behind, err = l.Results(context.WithoutCancel(e.ctx), e)
 	if err != nil {
 		return found, fmt.Errorf("analyze %s: %w", l.path, err)
@@ -100,7 +104,7 @@ func (l *liveAnalysis) end(e *env) (found liveResults, err error) {
 	return found, nil
 }
 
-// addTo adds the results, if there are any, to what is printed as JSON.
+// addTo adds the results to the JSON.
 func (r *liveResults) addTo(j *recordJSON) error {
 	if r == nil {
 		return nil
@@ -117,7 +121,7 @@ func (r *liveResults) addTo(j *recordJSON) error {
 	return err
 }
 
-// printAfter prints what stands before the results, and of these what was not printed on the way.
+// printAfter calls first, then prints the results that were not printed live.
 func (r *liveResults) printAfter(e *env, first func() error) error {
 	if r != nil && len(r.ready) > 0 {
 		fmt.Fprintln(e.out)
@@ -131,7 +135,7 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 	}
 	if r.behind {
 		if err := printLines(e.out,
-			[]string{"the analysis could not keep up with the recording, and was done from the file"}); err != nil {
+			[]string{"the analysis was slower than the recording and read the file"}); err != nil {
 			return err
 		}
 	}
@@ -143,14 +147,14 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 		}) {
 			continue
 		}
-		if err := printWindow(e.out, w); err != nil {
+		if err := printWindow(e.out, w, r.results.Settings, r.all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endAll waits for the results of recordings that were begun.
+// endAll waits for the results of the recordings.
 func (e *env) endAll(lives []*liveAnalysis, outcomes []recorder.Outcome) (all []*liveResults, err error) {
 	all = make([]*liveResults, len(outcomes))
 	for i, l := range lives {

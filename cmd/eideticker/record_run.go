@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/controller/certify"
 )
 
-// record records one or several sources with progress and prints the results, also those of
-// recordings that failed on the way. It closes the sources. There are no analyses, or one for each.
+// record records sources and prints the results, also of failed recordings. It closes the sources.
+// There is one analysis per source, or none.
 func (e *env) record(inputs []recorder.Input, what string, asJSON bool, lives ...*liveAnalysis) error {
 	if err := refuseOutputs(inputs); err != nil {
 		return errors.Join(err, closeAll(inputs))
@@ -39,9 +39,8 @@ func (e *env) record(inputs []recorder.Input, what string, asJSON bool, lives ..
 	return errors.Join(e.recordedSeveral(inputs, outcomes, asJSON, results), err)
 }
 
-// refuseOutputs finds, before anything is begun, files that must not be written to. One alone is
-// told by the recorder whether its file may be made; several are not to begin if one of them may
-// not.
+// refuseOutputs rejects outputs before several recordings start. The recorder itself checks a
+// single one.
 func refuseOutputs(inputs []recorder.Input) error {
 	for _, in := range inputs {
 		for _, other := range inputs {
@@ -62,7 +61,7 @@ func refuseOutputs(inputs []recorder.Input) error {
 	return nil
 }
 
-// joint is the progress of recordings that run at once.
+// joint is the progress of concurrent recordings.
 type joint struct {
 	env   *env
 	what  string
@@ -86,7 +85,7 @@ func newJoint(e *env, inputs []recorder.Input, what string) *joint {
 	return j
 }
 
-// report takes in how far one recording is, and shows how far all are.
+// report shows the progress of all recordings.
 func (j *joint) report(i int, at recorder.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -104,8 +103,7 @@ func (j *joint) report(i int, at recorder.Progress) {
 	j.bar.set(int(sum.Frames))
 }
 
-// print prints something while it is recorded, where the bar was. What cannot be printed is no
-// failure of the recording.
+// print prints in place of the bar. Its errors are ignored.
 func (j *joint) print(what func() error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,8 +121,7 @@ func (j *joint) end() {
 	}
 }
 
-// progressText is what a bar cannot show. The number of frames is beside the bar where their total
-// is known.
+// progressText returns the part of the progress that a bar cannot show.
 func progressText(at recorder.Progress, total int) string {
 	var text string
 	if total <= 0 {
@@ -149,7 +146,7 @@ func (e *env) recordedOne(in recorder.Input, out recorder.Outcome, asJSON bool, 
 		live.printAfter(e, func() error { return printRecorded(e, "", certificate(in), out.Result) }))
 }
 
-// recordedSeveral prints all results, in the order of the command line.
+// recordedSeveral prints all results in the order of the command line.
 func (e *env) recordedSeveral(inputs []recorder.Input, outcomes []recorder.Outcome, asJSON bool,
 	results []*liveResults) error {
 	all := recordingsJSON{}

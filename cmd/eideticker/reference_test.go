@@ -13,11 +13,16 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/glossary"
+	"github.com/eideticker/eideticker/analyze/quality"
 )
 
 var update = flag.Bool("update", false, "write docs/reference anew")
 
-const reference = "../../docs/reference"
+const (
+	reference = "../../docs/reference"
+	generated = "Generated from the program: `go test ./cmd/eideticker -run TestReference -update`.\n"
+)
 
 // TestReference compares the pages of docs/reference with the code that they describe.
 func TestReference(t *testing.T) {
@@ -40,7 +45,7 @@ func TestReference(t *testing.T) {
 func commandLinePage(t *testing.T) string {
 	t.Helper()
 	var page strings.Builder
-	page.WriteString("# Command line\n\nGenerated from the program: `go test ./cmd/eideticker -run TestReference -update`.\n\n")
+	page.WriteString("# Command line\n\n" + generated + "\n")
 	page.WriteString("| exit code | meaning |\n|--:|---|\n")
 	for code, meaning := range exitMeanings {
 		fmt.Fprintf(&page, "| %d | %s |\n", code, meaning)
@@ -86,12 +91,15 @@ func writeHelp(t *testing.T, page *strings.Builder, command *kong.Node, path []s
 // measuresPage returns the values of every measure.
 func measuresPage() string {
 	var page strings.Builder
-	page.WriteString("# Measures and their values\n\nGenerated from the program: `go test ./cmd/eideticker -run TestReference -update`.\n" +
-		"[Measure a recording](../measure.md) explains the measures.\n")
-	for _, name := range append(analyze.Names(), analyze.QualityName) {
-		fmt.Fprintf(&page, "\n## %s\n\n", name)
+	page.WriteString("# Measures and their values\n\n" + generated +
+		"[Measure a recording](../measure.md) explains the measures. `eideticker explain VALUE` adds an example.\n\n" +
+		"```text\n" + glossary.Terms + "\n```\n")
+	for _, name := range append(analyze.Names(), quality.Name) {
+		fmt.Fprintf(&page, "\n## %s\n\n| value | meaning | unit | better | formula |\n|---|---|---|---|---|\n", name)
 		for _, value := range analyze.Values(name) {
-			fmt.Fprintf(&page, "- `%s.%s`\n", name, value)
+			e, _ := glossary.Explain(name, value)
+			fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", e.Name, e.Meaning, e.Unit, e.Better,
+				strings.ReplaceAll(e.Formula, "|", "\\|"))
 		}
 	}
 	return page.String()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -22,13 +23,13 @@ Remaining problems are listed, and the exit code is then 1.`
 
 // repairJSON is what repair --json prints.
 type repairJSON struct {
-	Path         string       `json:"path"`
-	Repaired     bool         `json:"repaired"`
-	Frames       int          `json:"frames"`
-	RemovedBytes int64        `json:"removed_bytes"`
-	Voided       []damageJSON `json:"voided"`
-	Notes        []string     `json:"notes"`
-	Problems     []damageJSON `json:"problems"`
+	Path         string          `json:"path"`
+	Repaired     bool            `json:"repaired"`
+	Frames       int             `json:"frames"`
+	RemovedBytes int64           `json:"removed_bytes"`
+	Voided       []export.Damage `json:"voided"`
+	Notes        []string        `json:"notes"`
+	Problems     []export.Damage `json:"problems"`
 }
 
 func (c repairCmd) Run(e *env) error {
@@ -53,8 +54,8 @@ func (c repairCmd) Run(e *env) error {
 
 func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Damage) error {
 	if c.JSON {
-		return printJSON(e.out, repairJSON{c.File, r.Repaired, r.Kept, r.Removed, describeDamage(r.Voided),
-			append([]string{}, r.Notes...), describeDamage(left)})
+		return printJSON(e.out, repairJSON{c.File, r.Repaired, r.Kept, r.Removed, export.NewDamage(r.Voided),
+			append([]string{}, r.Notes...), export.NewDamage(left)})
 	}
 	if !r.Repaired {
 		_, err := fmt.Fprintf(e.out, "nothing to repair  %s is complete, %s; eideticker verify checks every byte\n",
@@ -66,13 +67,13 @@ func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Dama
 	l.add("kept", "%s", plural(r.Kept, "frame"))
 	l.add("removed", "%s of an unfinished end", bytesText(r.Removed))
 	for _, d := range r.Voided {
-		l.add("lost", "%s", damageText(d))
+		l.add("lost", "%s", d.String())
 	}
 	for _, n := range r.Notes {
 		l.add("note", "%s", n)
 	}
 	for _, d := range left[:min(len(left), maxDamage)] {
-		l.add("still wrong", "%s", damageText(d))
+		l.add("still wrong", "%s", d.String())
 	}
 	return l.print(e.out)
 }

@@ -7,14 +7,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
 type reportCmd struct {
-	Dir        string `arg:"" name:"dir" complete:"files" help:"Run folder with results.json, and perhaps video and pictures."`
+	Dir        string `arg:"" name:"dir" complete:"files" help:"Run folder, or folder of a set."`
 	SingleFile bool   `help:"Embed video and pictures, to share one file."`
-	Output     string `short:"o" placeholder:"FILE" complete:"files" help:"Page to write (default: report.html in the run folder)."`
+	Output     string `short:"o" placeholder:"FILE" help:"Page to write (default: report.html in DIR)."`
 	Force      bool   `help:"Overwrite FILE."`
 }
 
@@ -23,14 +24,21 @@ func (reportCmd) Help() string {
 
   eideticker report out/run
   eideticker report out/run --single-file -o shared.html
+  eideticker report out/set
 
-Writes the page again from results.json and the files beside it. Open it without a server.`
+Writes the page again from results.json and the files beside it. Open it without a server.
+
+The page of a set has the primary values of each variant, with every run as a dot, and all runs with their reports. If
+the set has two variants, compare.html is written too. --single-file embeds its pictures and video.`
 }
 
 func (c reportCmd) Run(e *env) error {
 	path, err := c.path()
 	if err != nil {
 		return err
+	}
+	if compare.IsSet(c.Dir) {
+		return c.set(e, path)
 	}
 	run, err := openRun(c.Dir)
 	if err != nil {
@@ -49,7 +57,7 @@ func (c reportCmd) Run(e *env) error {
 	return err
 }
 
-// path is where the page goes. One that refers to the run's files stands beside them.
+// path returns the page's path. A page with links to the run's files must be beside them.
 func (c reportCmd) path() (string, error) {
 	own := filepath.Join(c.Dir, report.PageName)
 	if c.Output == "" {
@@ -61,7 +69,8 @@ func (c reportCmd) path() (string, error) {
 			return "", err
 		}
 		if !beside {
-			return "", usagef("%s is outside %s, which has video and pictures; embed them with --single-file", c.Output, c.Dir)
+			return "", usagef("%s is outside %s with its video and pictures; embed them with --single-file", c.Output,
+				c.Dir)
 		}
 	}
 	return c.Output, refuseExisting(c.Output, c.Force)
@@ -73,7 +82,7 @@ func sameFolder(a, b string) (bool, error) {
 	return filepath.Dir(a) == filepath.Dir(b), errors.Join(errA, errB)
 }
 
-// runDir is a run folder. Nothing outside it is read, whatever links there are.
+// runDir is an opened run folder. Links cannot lead out of it.
 type runDir struct {
 	root    *os.Root
 	results *result.Results

@@ -10,16 +10,16 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
-// rigAccess says how to reach a rig, for commands that do.
+// rigAccess has the flags for access to a rig.
 type rigAccess struct {
-	TokenFile   string `placeholder:"FILE" complete:"files" help:"File with the rig's token (default: the token in EIDETICKER_TOKEN)."`
-	Fingerprint string `placeholder:"SHA256" env:"EIDETICKER_FINGERPRINT" help:"Fingerprint of the rig's own TLS certificate, as eideticker serve prints it."`
+	TokenFile   string `placeholder:"FILE" help:"File with the rig's token (default: EIDETICKER_TOKEN)."`
+	Fingerprint string `placeholder:"SHA256" env:"EIDETICKER_FINGERPRINT" help:"Fingerprint of the rig's certificate."`
 }
 
 // maxTokenBytes bounds a file with a token.
 const maxTokenBytes = 4096
 
-// open makes a client of the rig at an address.
+// open makes a client of a rig.
 func (a rigAccess) open(address string) (*client.Client, error) {
 	token, err := a.token()
 	if err != nil {
@@ -37,7 +37,7 @@ func (a rigAccess) open(address string) (*client.Client, error) {
 	return c, nil
 }
 
-// token is not taken from the command line, which everybody on a machine can read.
+// token reads the token. A command line would be visible to all users.
 func (a rigAccess) token() (string, error) {
 	if a.TokenFile == "" {
 		return os.Getenv("EIDETICKER_TOKEN"), nil

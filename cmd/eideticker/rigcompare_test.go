@@ -26,7 +26,10 @@ func TestRigCompare(t *testing.T) {
 		"REPEAT=6"}, "release": nil} {
 		for code, want := range codes {
 			s := newStand(t)
-			s.program("eideticker", `for word; do printf '%s\n' "$word"; done >>"$LINES"; echo >>"$LINES"; case $1 in run) printf '{\n  "test": "framerate",\n  "dir": "20261121-201530-framerate-k7f2",\n  "runs": [\n    {\n      "dir": "run-01"\n    }\n  ]\n}\n' ;; compare) echo a table; exit $CODE ;; esac`)
+			s.program("eideticker", `for word; do printf '%s\n' "$word"; done >>"$LINES"
+echo >>"$LINES"
+case $1 in run) for word; do test "$last" != --output || mkdir "$word"; last=$word; done ;;
+compare) echo a table; exit $CODE ;; esac`)
 			out, got := s.run(script, []string{"framerate"},
 				append(more, fmt.Sprintf("CODE=%d", code), "RIG=https://rig-01.example.org:8430")...)
 			if got != code || !strings.Contains(out, "a table") {
@@ -36,10 +39,13 @@ func TestRigCompare(t *testing.T) {
 				t.Errorf("of exit code %d the verdict is %q, want %q", code, verdict, want)
 			}
 			lines := strings.Split(strings.TrimSuffix(s.read("lines"), "\n\n"), "\n\n")
-			if len(lines) != 4 {
-				t.Fatalf("it calls the program %d times, want run, pull, pull, compare: %q", len(lines), lines)
+			if len(lines) != 3 {
+				t.Fatalf("it calls the program %d times, want run, pull, compare: %q", len(lines), lines)
 			}
-			for i, command := range []string{"run", "pull 20261121-201530-framerate-k7f2", "pull " + base, "compare"} {
+			if made := strings.Split(lines[0], "\n"); made[len(made)-1] != "out/new" {
+				t.Errorf("the runs are written to another folder than out/new: %q", made)
+			}
+			for i, command := range []string{"run", "pull " + base, "compare --base out/base out/new"} {
 				args := strings.Split(lines[i], "\n")
 				if !strings.HasPrefix(strings.Join(args, " ")+" ", command+" ") {
 					t.Errorf("call %d is %q, want %s", i, args, command)
@@ -50,12 +56,13 @@ func TestRigCompare(t *testing.T) {
 			}
 		}
 	}
-	// Where a run fails, or nobody tells which it is, nothing is compared.
+	// Where a run fails, or leaves no folder, nothing is compared.
 	s := newStand(t)
 	s.program("eideticker", `echo "$1" >>"$LINES"`)
 	if out, code := s.run(script, []string{"framerate"}, "RIG=http://127.0.0.1:8430"); code == 0 ||
-		s.read("lines") != "run\n" || !strings.Contains(out, "does not tell") {
-		t.Errorf("a run without an ID: exit code %d, calls %q: %s", code, s.read("lines"), out)
+		s.read("lines") != "run\n" || !strings.Contains(out, "the rig has made no run") ||
+		s.read("out/verdict") != "failed\n" {
+		t.Errorf("a run without a folder: exit code %d, calls %q: %s", code, s.read("lines"), out)
 	}
 	s = newStand(t)
 	s.program("eideticker", `echo "$1" >>"$LINES"; exit 1`)

@@ -4,36 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/deploy/api"
 )
 
 type runCmd struct {
 	suiteFolders
-	Test     string         `arg:"" name:"test|url" complete:"files" help:"Name of a test, a test file, or a URL, file or host to load."`
+	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"files" help:"Tests, files, URLs or hosts."`
+	Variant  []string       `placeholder:"NAME=CHANGE" sep:"none" help:"Variant of the test; at least two take turns."`
 	Device   []string       `short:"d" placeholder:"NAME" help:"Device to run on; several take turns (default: local)."`
-	Devices  string         `placeholder:"FILE" complete:"files" help:"File of devices (default: EIDETICKER_DEVICES, else devices.yaml here or in the configuration)."`
-	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
-	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per browser and device (default: as in the test, else 1)."`
+	Devices  string         `placeholder:"FILE" help:"File of devices (default: EIDETICKER_DEVICES, devices.yaml)."`
+	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser, such as firefox; several take turns."`
+	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per variant (default: see above)."`
 	WarmUp   *int           `name:"warm-up" placeholder:"N" help:"Unmeasured runs before the measured ones."`
 	Cooldown *time.Duration `placeholder:"5s" help:"Pause between runs (default: as in the test)."`
-	Retries  *int           `placeholder:"N" help:"Total retries after rejected runs (default: as in the test, else one per measured run)."`
+	Retries  *int           `placeholder:"N" help:"Total retries after rejected runs (default: as in the test)."`
 	MaxLost  fraction       `placeholder:"5%" help:"Reject a run that lost a larger share of its measured frames."`
-	// UntilFail is for hunting what fails once in a hundred times.
+	// UntilSure decides as soon as the runs allow it.
+	UntilSure bool `help:"Add blocks until all primary values are decided, at most --repeat (default: 50)."`
+	// UntilFail finds rare failures.
 	UntilFail bool   `help:"Repeat until a run fails, and keep that run."`
-	Seed      uint64 `placeholder:"N" help:"Seed for the order of turns and the pauses between pings (default: random, printed)."`
-	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g; eideticker netsim link --help lists them (default: as in the test)."`
-	Power     string `placeholder:"on|cycle" help:"Switch power on before the first run and off after the last, or cycle it before each (default: unchanged)."`
-	Wait      bool   `help:"Wait for a device that is in use (default: fail)."`
-	Output    string `short:"o" placeholder:"DIR" complete:"files" help:"New folder of the run or set (default: out/TEST-DATE-TIME)."`
-	NoVideo   bool   `help:"Do not make a video."`
+	Seed      uint64 `placeholder:"N" help:"Seed of the order of turns (default: random, printed)."`
+	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g (default: as in the test)."`
+	Fresh     bool   `help:"With a URL and --network: record the site again."`
+	gestureFlags
+	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`
+	Wait  bool   `help:"Wait for a device that is in use (default: fail)."`
+	// WaitForQuiet is about other programs.
+	WaitForQuiet *time.Duration `placeholder:"2m" help:"Wait for a quiet machine before each run, at most so long."`
+	Output       string         `short:"o" placeholder:"DIR" help:"New folder (default: out/TEST-DATE-TIME)."`
+	NoVideo      bool           `help:"Do not make a video."`
 
 	Rig string `placeholder:"URL" help:"Run on the rig at this address, which eideticker serve prints."`
 	rigAccess
@@ -43,30 +50,60 @@ type runCmd struct {
 	Branch      string `placeholder:"TEXT" help:"Branch of the tested software."`
 	Revision    string `placeholder:"TEXT" help:"Revision of the tested software."`
 
-	Threshold        fraction `placeholder:"3%" help:"In a comparison, ignore smaller differences (default: set per measure)."`
-	Primary          string   `placeholder:"MEASURE" help:"Value to show first and to compare by, such as fps.framerate."`
-	FailOnRegression bool     `help:"In a comparison, exit with 3 if a measure regressed, or with 4 if the result is inconclusive."`
-	JSON             bool     `help:"Print one JSON object."`
+	judging
+	All  bool `help:"Print all values, not only the primary ones."`
+	JSON bool `help:"Print one JSON object."`
+
+	FailIf []string `placeholder:"CONDITION" sep:"none" help:"Exit with 3 if true, such as 'fps.framerate < 58'."`
 }
 
 func (runCmd) Help() string {
 	return `Examples:
 
   eideticker run framerate
-  eideticker run framerate --browser chromium --browser firefox --repeat 6
+  eideticker run before.html after.html
+  eideticker run example.org --variant fast=network:cable --variant slow=network:3g
+  eideticker run framerate --browser chromium --browser firefox --until-sure
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
   eideticker run example.org
+  eideticker run example.org --network 3g
+  eideticker run example.org --scroll
+  eideticker run example.org --click '#menu' --browser chromium --browser firefox --repeat 8
   eideticker run framerate --until-fail --no-video
+  eideticker run framerate --fail-if 'fps.longest_freeze > 100ms'
   eideticker run framerate --rig https://rig.example.org:8430 --token-file ~/.rig-token --label nightly
   eideticker run framerate --rig https://rig.example.org:8430 --repeat 6 --baseline release --fail-on-regression
 
 Each run starts the browser with a new user data folder, sends the input and records from green to red.
 Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.
 
-Several browsers or devices take turns in random blocks. A run that lost too many frames is rejected, kept and repeated.
-A failed run keeps its recording, and the exit code is 1.
+Several tests, variants, browsers or devices take turns in random blocks, and each is compared with the first.
+--variant NAME=CHANGE changes the test: NAME=TEST, or test:, archive:, network:, browser: or device: and a value.
+Join changes with commas. browser: also takes the file of a browser.
 
---threshold, --primary and --fail-on-regression need two browsers, two devices or a baseline.`
+A run that lost too many frames is rejected, kept and repeated.
+A run is noisy if other programs used 10 % of the CPU time or more. It counts, and is marked.
+After the limit of --wait-for-quiet, the run begins all the same.
+A failed run keeps its recording, and the exit code is 1.
+With --rig, -o gets the runs from the rig, and without it they stay there.
+
+eideticker netsim link --help lists the network profiles. With --network, a URL is recorded once
+and then replayed; --fresh records it again. Requests without a recorded answer are listed.
+A server at localhost is loaded live through the link.
+--hover, --click, --type and --scroll send input of the system to a page, in this order. The last one is measured.
+A SELECTOR is CSS. Its element is found before the runs, in a browser that is then closed.
+X,Y are pixels or percent of the page's window. Use them for a page that moves between loads.
+
+--power on switches a device off after the last run.
+Without --retries, each measured run has one.
+
+Several tests or variants have 8 blocks (default: as in the first test). --until-sure judges after at most 5 fixed
+numbers of blocks, which share the level.
+
+--fail-if and budgets of the test exit with 3 if the bounds of a value lie beyond the limit. They exit with 4 if only
+its median does, or if it was not measured.
+
+--threshold, --primary and --fail-on-regression need something to compare with, or a baseline.`
 }
 
 func (c runCmd) Run(e *env) error {
@@ -76,70 +113,94 @@ func (c runCmd) Run(e *env) error {
 	if c.Baseline != "" {
 		return usagef("--baseline needs --rig; on this machine use eideticker compare")
 	}
-	o, err := c.options(e)
-	if err != nil {
+	r, err := c.measured(e)
+	if r == nil {
 		return err
 	}
-	if why := device.SandboxWarning(); why != "" && fromNetwork(o.Test.URL) {
-		fmt.Fprintf(e.err, "warning: %s\n", why)
-	}
-	locks, err := c.lock(e, o.Variants)
+	return errors.Join(r.tell(), err)
+}
+
+// measured runs the tests and writes the pages of a set. Nil: it did not begin.
+func (c runCmd) measured(e *env) (*testRun, error) {
+	o, err := c.options(e)
 	if err != nil {
-		return fmt.Errorf("run: %w", orInterrupted(err))
+		return nil, err
+	}
+	for i := range o.Variants {
+		if warnSandbox(e, o.TestOf(i).URL) {
+			break
+		}
+	}
+	locks, err := session.TakeAll(e.ctx, o.Variants, c.waiting(e))
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", orInterrupted(err))
+	}
+	release, err := c.replayed(e, &o)
+	defer release()
+	if err != nil {
+		return nil, errors.Join(err, session.CloseAll(locks))
 	}
 	r := &testRun{env: e, cmd: c, options: o}
 	r.options.Ran = r.ran
 	if len(o.Variants) > 1 || o.Repeat > 1 || o.UntilFail {
-		fmt.Fprintf(e.err, "%s; seed %d\n", r.plan(), o.Seed)
+		fmt.Fprintf(e.err, "%s; seed %d\n%s", r.plan(), o.Seed, r.needs())
 	}
+	r.options.Decided = r.decided
 	r.set, err = session.RunSet(e.ctx, r.options)
 	for _, v := range o.Variants {
 		if p, ok := v.Device.(*session.Powered); ok {
 			err = errors.Join(err, p.Close())
 		}
 	}
-	for _, l := range locks {
-		err = errors.Join(err, l.Close())
-	}
-	return errors.Join(r.tell(), orInterrupted(err))
+	return r, orInterrupted(errors.Join(err, session.CloseAll(locks), r.writePages()))
 }
 
-// options makes of the command line what a set needs.
+// options returns the options of the set.
 func (c runCmd) options(e *env) (o session.SetOptions, err error) {
-	t, err := c.test()
+	subjects, err := c.subjects()
 	if err != nil {
 		return o, err
 	}
-	on, err := c.variants()
+	on, err := c.variants(subjects)
 	if err != nil {
 		return o, err
 	}
-	if c.Network != "" {
-		if err := checkProfile(c.Network); err != nil {
-			return o, err
-		}
-		// another line for the same page
-		t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog}
+	t, numbers := subjects[0].test, c.numbers()
+	several := len(subjects) > 1 && t.Repeat == 0 && !c.UntilFail
+	if usual := c.usualBlocks(max(1, len(on)-1)); c.Repeat == nil && (c.UntilSure || several) {
+		numbers.Repeat = &usual
 	}
-	if err := session.Check(t, on...); err != nil {
-		return o, usageError{err}
-	}
-	if o, err = session.NewSet(t, on, c.numbers()); err != nil {
+	if o, err = session.NewSet(t, on, numbers); err != nil {
 		return o, outOfRange(err)
+	}
+	if err := c.check(e, &o); err != nil {
+		return o, err
 	}
 	if err := c.checkPrimary(t); err != nil {
 		return o, err
 	}
-	if c.FailOnRegression && len(o.Variants) != 2 {
-		return o, usagef("--fail-on-regression needs two browsers or two devices")
+	if _, err := c.failIf(); err != nil {
+		return o, err
 	}
+	if (c.FailOnRegression || c.Markdown != "") && len(o.Variants) < 2 {
+		return o, usagef("--fail-on-regression and --markdown need two tests, variants, browsers or devices")
+	}
+	looks, err := c.looks(&o)
+	if err != nil {
+		return o, err
+	}
+	o.Looks = looks
 	o.UntilFail, o.NoVideo, o.Program, o.Progress = c.UntilFail, c.NoVideo, program(), e
 	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
 	if o.Seed = c.Seed; o.Seed == 0 {
 		o.Seed = session.NewSeed()
 	}
 	if o.Dir = c.Output; o.Dir == "" {
-		o.Dir = freeFolder(filepath.Join("out", fmt.Sprintf("%s-%s", t.Name, time.Now().Format("20060102-150405"))))
+		name := t.Name
+		if len(subjects) > 1 && subjects[1].test.Name != name {
+			name += "-and-" + subjects[1].test.Name
+		}
+		o.Dir = session.FreeFolder(filepath.Join("out", name+time.Now().Format("-20060102-150405")))
 	}
 	o.Dir = filepath.Clean(o.Dir)
 	o.Labels.Set = filepath.Base(o.Dir)
@@ -149,16 +210,17 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	return o, nil
 }
 
-// numbers are those that the command line gives.
+// numbers returns the numbers of the command line.
 func (c runCmd) numbers() session.Numbers {
-	n := session.Numbers{Repeat: c.Repeat, WarmUp: c.WarmUp, Retries: c.Retries, Cooldown: c.Cooldown}
+	n := session.Numbers{Repeat: c.Repeat, WarmUp: c.WarmUp, Retries: c.Retries, Cooldown: c.Cooldown,
+		WaitForQuiet: c.WaitForQuiet}
 	if c.MaxLost.given {
 		n.MaxLost = &c.MaxLost.value
 	}
 	return n
 }
 
-// outOfRange tells of a number that cannot be asked for as the command line has it.
+// outOfRange rewrites the error of a number that is out of range.
 func outOfRange(err error) error {
 	var out *session.RangeError
 	if !errors.As(err, &out) {
@@ -172,109 +234,73 @@ func outOfRange(err error) error {
 	}))
 }
 
-// checkPrimary refuses a value that is not measured. Without a test it is one of which nothing is
-// known here.
+// checkPrimary rejects a value that the test does not measure.
 func (c runCmd) checkPrimary(t *suite.Test) error {
-	if c.Primary == "" {
-		return nil
+	if n := len(c.Primary); n > compare.MaxPrimary {
+		return usagef("--primary has %d values: at most %d", n, compare.MaxPrimary)
 	}
-	there := session.Known().Measures
-	if t != nil && len(t.Measures) > 0 {
-		there = t.Measures
-	}
-	if err := checkValue(c.Primary, there); err != nil {
-		return usagef("--primary %s: %w", c.Primary, err)
+	for _, name := range c.Primary {
+		if err := t.CheckValue(name, session.Known()); err != nil {
+			return usagef("--primary: %w", err)
+		}
 	}
 	return nil
 }
 
-// freeFolder is the name of a folder that is not there, with a number behind it where somebody
-// began in the same second.
-func freeFolder(name string) string {
-	free := name
-	for n := 2; exists(free); n++ {
-		free = fmt.Sprintf("%s-%d", name, n)
+// onNetwork gives a test the network of the command line.
+func (c runCmd) onNetwork(t *suite.Test) error {
+	if c.Network == "" {
+		return nil
 	}
-	return free
+	if err := checkProfile(c.Network); err != nil {
+		return err
+	}
+	// another line for the same page
+	t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog,
+		Replay: t.Network.Replay, Determinism: t.Network.Determinism}
+	return nil
 }
 
-// variants are all browsers on all devices.
-func (c runCmd) variants() (all []session.Variant, err error) {
-	devices, browsers := c.Device, c.Browser
-	if len(devices) == 0 {
-		devices = []string{"local"}
-	}
-	if len(browsers) == 0 {
-		browsers = []string{""}
-	}
-	if len(devices)*len(browsers) > api.MaxVariants {
-		return nil, usagef("%d devices times %d browsers: at most %d can take turns", len(devices), len(browsers),
-			api.MaxVariants)
-	}
+// devices returns the known devices.
+func (c runCmd) devices() (*session.Devices, error) {
 	there, err := session.FindDevices(c.Devices)
 	if unasked := (*device.CommandError)(nil); errors.As(err, &unasked) {
 		return nil, usageError{err}
 	}
+	return there, err
+}
+
+// device returns a device, with its power if the user asks for that.
+func (c runCmd) device(there *session.Devices, name string) (session.Device, error) {
+	d, err := there.Find(name)
+	if err == nil && c.Power != "" {
+		d, err = session.WithPower(d, session.PowerUse(c.Power))
+	}
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
-	for _, name := range devices {
-		d, err := there.Find(name)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		if c.Power != "" {
-			if d, err = session.WithPower(d, session.PowerUse(c.Power)); err != nil {
-				return nil, usageError{err}
-			}
-		}
-		for _, b := range browsers {
-			v := session.Variant{Device: d, Browser: b}
-			if slices.ContainsFunc(all, func(o session.Variant) bool { return o.Name() == v.Name() }) {
-				return nil, usagef("%s is given twice; to compare it with itself, make two sets", v.Name())
-			}
-			all = append(all, v)
-		}
-	}
-	return all, nil
+	return d, nil
 }
 
-// lock takes all devices, in one order whoever asks, so that two who want the same two do not wait
-// for each other.
-func (c runCmd) lock(e *env, variants []session.Variant) (locks []*session.Lock, err error) {
-	var names []string
-	for _, v := range variants {
-		names = append(names, v.Device.Name())
+// waiting returns the report of a wait for a device; nil: a device in use is an error.
+func (c runCmd) waiting(e *env) func(string) {
+	if !c.Wait {
+		return nil
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		l, err := session.Take(e.ctx, name, false)
-		var busy *session.BusyError
-		if errors.As(err, &busy) && c.Wait {
-			fmt.Fprintf(e.err, "waiting for device %s, which is in use by %s\n", name, busy.Holder())
-			l, err = session.Take(e.ctx, name, true)
-		}
-		if err != nil {
-			for _, l := range locks {
-				err = errors.Join(err, l.Close())
-			}
-			return nil, err
-		}
-		locks = append(locks, l)
-	}
-	return locks, nil
+	return func(text string) { fmt.Fprintln(e.err, text) }
 }
 
-// testRun is a command at work.
+// testRun is a running command.
 type testRun struct {
 	*env
 	cmd     runCmd
 	options session.SetOptions
 	set     *session.Set
-	at      string // address of the runs on another rig; "": they are here
+	pages   []string // files of the set
+	at      string   // address of the runs on another rig; "": they are here
 }
 
-// plan says what will be done.
+// plan describes the planned runs.
 func (r *testRun) plan() string {
 	var names []string
 	for _, v := range r.options.Variants {
@@ -284,9 +310,16 @@ func (r *testRun) plan() string {
 	if r.options.UntilFail {
 		times = "runs until one fails"
 	}
+	if r.options.Looks != nil {
+		times = "up to " + times
+	}
 	text := fmt.Sprintf("%s: %s", r.options.Test.Name, times)
 	if len(names) > 1 {
 		text += " each of " + strings.Join(names, " and ") + ", in blocks of random order"
+	}
+	if r.options.Looks != nil {
+		text += fmt.Sprintf(", judged after %s blocks", strings.Trim(strings.ReplaceAll(fmt.Sprint(r.options.Looks),
+			" ", ", "), "[]"))
 	}
 	if r.options.WarmUp > 0 {
 		text += fmt.Sprintf(", after %s to warm up", plural(r.options.WarmUp, "run"))
@@ -294,7 +327,44 @@ func (r *testRun) plan() string {
 	return text
 }
 
-// ran tells of a run of several as soon as it has ended.
+// needs states how many runs a verdict needs, where variants are compared.
+func (r *testRun) needs() string {
+	several := len(r.options.Variants) > 1
+	if r.options.UntilFail || r.options.Looks != nil || !several && r.options.Repeat < 2 {
+		return ""
+	}
+	comparisons := max(1, len(r.options.Variants)-1)
+	runs := r.cmd.neededRuns(comparisons)
+	if !several {
+		return fmt.Sprintf("a verdict needs %d runs of each set\n", runs)
+	}
+	blocks := stats.SignedRank.Needed(r.cmd.judgedValues()*comparisons, stats.Alpha)
+	text := fmt.Sprintf("a verdict needs %d complete blocks\n", blocks)
+	if runs < stats.FewestBlocks { // these are not paired
+		text = fmt.Sprintf("a verdict needs %d runs each; from %d complete blocks on, runs of one block are compared\n",
+			runs, stats.FewestBlocks)
+	}
+	n := r.options.Repeat
+	if n < runs || n >= stats.FewestBlocks && n < blocks {
+		return "warning: " + text
+	}
+	return text
+}
+
+// judgedValues is the maximum number of values in a family that decides.
+func (c runCmd) judgedValues() int {
+	if c.JudgeAll {
+		return 50 // of a load
+	}
+	return compare.MaxPrimary
+}
+
+// neededRuns is how many runs of each set a verdict needs, whatever the number of values.
+func (c runCmd) neededRuns(comparisons int) int {
+	return stats.MannWhitney.Needed(c.judgedValues()*comparisons, stats.Alpha)
+}
+
+// ran prints one run of several when it has ended.
 func (r *testRun) ran(m *session.Made) {
 	if r.alone() || r.cmd.JSON {
 		return
@@ -306,6 +376,9 @@ func (r *testRun) ran(m *session.Made) {
 		text = "warm-up"
 	} else if v, ok := r.shown(m); ok {
 		text = v
+	}
+	if noise := m.Record.Noise(); noise != "" {
+		text += "; noisy: " + noise
 	}
 	fmt.Fprintf(r.err, "%s %s: %s\n", r.options.Variants[m.Variant].Name(), m.Dir, clean(text))
 }

@@ -8,18 +8,20 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// test makes a test of what the command line names: a test file, a test by its name, a page of
-// ours, or something to load.
-func (c runCmd) test() (*suite.Test, error) {
-	t, err := c.find(c.Test)
+// test finds the test: a test file, a test's name, a test page or an address.
+func (c runCmd) test(name string) (*suite.Test, error) {
+	if c.given() {
+		return c.onAddress(name)
+	}
+	t, err := c.find(name)
 	var none *suite.NotFoundError
 	if !errors.As(err, &none) {
 		return t, err
 	}
-	if p, err := site.Find(c.Test); err == nil {
+	if p, err := site.Find(name); err == nil {
 		return session.PageTest(p), nil
 	}
-	address, err := session.Address(c.Test)
+	address, err := session.Address(name)
 	if err == nil {
 		return session.URLTest(address), nil
 	}

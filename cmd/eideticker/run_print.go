@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/stats"
@@ -19,24 +22,61 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// tell prints what came out, and returns as an error what makes the exit code.
+// tell prints the results and returns the error for the exit code.
 func (r *testRun) tell() error {
 	if r.set == nil || len(r.set.Made) == 0 {
 		return nil
 	}
-	if r.cmd.JSON {
-		out, cmp, err := r.json()
-		return errors.Join(err, printJSON(r.out, out), r.verdict(cmp))
+	sets, err := r.load()
+	if err != nil {
+		return err
 	}
-	if r.alone() {
-		return errors.Join(r.printOne(r.set.Made[len(r.set.Made)-1]), r.verdict(nil))
+	checked, err := r.budgets(sets)
+	if err != nil {
+		return err
 	}
-	cmp, err := r.printSet()
-	return errors.Join(err, r.verdict(cmp))
+	all, err := r.comparisons(sets)
+	switch {
+	case r.cmd.JSON:
+		err = errors.Join(err, printJSON(r.out, r.json(all, checked)))
+	case r.alone():
+		err = r.printOne(r.set.Made[len(r.set.Made)-1])
+	default:
+		err = errors.Join(err, r.printSet(sets, all))
+	}
+	if !r.cmd.JSON {
+		err = errors.Join(err, r.printBudgets(checked))
+	}
+	if len(all) > 0 {
+		err = errors.Join(err, r.cmd.writeMarkdown(all...))
+	}
+	return errors.Join(err, gravest(r.verdict(all), broken(checked)))
 }
 
-// verdict is the error for runs that failed, and for what a comparison found.
-func (r *testRun) verdict(cmp *compare.Comparison) error {
+// gravest returns the first failure, else the first regression, else the first undecided verdict.
+func gravest(all ...error) (found error) {
+	rank := func(err error) int {
+		var v verdictError
+		switch {
+		case err == nil:
+			return 0
+		case !errors.As(err, &v):
+			return 3
+		case v.code == exitRegression:
+			return 2
+		}
+		return 1
+	}
+	for _, err := range all {
+		if rank(err) > rank(found) {
+			found = err
+		}
+	}
+	return found
+}
+
+// verdict returns the error of failed runs, or of the first comparison with the worst outcome.
+func (r *testRun) verdict(all []*compare.Comparison) error {
 	failed := r.set.Failed()
 	if r.alone() {
 		if len(failed) > 0 {
@@ -47,37 +87,51 @@ func (r *testRun) verdict(cmp *compare.Comparison) error {
 		}
 		return nil
 	}
-	lossy := len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
+	fixed := !r.options.UntilFail && r.options.Looks == nil
+	lossy := fixed && len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
 	for i, v := range r.options.Variants {
-		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want && !r.options.UntilFail {
-			return fmt.Errorf("%s of %s accepted, not %d: the others lost too many frames; see --retries and --max-lost", plural(n, "run"), v.Name(), want)
+		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want {
+			return fmt.Errorf("%s of %s accepted, not %d: the others lost too many; see --retries and --max-lost",
+				plural(n, "run"), v.Name(), want)
 		}
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"),
 			failed[0].Record.Reason)
 	}
-	if cmp != nil && r.cmd.FailOnRegression {
-		return failure(cmp)
+	for i, v := range r.options.Variants {
+		if len(r.set.Of(i)) == 0 && r.ctx.Err() == nil {
+			return fmt.Errorf("no run of %s was accepted; see --retries and --max-lost", v.Name())
+		}
 	}
-	return nil
+	if !r.cmd.FailOnRegression {
+		return nil
+	}
+	if n := len(r.options.Variants) - 1; len(all) < n && r.ctx.Err() == nil {
+		return fmt.Errorf("%d of %s made", len(all), plural(n, "comparison"))
+	}
+	var found []error
+	for _, c := range all {
+		found = append(found, failure(c))
+	}
+	return gravest(found...)
 }
 
-// printOne prints a single run: its results as analyze does, and where its folder is.
+// printOne prints the results and the folder of a single run.
 func (r *testRun) printOne(m *session.Made) error {
 	if m.Found != nil && m.Record.State != session.Failed {
-		if err := printResults(r.out, &m.Found.Results); err != nil {
+		if err := printResults(r.out, &m.Found.Results, r.cmd.All); err != nil {
 			return err
 		}
 		fmt.Fprintln(r.out)
 	}
 	var l list
 	rec := m.Record
-	l.add("run", "%s", rec.State) // the reason is told as the error
+	l.add("run", "%s", rec.State) // the error has the reason
 	l.add("test", "%s", rec.Test)
 	l.add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
 	if rec.Environment["machine_shared"] == "yes" {
-		l.add("", "browser and recorder shared this machine: each took time from the other")
+		l.add("", "browser and recorder shared this machine")
 	}
 	if rec.Input != nil {
 		l.add("input", "%s, %s", rec.Input.Driver, rec.Input.Realism)
@@ -97,7 +151,7 @@ func (r *testRun) printOne(m *session.Made) error {
 	return l.print(r.out)
 }
 
-// placeOf says where what there is of a single run can be looked at.
+// placeOf adds the files of a single run.
 func (r *testRun) placeOf(l *list, m *session.Made) {
 	if r.at != "" {
 		l.add("page", "%s%s", r.at, r.options.Dir)
@@ -113,103 +167,134 @@ func (r *testRun) placeOf(l *list, m *session.Made) {
 	l.add("log", "%s", filepath.Join(r.set.Dir, session.LogFile))
 }
 
-// printSet prints the values of each variant with their intervals, and of two how they compare.
-func (r *testRun) printSet() (*compare.Comparison, error) {
-	var cmp *compare.Comparison
-	sets := r.load()
-	switch {
-	case len(sets) == 2 && sets[0] != nil && sets[1] != nil:
-		var err error
-		if cmp, err = r.compare(sets[0], sets[1]); err != nil {
-			return nil, err
+// printSet prints the comparison of each variant with the first, or the values of the only one.
+func (r *testRun) printSet(sets []*compare.Set, all []*compare.Comparison) error {
+	for i, s := range sets {
+		if s == nil || len(all) > 0 {
+			continue
 		}
-		if err := printComparison(r.out, cmp); err != nil {
-			return nil, err
+		if err := r.printVariant(i, s); err != nil {
+			return err
 		}
-	default:
-		for i, s := range sets {
-			if s == nil {
-				continue
-			}
-			if err := r.printVariant(i, s); err != nil {
-				return nil, err
-			}
+	}
+	for i, c := range all {
+		if i > 0 {
+			fmt.Fprintln(r.out)
+		}
+		if err := printComparison(r.out, c, r.cmd.All); err != nil {
+			return err
 		}
 	}
 	fmt.Fprintln(r.out)
-	return cmp, r.printCounts()
+	return r.printCounts()
 }
 
-// compare holds the second variant against the first. What the test looks at first may not have
-// been measured; what the user asks for must have been.
-func (r *testRun) compare(a, b *compare.Set) (*compare.Comparison, error) {
-	if r.cmd.Primary != "" {
-		return compareSets(a, b, r.cmd.Threshold, r.cmd.Primary)
+// comparisons compares each variant with the first, which share one level. A variant without an
+// accepted run is left out. The test's primary may not be measured; the user's must be.
+func (r *testRun) comparisons(sets []*compare.Set) (all []*compare.Comparison, err error) {
+	if len(sets) < 2 || sets[0] == nil {
+		return nil, nil
 	}
-	return compareTest(a, b, r.cmd.Threshold, r.options.Test.Primary)
+	o := r.cmd.judging.options(r.options.TestOf(0).Primary)
+	o.Sharing = len(sets) - 1
+	for _, s := range sets[1:] {
+		if s == nil {
+			continue
+		}
+		c, err := compareSets(sets[0], s, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
-// load reads the runs of each variant that count, as compare does; nil where there are none.
-func (r *testRun) load() []*compare.Set {
-	var sets []*compare.Set
+// load reads the accepted runs of each variant; nil: none.
+func (r *testRun) load() (sets []*compare.Set, err error) {
 	for i, dir := range r.set.Dirs {
 		var s *compare.Set
 		if len(r.set.Of(i)) > 0 {
-			// what was made is shown also after Ctrl-C
-			if loaded, err := compare.Load(context.WithoutCancel(r.ctx), dir); err == nil {
-				s = loaded
-				compare.SetThresholds(s, r.options.Test.Thresholds)
+			// also after Ctrl-C
+			s, err = compare.Load(context.WithoutCancel(r.ctx), dir)
+			if errors.Is(err, fs.ErrNotExist) { // somebody has removed them
+				s, err = nil, nil
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		sets = append(sets, s)
 	}
-	return sets
+	return sets, nil
 }
 
-// printVariant prints the median of each value, with its interval.
+// printVariant prints the median of each primary value, with its interval. With --all it prints
+// those of all values.
 func (r *testRun) printVariant(i int, s *compare.Set) error {
 	var rows [][]string
 	all := s.Samples()
-	slices.SortStableFunc(all, func(a, b compare.Sample) int { return r.rank(a) - r.rank(b) })
-	for _, sample := range all {
-		rows = append(rows, sampleRow(sample))
+	names := r.primary()
+	for _, w := range s.Runs[0].Windows {
+		names = append(names, w.Answer.Primary...)
 	}
-	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
-	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most", ">variation"},
-		rows)
-}
-
-// rank puts first what is to be looked at first.
-func (r *testRun) rank(s compare.Sample) int {
-	for i, wanted := range []string{r.cmd.Primary, r.primary()} {
-		if wanted != "" && s.Key.Called(wanted) {
-			return i
+	slices.SortStableFunc(all, func(a, b compare.Sample) int { return rank(names, a) - rank(names, b) })
+	for _, sample := range all {
+		if r.cmd.All || len(names) == 0 || rank(names, sample) < len(names) {
+			rows = append(rows, sampleRow(sample, r.cmd.All))
 		}
 	}
-	return 2
-}
-
-// primary is what the test looks at first; "": nothing is known of it, as of one that another rig
-// has.
-func (r *testRun) primary() string {
-	if r.options.Test == nil {
-		return ""
+	heading := []string{"measure", ">median", "unit", "95 % interval", ">min", ">max"}
+	if r.cmd.All {
+		heading = append(heading, ">variation")
 	}
-	return r.options.Test.Primary
+	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
+	if err := printTable(r.out, heading, rows); err != nil {
+		return err
+	}
+	return printMore(r.out, len(all)-len(rows), r.cmd.All)
 }
 
-func sampleRow(s compare.Sample) []string {
+// rank sorts the named values first.
+func rank(names []string, s compare.Sample) int {
+	if i := slices.IndexFunc(names, s.Key.Called); i >= 0 {
+		return i
+	}
+	return len(names)
+}
+
+// primary is what to look at first, as asked for or by the test. Tests of other rigs are not known.
+func (r *testRun) primary() []string {
+	if r.options.Test == nil {
+		return slices.Clone(r.cmd.Primary)
+	}
+	return slices.Concat(r.cmd.Primary, r.options.Test.Primary)
+}
+
+func sampleRow(s compare.Sample, all bool) []string {
 	m := stats.Summarize(s.Values)
 	interval := "too few runs"
 	if m.Exists {
 		interval = wording.Number(m.Low) + " – " + wording.Number(m.High)
 	}
-	spread := newSpread(s.Values)
-	return []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.least),
-		wording.Number(spread.most), spread.variationText()}
+	spread := stats.NewSpread(s.Values)
+	row := []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.Min),
+		wording.Number(spread.Max)}
+	if all {
+		row = append(row, percentText(spread.Variation))
+	}
+	return row
 }
 
-// printCounts says how many runs there are of which kind, and where.
+// percentText formats a fraction as a percentage. NaN has none.
+func percentText(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f %%", 100*v)
+}
+
+// printCounts prints the number of runs of each kind and their folders.
 func (r *testRun) printCounts() error {
 	counts := r.set.Counts()
 	var l list
@@ -220,21 +305,44 @@ func (r *testRun) printCounts() error {
 	for _, kind := range []struct {
 		state session.State
 		what  string
-	}{{session.Rejected, "captured too badly to count"}, {session.Failed, "failed"}} {
-		if dirs := r.dirs(kind.state); len(dirs) > 0 {
+	}{{session.Rejected, "lost too many frames"}, {session.Failed, "failed"}} {
+		if dirs := r.dirs(func(rec *session.Record) bool {
+			return rec.State == kind.state && (rec.State == session.Failed || !rec.WarmUp)
+		}); len(dirs) > 0 {
 			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, wording.Few(dirs))
 		}
 	}
+	if dirs := r.dirs(func(rec *session.Record) bool { return rec.Noise() != "" && !rec.WarmUp }); len(dirs) > 0 {
+		l.add("noisy", "%s: %s", plural(len(dirs), "run"), wording.Few(dirs))
+	}
+	l.add("no answer", "%s", missesText(r.set.Made))
 	l.add("seed", "%d", r.options.Seed)
 	if r.at != "" {
 		l.add("page", "%s%s", r.at, r.options.Dir)
 	} else {
 		l.add("folder", "%s", r.set.Dir)
 	}
+	for _, page := range r.pages {
+		l.add("page", "%s", page)
+	}
 	return l.print(r.out)
 }
 
-// folder is how the folder of the runs is called, here or on the rig that has them.
+// writePages writes the page of a set that is here, and the comparison of two variants. Without
+// them the runs are whole.
+func (r *testRun) writePages() (err error) {
+	if r.set.Single || r.ctx.Err() != nil || r.set.Counts()[session.Passed] == 0 {
+		return nil
+	}
+	r.pages, err = writeSet(r.env, r.set.Dir, filepath.Join(r.set.Dir, report.PageName), setOptions{
+		noVideo: r.options.NoVideo, judging: r.cmd.judging.options(nil)})
+	if err != nil {
+		return fmt.Errorf("write the pages of %s: %w", r.set.Dir, orInterrupted(err))
+	}
+	return nil
+}
+
+// folder returns the folder of the runs, here or on the rig.
 func (r *testRun) folder() string {
 	if r.at != "" {
 		return r.options.Dir
@@ -242,8 +350,8 @@ func (r *testRun) folder() string {
 	return r.set.Dir
 }
 
-// checksText says how many numbers of runs are as their pages drew them, and which are not; ""
-// where nothing is known of what was drawn.
+// checksText counts the values that agree with the drawn content, and names the others; "":
+// unknown content.
 func checksText(runs ...*session.Made) string {
 	made, failed, left := 0, map[string]int{}, 0
 	wrong := 0
@@ -258,7 +366,7 @@ func checksText(runs ...*session.Made) string {
 	}
 	text := fmt.Sprintf("%d of %s measured as drawn", made-wrong, plural(made, "number"))
 	if left > 0 {
-		text += fmt.Sprintf(", %d not to be checked", left)
+		text += fmt.Sprintf(", %d not checked", left)
 	}
 	var names []string
 	for _, what := range slices.Sorted(maps.Keys(failed)) {
@@ -280,23 +388,23 @@ func variantChecks(name, text string) string {
 	return name + ": " + text
 }
 
-// dirs are those of the runs in a state, and of warm-ups that failed.
-func (r *testRun) dirs(state session.State) (dirs []string) {
+// dirs returns the folders of some runs.
+func (r *testRun) dirs(of func(*session.Record) bool) (dirs []string) {
 	for _, m := range r.set.Made {
-		if m.Record.State == state && (state == session.Failed || !m.Record.WarmUp) {
+		if of(m.Record) {
 			dirs = append(dirs, filepath.Join(r.folder(), m.Dir))
 		}
 	}
 	return dirs
 }
 
-// shown is the value that people look at first, of one run.
+// shown returns the first value of a run.
 func (r *testRun) shown(m *session.Made) (string, bool) {
 	if m.Found == nil {
 		return "", false
 	}
 	names := [][2]string{{"response", "latency_p50"}, {"fps", "framerate"}, {"speedindex", "pixel.speed_index"}}
-	for _, wanted := range []string{r.primary(), r.cmd.Primary} {
+	for _, wanted := range slices.Backward(r.primary()) {
 		if measure, value, ok := strings.Cut(wanted, "."); ok {
 			names = slices.Insert(names, 0, [2]string{measure, value})
 		}
@@ -317,16 +425,18 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 	return "", false
 }
 
-// runSetJSON is what run --json prints.
+// runSetJSON is the output of run --json.
 type runSetJSON struct {
 	Test   string        `json:"test"`
 	Dir    string        `json:"dir"`
 	Seed   uint64        `json:"seed"`
 	Counts runCountsJSON `json:"counts"`
 	Runs   []runMadeJSON `json:"runs"`
-	// Comparison is there where two variants were run: the second against the first, as compare
-	// --json has it.
+	// Comparison of the second variant with the first, as in compare --json.
 	Comparison *compare.JSON `json:"comparison,omitempty"`
+	// Comparisons of all others with the first, if there are more than two.
+	Comparisons []*compare.JSON `json:"comparisons,omitempty"`
+	Budgets     []budgetJSON    `json:"budgets,omitempty"`
 }
 
 type runCountsJSON struct {
@@ -341,23 +451,27 @@ type runMadeJSON struct {
 	Run     *session.Record `json:"run"` // as in run.json
 }
 
-func (r *testRun) json() (out runSetJSON, cmp *compare.Comparison, err error) {
+func (r *testRun) json(all []*compare.Comparison, checked []checkedBudget) runSetJSON {
 	counts := r.set.Counts()
-	out = runSetJSON{
+	out := runSetJSON{
 		Test: r.options.Test.Name, Dir: r.folder(), Seed: r.options.Seed,
 		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]},
-		Runs:   []runMadeJSON{},
+		Runs:   []runMadeJSON{}, Budgets: budgetsJSON(checked),
 	}
 	for _, m := range r.set.Made {
 		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir),
 			m.Record})
 	}
-	if sets := r.load(); len(sets) == 2 && sets[0] != nil && sets[1] != nil {
-		if cmp, err = r.compare(sets[0], sets[1]); err == nil {
-			out.Comparison = cmp.JSON()
-		}
+	for _, c := range all {
+		out.Comparisons = append(out.Comparisons, c.JSON())
 	}
-	return out, cmp, err
+	if len(all) > 0 {
+		out.Comparison = out.Comparisons[0]
+	}
+	if len(all) == 1 {
+		out.Comparisons = nil
+	}
+	return out
 }
 
 func exists(path string) bool {

@@ -12,7 +12,7 @@ import (
 )
 
 // tooLossy is why a run does not count, as sessions say it.
-const tooLossy = "the capture lost 60 of 600 frames of what is measured, 10.0 %: more than 5 %"
+const tooLossy = "the capture lost 60 of 600 measured frames, 10.0 %: more than 5 %"
 
 // lossyRun is one of a set that has ended, of which it tells.
 func lossyRun(t *testing.T, repeat int, out, errOut *bytes.Buffer, made ...*session.Made) *testRun {
@@ -95,13 +95,14 @@ func TestTellsOfLossyRunsOfASet(t *testing.T) {
 	if want := "a rejected/run-01.2: rejected: " + tooLossy + "\n"; strings.Count(errOut.String(), want) != 1 {
 		t.Errorf("while it ran it said\n%s", &errOut)
 	}
-	const want = "1 run of a accepted, not 2: the others lost too many frames; see --retries and --max-lost"
+	const want = "1 run of a accepted, not 2: the others lost too many; see --retries and --max-lost"
 	if err := r.tell(); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	said := rows(out.String())
 	if said["runs"] != "1 count" || said["seed"] != "7" || said["failed"] != "" ||
-		said["rejected"] != "2 runs captured too badly to count: out/scene/rejected/run-01.2, out/scene/rejected/run-02.1" {
+		said["rejected"] != "2 runs lost too many frames: "+
+			"out/scene/rejected/run-01.2, out/scene/rejected/run-02.1" {
 		t.Errorf("%s", &out)
 	}
 }

@@ -22,25 +22,43 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"run framerate --primary fps.nonsense":            "--primary fps.nonsense: fps.nonsense is not a value of fps; known: framerate, ",
-		"run framerate --primary fps.framrate":            "--primary fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
-		"run framerate --primary speedindex.index":        "--primary speedindex.index: no measure speedindex here; known: fps",
-		"run load --primary speedindex.index":             "speedindex.index is not a value of speedindex; known: first_visual_change, ",
-		"run load --rig x:1 --primary fps.framrate":       "--primary fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
-		"run event.yaml --rig x:1 --primary response.p50": "--primary response.p50: response.p50 is not a value of response; known: latency_p50, ",
-		"run framerate --rig x:1 --primary fsp.framerate": "--primary fsp.framerate: no measure fsp here; did you mean fps?",
+		"run framerate --primary fps.nonsense": "--primary: fps.nonsense is not a value of fps; " +
+			"known: drawn_frames, ",
+		"run framerate --primary fps.framrate": "--primary: fps.framrate is not a value of fps; " +
+			"did you mean fps.framerate?",
+		"run framerate --primary speedindex.index": "--primary: no measure speedindex here; known: fps",
+		"run load --primary speedindex.index": "speedindex.index is not a value of speedindex; " +
+			"known: contentful.complete_100, ",
+		"run load --rig x:1 --primary fps.framrate": "--primary: fps.framrate is not a value of fps; " +
+			"did you mean fps.framerate?",
+		"run event.yaml --rig x:1 --primary response.p50": "--primary: response.p50 is not a value of response; " +
+			"known: answered, ",
+		"run framerate --rig x:1 --primary fsp.framerate": "--primary: no measure fsp here; did you mean fps?",
 		"run file:///nonexistent.html":                    "cannot be loaded: no such file",
-		"run framerate --repeat 0":                        "--repeat is 0: must be 1 to 10000",
-		"run framerate --max-lost 700%":                   "--max-lost is 700%: must be 0% to 100%",
-		"run framerate -b opera":                          `device local has no browser "opera"; known: chromium, firefox`,
-		"run event.yaml":                                  `no step makes the event "foo"`,
-		"suite show nosuch":                               `unknown test "nosuch"`,
-		"run framerate --rig x -n 0":                      "--repeat is 0: must be 1 to 10000",
-		"run framerate --primary taering.torn":            "no measure taering here; did you mean tearing?",
-		"run framerate --cooldown 9999h":                  "--cooldown is 9999h0m0s: must be 0s to 24h0m0s",
-		"run framerate --warm-up=-1":                      "--warm-up is -1: must be 0 to 10000",
-		"run framerate --rig x --retries 10001":           "--retries is 10001: must be 0 to 10000",
-		"run framerate --rig x --max-lost 101%":           "--max-lost is 101%: must be 0% to 100%",
+		"run framerate --click 5,5": "--hover, --click, --type and --scroll need a URL; the test framerate has " +
+			"its own steps",
+		"run framerate --url example.org":                    "--url runs the test scroll on an address, not framerate",
+		"run example.org --click 5":                          `click: invalid place "5": must be X,Y or a selector`,
+		"run example.org --click 5,9999":                     "the point 5,9999 is outside of the screen, 1280x720",
+		"run example.org --hover=-1,5":                       "hover: -1: must be 0 to 65536 pixels",
+		"run example.org --type=":                            "--type has no text",
+		"run nosuch --scroll":                                `invalid address "nosuch"`,
+		"run example.org --rig x:1 --click 5":                `click: invalid place "5"`,
+		"run example.org --network 3g -b firefox --click #a": "firefox on a test network finds no selector",
+		"run framerate --repeat 0":                           "--repeat is 0: must be 1 to 10000",
+		"run framerate --max-lost 700%":                      "--max-lost is 700%: must be 0% to 100%",
+		"run framerate -b opera": `device local has no browser "opera"; ` +
+			`known: chromium, firefox`,
+		"run event.yaml":                        `no step makes the event "foo"`,
+		"suite show nosuch":                     `unknown test "nosuch"`,
+		"run framerate --rig x -n 0":            "--repeat is 0: must be 1 to 10000",
+		"run framerate --primary taering.torn":  "no measure taering here; did you mean tearing?",
+		"run framerate --cooldown 9999h":        "--cooldown is 9999h0m0s: must be 0s to 24h0m0s",
+		"run framerate --wait-for-quiet 25h":    "--wait-for-quiet is 25h0m0s: must be 0s to 24h0m0s",
+		"run x --rig x --wait-for-quiet 1m":     "--wait-for-quiet cannot be used with --rig",
+		"run framerate --warm-up=-1":            "--warm-up is -1: must be 0 to 10000",
+		"run framerate --rig x --retries 10001": "--retries is 10001: must be 0 to 10000",
+		"run framerate --rig x --max-lost 101%": "--max-lost is 101%: must be 0% to 100%",
 	} {
 		var out, errOut bytes.Buffer
 		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage ||
@@ -59,20 +77,22 @@ func TestPowerCommandOfThisFolder(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv(device.FileVariable, "")
 	t.Chdir(t.TempDir())
-	const text = "board: {source: \"x11::0\", input: none, power: {command: {on: [touch, switched], off: [touch, switched]}}}\n"
+	const text = "board: {source: \"x11::0\", input: none, " +
+		"power: {command: {on: [touch, switched], off: [touch, switched]}}}\n"
 	if err := os.WriteFile("devices.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
 	code := run(t.Context(), strings.Fields("run framerate -d board --power on"), strings.NewReader(""), &out, &errOut)
-	if want := "devices.yaml of this folder has a power command for device board; name the file with --devices"; code != exitUsage || !strings.Contains(errOut.String(), want) {
+	const want = "devices.yaml of this folder has a power command for device board; name the file with --devices"
+	if code != exitUsage || !strings.Contains(errOut.String(), want) {
 		t.Errorf("exit code %d\n%s%s", code, &out, &errOut)
 	}
 	if exists("switched") {
 		t.Error("the command ran")
 	}
-	if _, err := (runCmd{Test: "framerate", Device: []string{"board"}, Devices: "devices.yaml", Power: "on"}).options(
-		&env{ctx: t.Context()}); err != nil {
+	cmd := runCmd{Tests: []string{"framerate"}, Device: []string{"board"}, Devices: "devices.yaml", Power: "on"}
+	if _, err := cmd.options(&env{ctx: t.Context()}); err != nil {
 		t.Errorf("with --devices: %v", err)
 	}
 }
@@ -83,9 +103,12 @@ func TestRunRefusesUnknownValues(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	for says, want := range map[string]string{
-		"primary: fps.nonsense":            "test.yaml:4:10: primary: fps.nonsense is not a value of fps; known: drawn_frames, ",
-		"primary: fps.framrate":            "test.yaml:4:10: primary: fps.framrate is not a value of fps; did you mean fps.framerate?",
-		"thresholds: {fps.framrate: 3%}":   "test.yaml:4:28: threshold of fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
+		"primary: fps.nonsense": "test.yaml:4:10: primary: fps.nonsense is not a value of fps; " +
+			"known: drawn_frames, ",
+		"primary: fps.framrate": "test.yaml:4:10: primary: fps.framrate is not a value of fps; " +
+			"did you mean fps.framerate?",
+		"thresholds: {fps.framrate: 3%}": "threshold of fps.framrate: fps.framrate is not a value of fps; " +
+			"did you mean fps.framerate?",
 		"primary: quality.stored_frame":    "test.yaml:4:10: primary: no measure quality here; known: fps",
 		"primary: fps.unchanged_p95\nx: 1": `test.yaml:5:1: a test has no key "x"`, // the value is one
 	} {
@@ -114,29 +137,16 @@ func TestRunOptions(t *testing.T) {
 	}
 	none := time.Duration(0)
 	e := &env{ctx: t.Context()}
-	o, err := runCmd{Test: "slow.yaml", Cooldown: &none, Browser: []string{"chromium", "firefox"}}.options(e)
+	o, err := runCmd{Tests: []string{"slow.yaml"}, Cooldown: &none, Browser: []string{"chromium", "firefox"}}.options(e)
 	if err != nil || o.Cooldown != 0 || o.Retries != 10_000 {
 		t.Errorf("%v, %d retries, %v", o.Cooldown, o.Retries, err)
 	}
-	if o, err = (runCmd{Test: "slow.yaml"}).options(e); err != nil || o.Cooldown != 5*time.Second {
+	if o, err = (runCmd{Tests: []string{"slow.yaml"}}).options(e); err != nil || o.Cooldown != 5*time.Second {
 		t.Errorf("%v, %v", o.Cooldown, err)
 	}
-	if o, err = (runCmd{Test: "slow.yaml", Output: "runs/mine/", Label: "nightly"}).options(e); err != nil ||
+	if o, err = (runCmd{Tests: []string{"slow.yaml"}, Output: "runs/mine/", Label: "nightly"}).options(e); err != nil ||
 		o.Labels != (session.Labels{Label: "nightly", Set: "mine"}) {
 		t.Errorf("%+v, %v", o.Labels, err)
-	}
-}
-
-// TestFolderOfTheSameSecond: whoever begins in the same second gets a folder of his own.
-func TestFolderOfTheSameSecond(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, want := range []string{"a-1", "a-1-2", "a-1-3"} {
-		if got := freeFolder("a-1"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if err := os.Mkdir(want, 0o700); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -154,8 +164,9 @@ func TestSuiteCheckTellsWhatIsNoUse(t *testing.T) {
 		code int
 		want string
 	}{
-		"empty":     {exitFailure, "empty: no test files"},
-		"link.yaml": {exitOK, "ok  link.yaml, link; it cannot be run: test link: a network needs a built-in page or an archive"},
+		"empty": {exitFailure, "empty: no test files"},
+		"link.yaml": {exitOK, "ok  link.yaml, link; " +
+			"it cannot be run: test link: a network needs a built-in page or an archive"},
 	} {
 		var out, errOut bytes.Buffer
 		if code := run(t.Context(), []string{"suite", "check", file}, strings.NewReader(""), &out,

@@ -15,18 +15,18 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
-// remoteRun is a run on a rig somewhere else.
+// remoteRun is a run on a rig.
 type remoteRun struct {
 	*env
 	cmd    runCmd
 	client *client.Client
 	job    api.Job
-	told   int // runs that events have told of
+	told   int // runs with an event
 	phase  *progress
-	named  string // what phase is of
+	named  string // the name of phase
 }
 
-// onRig has a rig make the runs, shows how it gets on, and ends as runs here do.
+// onRig runs on a rig, shows the progress and ends like a local run.
 func (c runCmd) onRig(e *env) error {
 	params, err := c.startParams()
 	if err != nil {
@@ -41,6 +41,9 @@ func (c runCmd) onRig(e *env) error {
 	if err := asked.Call(e.ctx, "rig.status", api.Empty{}, &status); err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(err))
 	}
+	if c.Baseline != "" || len(c.Browser) > 1 || len(c.Device) > 1 {
+		fmt.Fprintf(e.err, "a verdict needs %d runs of each set\n", c.neededRuns(1))
+	}
 	if err := r.start(params); err != nil {
 		return err
 	}
@@ -52,26 +55,47 @@ func (c runCmd) onRig(e *env) error {
 	if e.ctx.Err() != nil {
 		followed = errors.Join(followed, r.cancel())
 	}
-	return errors.Join(r.show(), orInterrupted(followed))
+	return errors.Join(r.show(), orInterrupted(followed), r.pull())
 }
 
-// startParams makes what a rig is asked for of the command line.
-func (c runCmd) startParams() (api.StartParams, error) {
-	p := api.StartParams{
+// pull gets the runs of a successful job, if asked to.
+func (r *remoteRun) pull() error {
+	if r.cmd.Output == "" || r.job.State != "ok" {
+		return nil
+	}
+	e := *r.env
+	e.out = e.err // --json prints one object
+	return pullCmd{rigAccess: r.cmd.rigAccess, ID: r.job.ID, Rig: r.cmd.Rig, Output: r.cmd.Output}.Run(&e)
+}
+
+// startParams returns the parameters of run.start.
+func (c runCmd) startParams() (p api.StartParams, err error) {
+	p = api.StartParams{
 		Devices: c.Device, Browsers: c.Browser, WarmUp: c.WarmUp, Retries: c.Retries, UntilFail: c.UntilFail,
 		Seed:    c.Seed,
 		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
 		Baseline: c.Baseline,
 	}
 	switch {
+	case len(c.Tests) != 1 || len(c.Variant) > 0 || c.UntilSure:
+		return p, usagef("--rig takes one test, without --variant and --until-sure")
 	case c.Devices != "" || len(c.Suite) > 0:
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
+	case c.WaitForQuiet != nil:
+		return p, usagef("--wait-for-quiet cannot be used with --rig")
+	case c.Fresh:
+		return p, usagef("--fresh cannot be used with --rig")
 	case c.Network != "":
 		return p, usagef("--network cannot be used with --rig; set network in a test file")
-	case c.Output != "":
-		return p, usagef("-o cannot be used with --rig, which stores the runs; use eideticker pull")
+	case c.Markdown != "" && len(c.Browser) < 2 && len(c.Device) < 2:
+		return p, usagef("--markdown with --rig needs two browsers or two devices")
+	case c.Output != "" && exists(c.Output):
+		return p, fmt.Errorf("%s exists: choose another folder with -o", c.Output)
 	case c.FailOnRegression && c.Baseline == "" && len(c.Device)*max(1, len(c.Browser)) != 2 && len(c.Browser) != 2:
 		return p, usagef("--fail-on-regression needs two browsers, two devices, or a --baseline of the rig")
+	}
+	if _, err := c.failIf(); err != nil {
+		return p, err
 	}
 	asked := c.numbers()
 	if err := asked.Check(); err != nil {
@@ -83,35 +107,41 @@ func (c runCmd) startParams() (api.StartParams, error) {
 	}
 	if c.Cooldown != nil {
 		if p.CooldownNS = int64(*c.Cooldown); p.CooldownNS == 0 {
-			p.CooldownNS = 1 // to a rig none is the test's own
+			p.CooldownNS = 1 // 0 selects the test's own
 		}
 	}
-	if isTestFile(c.Test) {
-		t, err := readTest(c.Test)
+	test := c.Tests[0]
+	if c.given() {
+		p.Upload, err = c.uploadGestures(test)
+		return p, err
+	}
+	if isTestFile(test) {
+		t, err := readTest(test)
 		if err == nil {
 			err = c.checkPrimary(t)
 		}
 		if err == nil {
-			p.Upload, err = uploadOf(c.Test, t)
+			p.Upload, err = uploadOf(test, t)
 		}
 		return p, err
 	}
-	if err := c.checkPrimary(nil); err != nil {
+	if err := c.checkPrimary(&suite.Test{}); err != nil {
 		return p, err
 	}
 	switch {
-	case strings.Contains(c.Test, "://"):
-		p.URL = c.Test
+	case strings.Contains(test, "://"):
+		p.URL = test
 	default:
-		p.Test = c.Test
+		p.Test = test
 	}
 	return p, nil
 }
 
-// uploadOf takes a test file along, with the recordings of a hand that it names.
+// uploadOf returns a test file with its touch recordings.
 func uploadOf(file string, t *suite.Test) (*api.Upload, error) {
 	if t.Network.Replay != "" {
-		return nil, usagef("%s: the archive %s is not sent to the rig; put both into the rig's suite, then run %s", file, t.Network.Replay, t.Name)
+		return nil, usagef("%s: the archive %s is not sent to the rig; put both into the rig's suite and run %s", file,
+			t.Network.Replay, t.Name)
 	}
 	name := filepath.Base(file)
 	u := &api.Upload{Test: name, Files: map[string]string{name: string(t.Text)}}
@@ -125,7 +155,7 @@ func uploadOf(file string, t *suite.Test) (*api.Upload, error) {
 	return u, nil
 }
 
-// recordedIn returns the files that steps play.
+// recordedIn returns the touch recordings of steps.
 func recordedIn(steps []suite.Step) (files []string) {
 	for _, s := range steps {
 		switch a := s.Action.(type) {
@@ -142,7 +172,7 @@ func recordedIn(steps []suite.Step) (files []string) {
 	return files
 }
 
-// start queues the job. What is no test there may be a host to load.
+// start queues the job. An unknown test with a point in its name is loaded as an address.
 func (r *remoteRun) start(p api.StartParams) error {
 	err := r.client.Call(r.ctx, "run.start", p, &r.job)
 	var told *api.Error
@@ -158,8 +188,7 @@ func (r *remoteRun) start(p api.StartParams) error {
 	return nil
 }
 
-// askedWrongly makes of what a rig says of a mistake in what it is asked for a mistake in the
-// command line.
+// askedWrongly turns a rig's error about parameters into a usage error.
 func askedWrongly(err error) error {
 	var told *api.Error
 	if errors.As(err, &told) && (told.Code == api.InvalidParams || told.Code == api.NotFound) {
@@ -168,12 +197,12 @@ func askedWrongly(err error) error {
 	return err
 }
 
-// rigPatience is for how long a rig may be out of reach while it works.
+// rigPatience is the time for which a working rig may be unreachable.
 const rigPatience = 5 * time.Minute
 
 var errJobEnded = errors.New("the job has ended")
 
-// follow shows what happens until the job has ended.
+// follow shows events until the job has ended.
 func (r *remoteRun) follow(from uint64) error {
 	missed := func() error { // the job may have ended meanwhile
 		if err := r.client.Call(r.ctx, "job.get", api.JobID{Job: r.job.ID}, &r.job); err != nil {
@@ -191,7 +220,7 @@ func (r *remoteRun) follow(from uint64) error {
 	return err
 }
 
-// happened takes an event.
+// happened handles an event.
 func (r *remoteRun) happened(ev api.Event) error {
 	switch {
 	case ev.Kind == "job" && ev.Job != nil && ev.Job.ID == r.job.ID:
@@ -219,7 +248,7 @@ func (r *remoteRun) happened(ev api.Event) error {
 	return nil
 }
 
-// waitsFor says that a job does not get on, and why; "" where it does.
+// waitsFor returns why a job waits, or "".
 func waitsFor(j *api.Job) string {
 	text := "waiting"
 	switch {
@@ -234,7 +263,7 @@ func waitsFor(j *api.Job) string {
 	return text
 }
 
-// begin shows another phase, if it is another one.
+// begin shows a phase, if it is a new one.
 func (r *remoteRun) begin(what string, total int) {
 	if r.phase != nil && what == r.named {
 		return
@@ -245,7 +274,7 @@ func (r *remoteRun) begin(what string, total int) {
 	r.phase, r.named = r.env.phase(clean(what), total), what
 }
 
-// cancel ends the job of somebody who does not want it any more.
+// cancel cancels the job.
 func (r *remoteRun) cancel() error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(r.ctx), 10*time.Second)
 	defer stop()

@@ -12,8 +12,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// against has the rig hold the runs of each browser on each device against the baseline that was
-// asked for, and says what came of it.
+// against compares the runs of each variant with the baseline on the rig, and prints the outcomes.
 func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	if r.cmd.Baseline == "" || r.job.State != "ok" {
 		return nil
@@ -44,8 +43,7 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	return worst(all)
 }
 
-// compare compares the folder that a run lies in, or the run itself if it is alone, with the part
-// of the baseline against which the rig has held it.
+// compare compares the folder of a run, or a single run, with the rig's baseline for it.
 func (r *remoteRun) compare(ctx context.Context, run string) (got api.Compared, err error) {
 	id, with := r.job.ID, r.job.ID
 	if run = filepath.ToSlash(run); run != "" && run != "." {
@@ -59,12 +57,12 @@ func (r *remoteRun) compare(ctx context.Context, run string) (got api.Compared, 
 		return got, err
 	}
 	p := api.CompareParams{Base: cmp.Or(detail.Base, r.cmd.Baseline), With: with, Threshold: r.cmd.Threshold.value,
-		Primary: r.cmd.Primary}
+		Primary: strings.Join(r.cmd.Primary, ","), JudgeAll: r.cmd.JudgeAll,
+		JudgeUnlike: r.cmd.JudgeUnlike}
 	return got, r.client.Call(ctx, "compare", p, &got)
 }
 
-// worst is what several comparisons have found, as the error that makes the exit code: a regression
-// comes before what cannot be told.
+// worst returns the error of several comparisons. A regression comes before an inconclusive one.
 func worst(all []api.Compared) error {
 	var found error
 	for _, c := range all {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
-// show prints what came out, as runs on this machine do, from the results that the rig has.
+// show prints the results of the rig like those of local runs.
 func (r *remoteRun) show() error {
 	dir, err := os.MkdirTemp("", "eideticker-run-*")
 	if err != nil {
@@ -29,20 +30,20 @@ func (r *remoteRun) show() error {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	t := &testRun{env: r.env, cmd: r.cmd, at: strings.TrimSuffix(r.cmd.Rig, "/") + "/#/runs/"}
-	if r.cmd.Baseline != "" { // that decides
+	if r.cmd.Baseline != "" { // the baseline decides
 		t.cmd.FailOnRegression = false
 	}
+	var verdict verdictError
 	if err = r.fetch(ctx, t, dir); err == nil {
 		err = t.tell()
 	}
-	if err == nil {
-		err = r.against(ctx, t)
+	if err == nil || errors.As(err, &verdict) {
+		err = gravest(err, r.against(ctx, t))
 	}
 	return errors.Join(r.outcome(err, len(t.set.Made)), os.RemoveAll(dir))
 }
 
-// outcome is the error of a job that did not come to its end, before all that its runs tell: what
-// was not measured has no verdict.
+// outcome returns the error of a job that did not finish, else the error of its runs.
 func (r *remoteRun) outcome(told error, made int) error {
 	j := &r.job
 	var verdict verdictError
@@ -52,7 +53,7 @@ func (r *remoteRun) outcome(told error, made int) error {
 	case j.EndedWallNS == 0 || j.State == "ok":
 		return told
 	case told != nil && j.State == "failed" && !errors.As(told, &verdict):
-		return told // of the runs for which it has failed
+		return told // the failure of its runs
 	}
 	text := fmt.Sprintf("the job ended as %s after %s", j.State, plural(max(j.Done, r.told), "run"))
 	if j.Reason != "" {
@@ -61,8 +62,8 @@ func (r *remoteRun) outcome(told error, made int) error {
 	return errors.New(text)
 }
 
-// made returns the IDs of the job's runs, in the order in which they were made. A job tells of its
-// last ones only, and after a restart of none.
+// made returns the IDs of the job's runs in their order. A job lists only its last runs, and none
+// after a restart.
 func (r *remoteRun) made(ctx context.Context) (ids []string, err error) {
 	if len(r.job.Runs) >= max(r.job.Done, r.told) {
 		for _, made := range r.job.Runs {
@@ -88,7 +89,7 @@ func (r *remoteRun) made(ctx context.Context) (ids []string, err error) {
 	}
 }
 
-// fetch gets the numbers of a job's runs into a folder that is laid out as that of a set.
+// fetch gets the results of a job into a folder with the layout of a set.
 func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 	t.options.Test = &suite.Test{Name: r.job.Test}
 	t.options.Seed, t.options.Dir = r.job.Seed, r.job.ID
@@ -99,6 +100,10 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 	ids, err := r.made(ctx)
 	if err != nil {
 		return fmt.Errorf("list the runs of job %s: %w", r.job.ID, err)
+	}
+	// compare finds the blocks of a plan by this file, and in the runs' records.
+	if err := os.WriteFile(filepath.Join(dir, session.SetFile), []byte("{}\n"), 0o644); err != nil {
+		return err
 	}
 	for _, id := range ids {
 		m, v, err := r.fetchRun(ctx, dir, id)
@@ -111,6 +116,7 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 			t.options.Variants = append(t.options.Variants, v)
 		}
 		m.Variant = at
+		t.options.Test.Primary = m.Record.Primary
 		t.set.Made = append(t.set.Made, m)
 	}
 	for _, v := range t.options.Variants {
@@ -123,7 +129,7 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 	return nil
 }
 
-// fetchRun gets what a run's folder says of it.
+// fetchRun gets the record and results of a run.
 func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made, session.Variant, error) {
 	place := strings.TrimPrefix(strings.TrimPrefix(id, r.job.ID), "~")
 	rel := filepath.FromSlash(strings.ReplaceAll(place, "~", "/"))
@@ -141,6 +147,13 @@ func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made
 	}
 	m.Record, err = session.ReadRecord(body)
 	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, session.Variant{}, err
+	}
+	raw, err := json.Marshal(m.Record)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(into, session.RecordFile), raw, 0o644)
+	}
+	if err != nil {
 		return nil, session.Variant{}, err
 	}
 	v := session.Variant{Device: elsewhere(m.Record.Device), Browser: m.Record.Browser}
@@ -173,10 +186,10 @@ func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *sessio
 	return err
 }
 
-// maxResults is more than any results have.
+// maxResults bounds the size of results, bytes.
 const maxResults = 1 << 30
 
-// elsewhere is a device of another rig, which has its name alone.
+// elsewhere is a device of a rig, known by its name.
 type elsewhere string
 
 func (e elsewhere) Name() string { return string(e) }

@@ -49,7 +49,15 @@ func TestRunOnRig(t *testing.T) {
 	if code, _, errOut = ran("file:///etc/passwd"); code != exitUsage || !strings.Contains(errOut, "http") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
-	if code, _, errOut = ran("scene", "-o", "x"); code != exitUsage {
+	pulled := filepath.Join(t.TempDir(), "pulled")
+	told = runSetJSON{}
+	code, out, errOut = ran("scene", "--max-lost", "100%", "--json", "-o", pulled)
+	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 1 ||
+		!strings.Contains(errOut, pulled+": 1 run, ") || !strings.Contains(errOut, "frames verified") {
+		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
+	}
+	if code, _, errOut = ran("scene", "-o", pulled); code != exitFailure ||
+		!strings.Contains(errOut, "exists: choose") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
@@ -70,6 +78,18 @@ func TestRunOnRig(t *testing.T) {
 		}
 	}
 	t.Errorf("%+v", []api.Job(rig.Jobs(true)))
+}
+
+// TestRunOnRigInBlocks: two variants of a job are of one plan, in which each turn is a block.
+func TestRunOnRigInBlocks(t *testing.T) {
+	t.Parallel()
+	devices := daemontest.Devices{daemontest.New("a"), daemontest.New("b")}
+	rig := daemontest.Start(t, t.TempDir(), devices, nil)
+	code, out, errOut := runOn(t, answering(t, rig, nil), "scene", "--max-lost", "100%", "--repeat", "2", "--device",
+		"a", "--device", "b")
+	if code != exitOK || !strings.Contains(out, "only 2 blocks of 8 complete") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+	}
 }
 
 // answering has a rig answer at an address, whose answers change may change.

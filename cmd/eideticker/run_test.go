@@ -37,7 +37,7 @@ func TestVerdictOfASet(t *testing.T) {
 		"one failed": {t.Context(), false, []*session.Made{lossy, passed, broken},
 			"1 of 3 runs failed: no such thing"},
 		"some lost too much": {t.Context(), false, []*session.Made{passed, lossy},
-			"1 run of a accepted, not 2: the others lost too many frames; see --retries and --max-lost"},
+			"1 run of a accepted, not 2: the others lost too many; see --retries and --max-lost"},
 		"stopped before the second": {stopped, false, []*session.Made{lossy, passed}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,9 +74,9 @@ func TestChecksText(t *testing.T) {
 		{nil, ""},
 		{[]*session.Made{made(0, nil, nil)}, ""},
 		{[]*session.Made{made(4, nil, nil)}, "4 of 4 numbers measured as drawn"},
-		{[]*session.Made{made(0, nil, []string{"a"})}, "0 of 0 numbers measured as drawn, 1 not to be checked"},
+		{[]*session.Made{made(0, nil, []string{"a"})}, "0 of 0 numbers measured as drawn, 1 not checked"},
 		{[]*session.Made{made(4, []string{"b", "a"}, nil), made(3, []string{"b"}, []string{"c"})},
-			"4 of 7 numbers measured as drawn, 1 not to be checked; DIFFERENT: a, b (2 times)"},
+			"4 of 7 numbers measured as drawn, 1 not checked; DIFFERENT: a, b (2 times)"},
 	} {
 		if got := checksText(tc.runs...); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
@@ -87,17 +87,17 @@ func TestChecksText(t *testing.T) {
 // TestFirstThingsFirst: what the test looks at stands at the top, what the user asks for above it,
 // and all else as it was measured.
 func TestFirstThingsFirst(t *testing.T) {
-	r := &testRun{options: session.SetOptions{Test: &suite.Test{Primary: "speedindex.last"}}}
+	r := &testRun{options: session.SetOptions{Test: &suite.Test{Primary: []string{"speedindex.last"}}}}
 	var all []compare.Sample
 	for _, name := range []string{"area", "first", "last", "share"} {
 		all = append(all, compare.Sample{Key: compare.Key{Measure: "speedindex", Value: name}})
 	}
 	for asked, want := range map[string]string{"": "last area first share",
 		"speedindex.share": "share last area first"} {
-		r.cmd.Primary = asked
+		r.cmd.Primary = strings.Fields(asked)
 		var names []string
 		for _, s := range slices.SortedStableFunc(slices.Values(all),
-			func(a, b compare.Sample) int { return r.rank(a) - r.rank(b) }) {
+			func(a, b compare.Sample) int { return rank(r.primary(), a) - rank(r.primary(), b) }) {
 			names = append(names, s.Key.Value)
 		}
 		if got := strings.Join(names, " "); got != want {
@@ -105,7 +105,7 @@ func TestFirstThingsFirst(t *testing.T) {
 		}
 	}
 	r.options.Test = nil // it is on another rig
-	if got := r.rank(all[2]); got != 2 {
+	if got := rank(r.primary(), all[0]); got != len(r.cmd.Primary) {
 		t.Errorf("rank %d of a test of which nothing is known", got)
 	}
 }

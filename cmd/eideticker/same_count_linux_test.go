@@ -34,7 +34,7 @@ type sameResult struct {
 	plan       *samePlan
 	judged     []sameJudged
 	made       int       // comparisons that count
-	alarms     sameCount // of those that were able to: whether any of their values is said to differ
+	alarms     sameCount // of those that were able to: whether a primary value is said to differ
 	primaries  sameCount // of the values that are looked at first: whether p is below the level
 	rows       []*sameRow
 	took       []time.Duration
@@ -158,7 +158,9 @@ func (r *sameResult) failure() error {
 	}
 	if c := r.primaries; c.exceeded() {
 		wrong = append(wrong, fmt.Sprintf(
-			"p is below %.2g in %d of %s of a browser with itself, and chance allows %d: runs of one browser are not alike", stats.Alpha, c.hits, plural(c.of, "comparison"), c.most))
+			"p is below %.2g in %d of %s of a browser with itself, and chance allows %d: "+
+				"runs of one browser are not alike",
+			stats.Alpha, c.hits, plural(c.of, "comparison"), c.most))
 	}
 	if len(wrong) > 0 {
 		return errors.New("" + strings.Join(wrong, "; "))

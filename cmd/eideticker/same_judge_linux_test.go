@@ -29,7 +29,8 @@ type sameJudged struct {
 // sameValue is one value of a comparison that counts.
 type sameValue struct {
 	key     compare.Key
-	primary bool
+	family  compare.Family
+	primary bool // the first one
 	able    bool // other deals of the same runs would have been an alarm
 	alarm   bool
 	tested  bool
@@ -67,8 +68,8 @@ func (p *samePlan) judgeOne(ctx context.Context, c sameComparison) sameJudged {
 }
 
 // take compares two sets and keeps what is counted.
-func (j *sameJudged) take(a, b *compare.Set, primary string) {
-	cmp, err := compareTest(a, b, fraction{}, primary)
+func (j *sameJudged) take(a, b *compare.Set, primary []string) {
+	cmp, err := compareSets(a, b, compare.Options{Declared: primary})
 	if err != nil {
 		j.why = err.Error()
 		return
@@ -79,17 +80,21 @@ func (j *sameJudged) take(a, b *compare.Set, primary string) {
 		j.why = "only " + plural(least, "run") + " of a set"
 		return
 	}
-	differences := make([]stats.Difference, len(cmp.Values))
-	for i := range cmp.Values {
-		differences[i] = cmp.Values[i].Difference
+	families := map[compare.Family][]stats.Difference{}
+	for _, v := range cmp.Values {
+		families[v.Family] = append(families[v.Family], v.Difference)
 	}
-	able := stats.Detectable(differences)
+	able := map[compare.Family][]bool{}
+	for family, differences := range families {
+		able[family] = stats.Detectable(differences)
+	}
 	for i := range cmp.Values {
 		m := &cmp.Values[i]
 		j.values = append(j.values, sameValue{
-			key: m.Key, primary: m == cmp.Primary, able: able[i], alarm: m.Found(), tested: m.Tested, low: m.Tested &&
-				m.P < stats.Alpha,
+			key: m.Key, family: m.Family, primary: m == cmp.Primary, able: able[m.Family][0], alarm: m.Found(),
+			tested: m.Tested, low: m.Tested && m.P < stats.Alpha,
 		})
+		able[m.Family] = able[m.Family][1:]
 	}
 }
 
@@ -124,13 +129,13 @@ func runTook(dir string) (time.Duration, bool) {
 func (j *sameJudged) counts() bool { return j.why == "" }
 
 func (j *sameJudged) able() bool {
-	return slices.ContainsFunc(j.values, func(v sameValue) bool { return v.able })
+	return slices.ContainsFunc(j.values, func(v sameValue) bool { return v.able && v.family == compare.PrimaryFamily })
 }
 
-// alarms are the values that are said to differ.
+// alarms are the primary values that are said to differ. Other families have a level of their own.
 func (j *sameJudged) alarms() (names []string) {
 	for _, v := range j.values {
-		if v.alarm {
+		if v.alarm && v.family == compare.PrimaryFamily {
 			names = append(names, v.key.String())
 		}
 	}

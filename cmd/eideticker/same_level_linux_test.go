@@ -45,7 +45,8 @@ func sameSet(r *rand.Rand, runs, which int, b bool, primary, second sameDraw) *c
 }
 
 func samePlanOf(comparisons int) *samePlan {
-	o := session.SetOptions{Test: &suite.Test{Name: "t", Primary: "response.latency_p50"},
+	test := &suite.Test{Name: "t", Primary: []string{"response.latency_p50", "response.latency_max"}}
+	o := session.SetOptions{Test: test,
 		Variants: []session.Variant{{Device: namedDevice{}}}, Repeat: sameRepeat, Dir: "d"}
 	return newSamePlan([]session.SetOptions{o}, comparisons)
 }
@@ -68,7 +69,8 @@ func TestSameKnowsABrokenLevel(t *testing.T) {
 				v *= 2
 			}
 			return v
-		}, noise, sameRepeat, "of 40 comparisons of a browser with itself are false alarms, and chance allows 6: t-01: response.latency_p50", func(hits, _ int) bool { return hits >= 12 }},
+		}, noise, sameRepeat, "of 40 comparisons of a browser with itself are false alarms, and chance allows 6: " +
+			"t-01: response.latency_p50", func(hits, _ int) bool { return hits >= 12 }},
 		"the second always a little higher": {func(r *rand.Rand, _ int, b bool) float64 {
 			v := 100 + 0.01*r.NormFloat64()
 			if b {
@@ -147,19 +149,6 @@ func TestSameTellsItAll(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
-	}
-}
-
-func TestSpread(t *testing.T) {
-	s := newSpread([]float64{4, 1, 3, 2, 5})
-	if want := (spreadOf{3, 2, 4, 1, 5, 1.5811388300841898 / 3, true}); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
-	if s := newSpread([]float64{7}); s.median != 7 || s.lower != 7 || s.upper != 7 || s.hasVariation {
-		t.Errorf("%+v", s)
-	}
-	if s := newSpread([]float64{-1, 1}); s.hasVariation || s.lower != -0.5 || s.upper != 0.5 {
-		t.Errorf("%+v", s)
 	}
 }
 

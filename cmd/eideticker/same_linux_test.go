@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,9 +18,8 @@ import (
 
 const (
 	sameComparisons = 40
-	// sameRepeat leaves the smallest p that so many runs can have below the level after Holm's
-	// method for 85 values at once; with the fewest runs that a verdict needs it is 23.
-	sameRepeat = stats.FewestRuns + 1
+	// sameRepeat is enough for the test over blocks.
+	sameRepeat = stats.FewestBlocks
 )
 
 // sameTests are short, and each is of another kind.
@@ -26,7 +27,8 @@ func sameTests() []string { return []string{"framerate", "load", "pingpong", "ty
 
 // TestSame compares a browser with itself, 40 times over real runs of tests. A verdict other than
 // unchanged is a false alarm, of which the level allows 5 %. It takes an hour or more and 3 GB, so
-// it runs with EIDETICKER_SOAK only.
+// it runs with EIDETICKER_SOAK only. With EIDETICKER_BUSY too, another program uses a core in every
+// other run.
 func TestSame(t *testing.T) {
 	if os.Getenv("EIDETICKER_SOAK") == "" {
 		t.Skip("this takes an hour: make soak")
@@ -34,15 +36,20 @@ func TestSame(t *testing.T) {
 	dir, repeat := filepath.Join(t.TempDir(), "same"), sameRepeat
 	e := &env{ctx: t.Context(), err: t.Output()}
 	var options []session.SetOptions
+	var beside burner
+	defer beside.end()
 	seed := session.NewSeed()
 	for _, name := range sameTests() {
-		o, err := runCmd{Test: name, Repeat: &repeat, Seed: seed, Output: dir, NoVideo: true}.options(e)
+		o, err := runCmd{Tests: []string{name}, Repeat: &repeat, Seed: seed, Output: dir, NoVideo: true}.options(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		options = append(options, twice(o))
+		if os.Getenv("EIDETICKER_BUSY") != "" {
+			options[len(options)-1].Ran = func(*session.Made) { beside.toggle(t) }
+		}
 	}
-	locks, err := runCmd{Wait: true}.lock(e, options[0].Variants)
+	locks, err := session.TakeAll(e.ctx, options[0].Variants, runCmd{Wait: true}.waiting(e))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +57,7 @@ func TestSame(t *testing.T) {
 	fmt.Fprintf(t.Output(), "%s of %s with itself, %s each; seed %d\n", plural(len(plan.Comparisons), "comparison"),
 		plan.who(), plural(plan.Repeat, "run"), plan.Seed)
 	err = plan.run(e, options)
-	for _, l := range locks {
-		err = errors.Join(err, l.Close())
-	}
+	err = errors.Join(err, session.CloseAll(locks))
 	result := countSame(plan, plan.judge(context.WithoutCancel(t.Context())))
 	if err := errors.Join(err, result.print(t.Output()), result.failure()); err != nil {
 		t.Error(err)
@@ -61,9 +66,52 @@ func TestSame(t *testing.T) {
 
 // twice makes of the runs of a browser those of two sets of the same.
 func twice(o session.SetOptions) session.SetOptions {
-	o.Variants, o.Names = []session.Variant{o.Variants[0], o.Variants[0]}, []string{sameA, sameB}
+	a, b := o.Variants[0], o.Variants[0]
+	a.Called, b.Called = sameA, sameB
+	o.Variants = []session.Variant{a, b}
 	o.Retries, o.NoPictures, o.Progress = 2*o.Repeat, true, silent{}
 	return o
+}
+
+// burner is a program that uses a core of the machine.
+type burner struct{ cmd *exec.Cmd }
+
+// toggle starts the program, or ends it if it is running.
+func (b *burner) toggle(t *testing.T) {
+	if b.cmd != nil {
+		b.end()
+		return
+	}
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.cmd = cmd
+}
+
+func (b *burner) end() {
+	if b.cmd != nil {
+		_ = b.cmd.Process.Kill() // it may have ended
+		_ = b.cmd.Wait()         // it was killed
+		b.cmd = nil
+	}
+}
+
+// TestBurner: every other run has the program beside it, and none outlives the test.
+func TestBurner(t *testing.T) {
+	var b burner
+	defer b.end()
+	for run := range 4 {
+		if b.cmd != nil != (run%2 == 1) {
+			t.Errorf("run %d: the program runs: %t", run, b.cmd != nil)
+		}
+		last := b.cmd
+		b.toggle(t)
+		if last != nil && !errors.Is(last.Process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+			t.Errorf("run %d: the program still runs", run)
+		}
+	}
 }
 
 // silent tells nobody of the phases of hundreds of runs.
@@ -88,7 +136,7 @@ type samePlan struct {
 
 type samePlanTest struct {
 	Name       string
-	Primary    string
+	Primary    []string
 	Thresholds map[string]suite.Percent
 }
 

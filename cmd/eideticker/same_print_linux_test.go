@@ -57,13 +57,6 @@ func (r *sameResult) print(w io.Writer) error {
 // maxNotCounted is how many lines are spent on what does not count.
 const maxNotCounted = 5
 
-func heading(w io.Writer, names []string, rows [][]string) error {
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return printTable(w, names, rows)
-}
-
 // text says how often something happened, and whether that is chance.
 func (c sameCount) text() string {
 	if c.of == 0 {
@@ -108,11 +101,11 @@ func (row *sameRow) alarmCells() []string {
 }
 
 func (row *sameRow) spreadCells() []string {
-	s := newSpread(row.values)
+	s := stats.NewSpread(row.values)
 	return []string{
-		row.test, row.name(), row.unit, fmt.Sprint(len(row.values)), wording.Number(s.median),
-		wording.Number(s.lower) + " – " + wording.Number(s.upper), wording.Number(s.least), wording.Number(s.most),
-		s.variationText(),
+		row.test, row.name(), row.unit, fmt.Sprint(len(row.values)), wording.Number(s.Median),
+		wording.Number(s.Lower) + " – " + wording.Number(s.Upper), wording.Number(s.Min), wording.Number(s.Max),
+		percentText(s.Variation),
 	}
 }
 
@@ -121,5 +114,11 @@ func medianOf(all []time.Duration) time.Duration {
 	for i, d := range all {
 		values[i] = float64(d)
 	}
-	return time.Duration(newSpread(values).median)
+	return time.Duration(stats.NewSpread(values).Median)
+}
+
+// heading prints a table below an empty line.
+func heading(w io.Writer, names []string, rows [][]string) error {
+	fmt.Fprintln(w)
+	return printTable(w, names, rows)
 }

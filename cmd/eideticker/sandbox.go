@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// fromNetwork reports whether an address leads to another machine.
+// fromNetwork reports whether an address is on another machine.
 func fromNetwork(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "localhost" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -113,7 +114,7 @@ func TestInfoOfSeveralFormats(t *testing.T) {
 	if code := run(t.Context(), []string{"info", in, "--json"}, nil, &out, &said); code != exitOK {
 		t.Fatal(said.String())
 	}
-	var info infoJSON
+	var info export.Info
 	if err := json.Unmarshal(out.Bytes(), &info); err != nil {
 		t.Fatal(err)
 	}

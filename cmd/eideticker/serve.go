@@ -18,6 +18,7 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/sources"
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
@@ -44,6 +45,8 @@ serve start --help describes these flags:
 
   eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR] [--devices FILE] [--suite DIR]...
 
+Flags override the configuration.
+
 The rig runs tests for clients, stores runs and shows them in the browser. On the loopback, the default, every user of
 this machine has all rights. On other addresses clients need a token and TLS. Without a configured TLS certificate
 the rig makes its own and prints the fingerprint.
@@ -54,13 +57,13 @@ Ctrl-C does not wait.`
 
 func (serveStartCmd) Help() string { return serveCmd{}.Help() }
 
-// serveConfig is the flags that say how a rig is set up.
+// serveConfig are flags about the rig's configuration.
 type serveConfig struct {
-	Config  string `placeholder:"FILE" complete:"files" help:"TOML configuration; every key has a default."`
-	DataDir string `placeholder:"DIR" complete:"files" help:"Folder of runs, index and secrets; overrides the configuration."`
+	Config  string `placeholder:"FILE" help:"TOML configuration; every key has a default."`
+	DataDir string `placeholder:"DIR" help:"Folder of runs, index and secrets."`
 }
 
-// load reads the configuration. Flags go before the environment, and that before the file.
+// load reads the configuration. Flags override the environment, which overrides the file.
 func (s serveConfig) load(listen, devices string) (config.Config, error) {
 	flags := map[string]string{"EIDETICKER_DATA_DIR": s.DataDir, "EIDETICKER_LISTEN": listen,
 		"EIDETICKER_DEVICES": devices}
@@ -76,9 +79,9 @@ func (s serveConfig) load(listen, devices string) (config.Config, error) {
 
 type serveStartCmd struct {
 	serveConfig
-	Listen  string   `placeholder:"ADDRESS:PORT" help:"Address to listen on; overrides the configuration (default: 127.0.0.1:8430)."`
-	Devices string   `placeholder:"FILE" complete:"files" help:"File of devices; overrides the configuration."`
-	Suite   []string `placeholder:"DIR" complete:"files" help:"Folder with more test files; repeatable."`
+	Listen  string   `placeholder:"ADDRESS:PORT" help:"Address to listen on (default: 127.0.0.1:8430)."`
+	Devices string   `placeholder:"FILE" help:"File of devices."`
+	Suite   []string `placeholder:"DIR" help:"Folder with more test files; repeatable."`
 }
 
 func (c serveStartCmd) Run(e *env) error {
@@ -116,7 +119,7 @@ type rigService struct {
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
-// run opens everything, serves, and closes everything in the other order.
+// run opens everything, serves, and closes everything in reverse order.
 func (s *rigService) run() (err error) {
 	if err := s.open(); err != nil {
 		return fmt.Errorf("serve: %w", err)
@@ -158,7 +161,7 @@ func (s *rigService) open() (err error) {
 		s.log.Warn(why)
 	}
 	broken, err := s.store.Recover(ctx)
-	if err != nil { // what can be repaired was; the rest is no reason not to serve
+	if err != nil { // the rest can be served
 		s.log.Error("not all runs that broke off could be closed", "error", err)
 	}
 	for _, id := range broken {
@@ -167,7 +170,7 @@ func (s *rigService) open() (err error) {
 	if s.tokens, err = server.OpenTokens(s.conf.DataDir); err != nil {
 		return err
 	}
-	if err := s.tokens.Clean(); err != nil { // what is left there harms nobody
+	if err := s.tokens.Clean(); err != nil { // harmless
 		s.log.Warn("the folder of secrets could not be cleaned", "error", err)
 	}
 	if err := s.certificate(); err != nil {
@@ -185,7 +188,7 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := suiteFolders{Suite: s.conf.Suite}.sources()
+	tests, err := suiteFolders{Suite: s.conf.Suite}.sources()
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 		keep[name] = time.Duration(d)
 	}
 	return daemon.New(daemon.Options{
-		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: sources, Known: session.Known(),
+		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: tests, Known: session.Known(),
 		Program: program(), Log: s.log,
 		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
 		Parallel: s.conf.Runs.Parallel, KeepLast: keep,
@@ -211,7 +214,7 @@ func (s *rigService) newAPI() (*server.Server, error) {
 		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
 		Compare: compareFolders, Page: webui.Handler(),
 		Sources: func() (json.RawMessage, error) {
-			list, err := findSources()
+			list, err := sources.Find()
 			if err != nil {
 				s.log.Warn("not all sources could be listed", "error", err)
 			}
@@ -221,7 +224,7 @@ func (s *rigService) newAPI() (*server.Server, error) {
 	})
 }
 
-// certificate finds the one by which connections are encrypted.
+// certificate loads or makes the TLS certificate.
 func (s *rigService) certificate() error {
 	switch s.conf.Encrypted() {
 	case "files":
@@ -240,14 +243,14 @@ func (s *rigService) certificate() error {
 	return nil
 }
 
-// maxConnections bounds what is open at once: websockets, and requests beside.
+// maxConnections bounds open connections: websockets and requests.
 const maxConnections = 1024
 
-// serve answers until the context ends; then the jobs at work come to their end, and clients see
-// that before they are cut off.
+// serve answers until the context ends. Then running jobs end before their clients are
+// disconnected.
 func (s *rigService) serve(listener net.Listener) error {
 	server := s.api.HTTP()
-	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // what single connections do wrong
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // errors of single connections
 	s.announce(shownAddress(listener.Addr().String(), s.hosts()))
 	open := netutil.LimitListener(listener, max(maxConnections, 2*s.conf.Limits.Connections))
 	if s.cert != nil {
@@ -259,7 +262,7 @@ func (s *rigService) serve(listener net.Listener) error {
 	var all errgroup.Group
 	all.Go(func() error {
 		err := closed(server.Serve(open))
-		stop() // a rig that nobody reaches is none
+		stop() // an unreachable rig is useless
 		return err
 	})
 	all.Go(func() error {
@@ -269,7 +272,7 @@ func (s *rigService) serve(listener net.Listener) error {
 		end, cancel := context.WithTimeout(context.Background(), shutdownTime)
 		defer cancel()
 		if server.Shutdown(end) != nil {
-			_ = server.Close() // who still takes something has had time
+			_ = server.Close() // shutdownTime is over
 		}
 		return err
 	})
@@ -278,10 +281,10 @@ func (s *rigService) serve(listener net.Listener) error {
 	return all.Wait()
 }
 
-// shutdownTime is how long a client may take to end what it is being sent.
+// shutdownTime is the time for clients to finish their downloads.
 const shutdownTime = 5 * time.Second
 
-// announce says where the rig is, and what to know of it.
+// announce prints the address and the certificate.
 func (s *rigService) announce(at string) {
 	scheme := "http"
 	if s.cert != nil {
@@ -293,6 +296,7 @@ func (s *rigService) announce(at string) {
 		return
 	}
 	if tokens, err := s.tokens.All(); err == nil && len(tokens) == 0 {
-		fmt.Fprintf(s.err, "nobody can ask yet: make a token with eideticker serve token add --data-dir %s --role admin NAME\n", s.conf.DataDir)
+		fmt.Fprintf(s.err, "no tokens: add one with eideticker serve token add --data-dir %s --role admin NAME\n",
+			s.conf.DataDir)
 	}
 }

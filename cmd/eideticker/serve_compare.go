@@ -16,8 +16,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/server"
 )
 
-// compareFolders holds two folders of runs against each other for a client. It is told nothing of
-// where they are.
+// compareFolders compares two folders of runs for a client, without their paths.
 func compareFolders(ctx context.Context, base, with string, o server.CompareOptions) (*api.Compared, error) {
 	a, err := compare.Load(ctx, base)
 	if err != nil {
@@ -28,19 +27,16 @@ func compareFolders(ctx context.Context, base, with string, o server.CompareOpti
 		return nil, withoutFolders(err, with)
 	}
 	a.Path, b.Path = filepath.Base(base), filepath.Base(with)
-	primary := ""
+	options := compare.Options{Primary: o.Primary, JudgeAll: o.JudgeAll, JudgeUnlike: o.JudgeUnlike}
 	if o.Test != nil { // as the rig judges runs when they have ended
 		compare.SetThresholds(a, o.Test.Thresholds)
 		compare.SetThresholds(b, o.Test.Thresholds)
-		primary = o.Test.Primary
+		options.Declared = o.Test.Primary
 	}
-	threshold := fraction{o.Threshold, o.Threshold > 0}
-	var cmp *compare.Comparison
-	if o.Primary != "" {
-		cmp, err = compareSets(a, b, threshold, o.Primary)
-	} else {
-		cmp, err = compareTest(a, b, threshold, primary)
+	if o.Threshold > 0 {
+		options.Threshold = &o.Threshold
 	}
+	cmp, err := compareSets(a, b, options)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +48,7 @@ func compareFolders(ctx context.Context, base, with string, o server.CompareOpti
 	return &api.Compared{Outcome: string(outcome), Sentence: why, Comparison: raw}, nil
 }
 
-// withoutFolders tells what went wrong by the IDs of runs, which are the names of their folders.
+// withoutFolders replaces folders in an error by the IDs of runs.
 func withoutFolders(err error, dir string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("timeout")

@@ -120,6 +120,22 @@ func TestRigCompares(t *testing.T) {
 			}
 		}
 	}
+	for i, id := range sets { // B was measured on a busy machine
+		folder := filepath.Join(rig.Dir, "runs", id)
+		change(t, folder, "run.json", "machine",
+			map[string]any{"others_fraction": 0.5 * float64(i), "steal_fraction": 0})
+		change(t, folder, "results.json", "environment", map[string]any{"machine_shared": "yes"})
+	}
+	for _, judge := range []bool{false, true} {
+		var got api.Compared
+		p := api.CompareParams{Base: sets[0], With: sets[1], JudgeUnlike: judge}
+		if err := c.Call(t.Context(), "compare", p, &got); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(got.Comparison), `"withheld"`) == judge {
+			t.Errorf("judge unlike sides: %t: %s", judge, got.Comparison)
+		}
+	}
 	bare := filepath.Join(rig.Dir, "runs", "20260101-000000-recording-aaaa")
 	if err := os.MkdirAll(bare, 0o755); err != nil {
 		t.Fatal(err)
@@ -145,6 +161,32 @@ func TestRigCompares(t *testing.T) {
 		if err := c.Call(t.Context(), "compare", p, nil); !errors.As(err, &told) || told.Message == "" ||
 			strings.Contains(told.Message, rig.Dir) {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// change sets a value in all files of a name below a folder.
+func change(t *testing.T, folder, name, key string, value any) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*", name))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no %s: %v", folder, name, err)
+	}
+	for _, file := range files {
+		var content map[string]any
+		raw, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(raw, &content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[key] = value
+		if raw, err = json.Marshal(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, raw, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// hosts are the names by which the rig may be called beside its addresses.
+// hosts are the names of the rig beside its addresses.
 func (s *rigService) hosts() []string {
 	name, err := os.Hostname()
 	if _, loopback := s.conf.Loopback(); loopback || err != nil {
@@ -17,8 +17,7 @@ func (s *rigService) hosts() []string {
 	return hostsWith(s.conf.Access.Hosts, name)
 }
 
-// hostsWith adds the machine's own name, which whoever sets it up has chosen, as they have those of
-// the configuration. A machine that is called localhost has none.
+// hostsWith adds the machine's own name, unless it is localhost.
 func hostsWith(given []string, machine string) []string {
 	machine = strings.ToLower(machine)
 	if machine == "" || machine == "localhost" || slices.Contains(given, machine) {
@@ -27,8 +26,7 @@ func hostsWith(given []string, machine string) []string {
 	return append(slices.Clone(given), machine)
 }
 
-// shownAddress is an address that can be opened: where the rig listens on all that the machine has,
-// that of its first name.
+// shownAddress returns an address to open: the first name if the rig listens on all addresses.
 func shownAddress(at string, hosts []string) string {
 	listens, err := netip.ParseAddrPort(at)
 	if err != nil || !listens.Addr().IsUnspecified() || len(hosts) == 0 {

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// boundMemory has Go collect garbage early enough for the limit of the service. GOMEMLIMIT, which
-// the runtime reads itself, goes before that.
+// boundMemory limits Go's memory by the service's limit. GOMEMLIMIT overrides it.
 func boundMemory(root fs.FS, variable string) {
 	if variable == "" {
 		debug.SetMemoryLimit(goMemory(root))
 	}
 }
 
-// goMemory is the soft limit of Go's own memory, half of what the control groups of this process
-// allow; the rest is for rings and browsers. It is math.MaxInt64 without a limit.
+// goMemory is half of the control groups' limit; the rest is for rings and browsers. Without a
+// limit it is math.MaxInt64.
 func goMemory(root fs.FS) int64 {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -32,7 +31,7 @@ func goMemory(root fs.FS) int64 {
 			if err != nil {
 				continue
 			}
-			// "max" is no number
+			// "max" is unlimited
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil && n > 0 {
 				least = min(least, n/2)
 			}

@@ -7,8 +7,7 @@ import (
 	sd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// systemd is told how the service is, where it is the one that has started it. What it does not
-// hear is no failure of the service.
+// systemd reports the state of the service to systemd, if that started it. Errors are ignored.
 type systemd struct{}
 
 func (systemd) ready() { _, _ = sd.SdNotify(false, sd.SdNotifyReady) }

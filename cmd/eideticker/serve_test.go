@@ -100,7 +100,7 @@ func TestServeEncrypted(t *testing.T) {
 	out, errOut := serving(t, "--config", config)
 	address := "https:" + out.line(t, "https:")
 	fingerprint := errOut.line(t, "certificate ")
-	if hint := errOut.line(t, "nobody can ask yet"); !strings.Contains(hint, "serve token add") {
+	if hint := errOut.line(t, "no tokens"); !strings.Contains(hint, "serve token add") {
 		t.Error(hint)
 	}
 	var secret bytes.Buffer

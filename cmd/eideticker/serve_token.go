@@ -17,7 +17,7 @@ type serveTokenCmd struct {
 type tokenAddCmd struct {
 	serveConfig
 	Name  string        `arg:"" help:"Name of the owner, shown in jobs and logs."`
-	Role  string        `enum:"view,run,admin" default:"run" help:"view may read; run may also start and cancel jobs; admin may do everything (default: run)."`
+	Role  string        `enum:"view,run,admin" default:"run" help:"Rights: read, also run jobs, or all (default: run)."`
 	Valid time.Duration `placeholder:"720h" help:"Validity of the token (default: unlimited)."`
 }
 
@@ -26,6 +26,7 @@ func (tokenAddCmd) Help() string {
 
   eideticker serve token add --role run --valid 2160h ci
 
+The role view may read. run may also start and cancel jobs. admin may do everything.
 Only a hash of the token is stored. A running rig accepts it at once.`
 }
 

@@ -14,16 +14,16 @@ import (
 )
 
 type suiteCmd struct {
-	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"list: list tests. show: print a test file. check: check test files. schema: print the JSON Schema of test files."`
+	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"Action, see above."`
 	// Names are files too, so that a shell offers them.
-	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"Name of a test, or a test file; for list and check also a folder."`
+	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"Name of a test, or a file or folder."`
 	suiteFolders
 	JSON bool `help:"Print one JSON object."`
 }
 
 // suiteFolders is the flag of commands that find tests by name.
 type suiteFolders struct {
-	Suite []string `placeholder:"DIR" complete:"files" help:"Folder with more test files; repeatable (default: suite, if it exists)."`
+	Suite []string `placeholder:"DIR" help:"Folder with more tests; repeatable (default: suite)."`
 }
 
 func (suiteCmd) Help() string {
@@ -34,7 +34,13 @@ func (suiteCmd) Help() string {
   eideticker suite check my-test.yaml
   eideticker suite schema > test.schema.json
 
-Tests are YAML files. Errors have line, column and perhaps a suggestion; the exit code is then 1.
+  list      list tests
+  show      print a test file
+  check     check test files
+  schema    print the JSON Schema of test files
+
+list and check also take folders. Tests are YAML files. 
+Errors have line, column and perhaps a suggestion; the exit code is then 1.
 For completion in editors, begin a test with this line:
 
   # yaml-language-server: $schema=test.schema.json`
@@ -54,7 +60,7 @@ func (c suiteCmd) Run(e *env) error {
 	return c.list(e)
 }
 
-// sources returns the folders in which tests are looked for, the standard one first.
+// sources returns the folders with tests, the standard one first.
 func (f suiteFolders) sources() ([]suite.Source, error) {
 	const usual = "suite"
 	dirs := f.Suite
@@ -82,8 +88,7 @@ func folder(dir string) (suite.Source, error) {
 	return suite.Source{Name: filepath.ToSlash(dir), FS: os.DirFS(dir)}, err
 }
 
-// find returns the test that a name or a file's path names. If there is none, the error is a
-// *suite.NotFoundError.
+// find returns the test of a name or a path. Without one the error is a *suite.NotFoundError.
 func (f suiteFolders) find(name string) (*suite.Test, error) {
 	if isTestFile(name) {
 		return readTest(name)
@@ -95,8 +100,7 @@ func (f suiteFolders) find(name string) (*suite.Test, error) {
 	return suite.Find(name, session.Known(), sources...)
 }
 
-// isTestFile reports whether a word is the path of a test file rather than a test's name or an
-// address.
+// isTestFile reports whether a word is the path of a test file.
 func isTestFile(name string) bool { return suite.IsFile(name) && !strings.Contains(name, "://") }
 
 func readTest(path string) (*suite.Test, error) {
@@ -117,7 +121,7 @@ func readTest(path string) (*suite.Test, error) {
 	return t, nil
 }
 
-// withoutPath leaves out the name of the file, which the sentence has already.
+// withoutPath removes the name of the file from an error.
 func withoutPath(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -126,8 +130,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// tests returns the tests that the command line names, all there are if it names none, and what is
-// wrong with others.
+// tests returns the named tests, or all, and the errors of others.
 func (c suiteCmd) tests() (all []*suite.Test, err error) {
 	if len(c.Names) == 0 {
 		sources, err := c.sources()
@@ -184,7 +187,7 @@ func newSuiteTestJSON(t *suite.Test) suiteTestJSON {
 	return suiteTestJSON{Name: t.Name, About: t.About, File: t.File, Standard: t.Standard, Test: t}
 }
 
-// list prints tests, and ends with what is wrong with others.
+// list prints tests, then the errors of others.
 func (c suiteCmd) list(e *env) error {
 	tests, err := c.tests()
 	if c.JSON {
@@ -205,7 +208,7 @@ func (c suiteCmd) list(e *env) error {
 	if c.Do == "check" {
 		for _, t := range tests {
 			said := fmt.Sprintf("ok  %s, %s", clean(t.File), t.Name)
-			if err := session.Check(t); err != nil { // the file is good all the same
+			if err := session.Check(t); err != nil { // the file itself is valid
 				said += "; it cannot be run: " + clean(err.Error())
 			}
 			if _, err := fmt.Fprintln(e.out, said); err != nil {
@@ -221,8 +224,7 @@ func (c suiteCmd) list(e *env) error {
 	return summed(err)
 }
 
-// summed is the error of a command that has told what is wrong, line by line, where that is more
-// than one thing.
+// summed returns the number of printed problems as an error.
 func summed(err error) error {
 	if n := len(separate(err)); n > 0 {
 		return fmt.Errorf("%s", plural(n, "problem"))
@@ -230,7 +232,7 @@ func summed(err error) error {
 	return nil
 }
 
-// separate returns the errors that one is joined of.
+// separate returns the parts of a joined error.
 func separate(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
@@ -259,10 +261,10 @@ func printTests(w io.Writer, tests []*suite.Test) error {
 		}
 		rows = append(rows, []string{t.Name, measures, about})
 	}
-	return printWrapped(w, []string{"TEST", "MEASURES", "WHAT IT DOES"}, rows, columns(w))
+	return printWrapped(w, []string{"TEST", "MEASURES", "DESCRIPTION"}, rows, columns(w))
 }
 
-// show prints a test as its file stands, with its comments.
+// show prints a test file with its comments.
 func (c suiteCmd) show(e *env) error {
 	if len(c.Names) != 1 {
 		return usagef("suite show needs the name of one test")

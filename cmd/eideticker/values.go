@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/config"
-	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
 // byteSize is a number of bytes on the command line: 4GiB, 512MiB, 1GB, 4096.
@@ -26,7 +26,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// frameRange is A:B on the command line: frames from A, B not included. Either may be left out.
+// frameRange is A:B: the frames from A, without B. Either may be omitted.
 type frameRange struct {
 	from, to int
 	open     bool // to the end
@@ -53,7 +53,7 @@ func parseFrame(s string, missing int) (int, error) {
 	return int(n), err
 }
 
-// in returns the range within a recording of n frames, or says why it does not lie there.
+// in returns the range within a recording of n frames.
 func (f frameRange) in(n int) (from, to int, err error) {
 	if !f.given {
 		return 0, n, nil
@@ -76,47 +76,20 @@ func (f frameRange) in(n int) (from, to int, err error) {
 	return from, to, nil
 }
 
-// measureNames are names of measures on the command line, apart or with commas between them. One
-// that there is not is answered with what may be meant.
+// measureNames reads names of measures, separated or with commas. An unknown one is an error with
+// a suggestion.
 func measureNames(given []string) (names []string, err error) {
-	known := append(analyze.Names(), analyze.QualityName)
+	known := append(analyze.Names(), quality.Name)
 	for _, text := range given {
 		for name := range strings.SplitSeq(text, ",") {
 			if name = strings.TrimSpace(name); name == "" {
 				continue
 			}
 			if err := analyze.CheckNames([]string{name}); err != nil {
-				if near := spelling.Nearest(name, known); near != "" {
-					return nil, fmt.Errorf("%w; did you mean %s?", err, near)
-				}
-				return nil, err
+				return nil, fmt.Errorf("%w%s", err, wording.Near(name, known))
 			}
 			names = append(names, name)
 		}
 	}
 	return names, nil
-}
-
-// checkValue refuses what is neither one of some measures nor a value of one.
-func checkValue(name string, measures []string) error {
-	measure, value, dotted := strings.Cut(name, ".")
-	if !slices.Contains(measures, measure) {
-		if near := spelling.Nearest(measure, measures); near != "" {
-			return fmt.Errorf("no measure %s here; did you mean %s?", measure, near)
-		}
-		return fmt.Errorf("no measure %s here; known: %s", measure, strings.Join(measures, ", "))
-	}
-	values := analyze.Values(measure)
-	if !dotted || slices.Contains(values, value) {
-		return nil
-	}
-	if near := spelling.Nearest(value, values); near != "" {
-		return fmt.Errorf("%s is not a value of %s; did you mean %s.%s?", name, measure, measure, near)
-	}
-	const most = 24 // load figures have many
-	there := strings.Join(values[:min(len(values), most)], ", ")
-	if more := len(values) - most; more > 0 {
-		there += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Errorf("%s is not a value of %s; known: %s", name, measure, there)
 }

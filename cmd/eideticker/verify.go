@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type verifyCmd struct {
-	File string `arg:"" name:"file" complete:"files" help:"A recording."`
+	File string `arg:"" name:"file" complete:"files" help:"A recording or a run folder."`
 	JSON bool   `help:"Print one JSON object."`
 }
 
@@ -21,12 +22,12 @@ Each decoded frame is compared with its source hash. The exit code is 1 if anyth
 
 // verifyJSON is what verify --json prints.
 type verifyJSON struct {
-	Path     string       `json:"path"`
-	OK       bool         `json:"ok"`
-	Frames   int          `json:"frames"`
-	Checked  int          `json:"checked_frames"`
-	Bytes    int64        `json:"bytes"`
-	Problems []damageJSON `json:"problems"`
+	Path     string          `json:"path"`
+	OK       bool            `json:"ok"`
+	Frames   int             `json:"frames"`
+	Checked  int             `json:"checked_frames"`
+	Bytes    int64           `json:"bytes"`
+	Problems []export.Damage `json:"problems"`
 }
 
 // verify verifies a recording and shows progress.
@@ -45,6 +46,10 @@ func verify(e *env, file string) (recording.VerifyReport, error) {
 }
 
 func (c verifyCmd) Run(e *env) error {
+	var err error
+	if c.File, err = recordingPath(c.File); err != nil {
+		return err
+	}
 	report, err := verify(e, c.File)
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", c.File, orInterrupted(err))
@@ -62,10 +67,10 @@ func (c verifyCmd) Run(e *env) error {
 func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 	if c.JSON {
 		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes,
-			describeDamage(r.Problems)})
+			export.NewDamage(r.Problems)})
 	}
 	for _, d := range r.Problems[:min(len(r.Problems), maxDamage)] {
-		if _, err := fmt.Fprintf(e.out, "problem  %s\n", damageText(d)); err != nil {
+		if _, err := fmt.Fprintf(e.out, "problem  %s\n", d.String()); err != nil {
 			return err
 		}
 	}
@@ -78,7 +83,7 @@ func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 	if len(r.Problems) > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and held against their source, %s read\n", c.File,
+	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and verified, %s read\n", c.File,
 		plural(r.Checked, "frame"), bytesText(r.Bytes))
 	return err
 }

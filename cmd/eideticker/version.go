@@ -45,7 +45,7 @@ func (c versionCmd) Run(e *env) error {
 	return err
 }
 
-// version reads what the Go linker knows: the module's version and the commit it was built from.
+// version reads the module's version and commit from the build information.
 func version() versionJSON {
 	v := versionJSON{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -63,5 +63,5 @@ func version() versionJSON {
 	return v
 }
 
-// program is what recordings say they were written by.
+// program is the writer of recordings.
 func program() string { return "eideticker " + version().Version }

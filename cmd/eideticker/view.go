@@ -15,13 +15,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
 type viewCmd struct {
-	Path   string `arg:"" name:"file|dir" complete:"files" help:"A recording or a run folder."`
+	Path   string `arg:"" name:"file|dir" complete:"files" help:"A recording, a run folder or the folder of a set."`
 	NoOpen bool   `help:"Print the address and do not open a browser."`
 	Port   uint16 `help:"Port to serve on (default: a free port)."`
 }
@@ -31,9 +34,10 @@ func (viewCmd) Help() string {
 
   eideticker view run.eid
   eideticker view out/run --no-open --port 8080
+  eideticker view out/set
 
 The page is served until Ctrl-C, to this machine only, at an address with a secret. A recording is analysed first,
-into a temporary folder.`
+into a temporary folder. So is a run folder without results. The page of a set leads to those of its runs.`
 }
 
 func (c viewCmd) Run(e *env) error {
@@ -41,8 +45,14 @@ func (c viewCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if st.IsDir() {
+	switch _, err := os.Stat(filepath.Join(c.Path, result.FileName)); {
+	case st.IsDir() && compare.IsSet(c.Path):
+		return c.showSet(e, c.Path)
+	case st.IsDir() && err == nil:
 		return c.show(e, c.Path)
+	}
+	if c.Path, err = recordingPath(c.Path); err != nil {
+		return err
 	}
 	tmp, err := os.MkdirTemp("", "eideticker-view-*")
 	if err != nil {
@@ -55,7 +65,7 @@ func (c viewCmd) Run(e *env) error {
 	return errors.Join(err, os.RemoveAll(tmp))
 }
 
-// analyze measures all that applies, as the command of that name does.
+// analyze measures a recording like eideticker analyze.
 func (c viewCmd) analyze(e *env, dir string) error {
 	r, err := recording.Open(c.Path)
 	if err != nil {
@@ -80,25 +90,35 @@ func (c viewCmd) show(e *env, dir string) error {
 		return err
 	}
 	defer run.Close()
-	return c.serve(e, run)
-}
-
-// serve listens, says where, and ends with the context.
-func (c viewCmd) serve(e *env, run *runDir) error {
 	page, err := report.Page(run.root.FS(), run.results, report.PageOptions{})
 	if err != nil {
 		return fmt.Errorf("view %s: %w", c.Path, err)
 	}
+	return c.serve(e, run.root, onePage(page))
+}
+
+// onePage has the page of a run only.
+func onePage(page []byte) runweb.Pages {
+	return func(name string) ([]byte, error) {
+		if name == report.PageName {
+			return page, nil
+		}
+		return nil, nil
+	}
+}
+
+// serve prints the address and serves until the context ends.
+func (c viewCmd) serve(e *env, root *os.Root, pages runweb.Pages) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(c.Port))))
 	if err != nil {
 		return fmt.Errorf("view %s: %w", c.Path, err)
 	}
-	handler := newFolderHandler(run.root, page, listener.Addr().String(), rand.Text())
+	handler := runweb.NewFolder(root, pages, listener.Addr().String(), rand.Text())
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	if err := c.announce(e, handler.address()); err != nil {
+	if err := c.announce(e, handler.Address()); err != nil {
 		return errors.Join(err, server.Close(), closed(<-served))
 	}
 	select {
@@ -109,7 +129,7 @@ func (c viewCmd) serve(e *env, run *runDir) error {
 	}
 }
 
-// closed is nil where a server ended because it was told to.
+// closed removes the error of a closed server.
 func closed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -123,14 +143,14 @@ func (c viewCmd) announce(e *env, address string) error {
 	}
 	if !c.NoOpen {
 		if err := openBrowser(e.ctx, address); err != nil {
-			fmt.Fprintf(e.err, "no browser was opened (%v): open the address above\n", err)
+			fmt.Fprintf(e.err, "cannot open a browser: %v; open the address above\n", err)
 		}
 	}
 	fmt.Fprintln(e.err, "Ctrl-C ends it")
 	return nil
 }
 
-// openBrowser asks the desktop to show an address. The browser outlives this program.
+// openBrowser opens an address on the desktop. The browser outlives this program.
 func openBrowser(ctx context.Context, address string) error {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

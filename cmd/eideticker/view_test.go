@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
 // runFolder makes a run folder with a file of everything that is served or is not, beside a secret.
@@ -55,7 +56,7 @@ func TestFolderHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer run.Close()
-	h := newFolderHandler(run.root, []byte("the page"), "127.0.0.1:80", "key")
+	h := runweb.NewFolder(run.root, onePage([]byte("the page")), "127.0.0.1:80", "key")
 	for _, tc := range []struct {
 		name, method, host, path, bytes string
 		code                            int
@@ -164,4 +165,46 @@ func fetch(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// TestSetPages: the pages of a set are made by the program, those in the folder are text.
+func TestSetPages(t *testing.T) {
+	dir := runFolder(t)
+	set := filepath.Dir(dir)
+	root, err := os.OpenRoot(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	run := filepath.Base(dir)
+	if err := os.WriteFile(filepath.Join(dir, "report.html"), []byte("from elsewhere"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	compared := filepath.Join(t.TempDir(), "page")
+	if err := os.WriteFile(compared, []byte("the comparison"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := runweb.NewFolder(root, setPages(root, []byte("the set"), compared), "127.0.0.1:80", "key")
+	for _, tc := range []struct {
+		path, kind, body string
+		code             int
+	}{
+		{"report.html", "text/html; charset=utf-8", "the set", 200},
+		{"compare.html", "text/html; charset=utf-8", "the comparison", 200},
+		{run + "/report.html", "text/html; charset=utf-8", "<title>a run – Eideticker", 200},
+		{run + "/other.html", "text/plain; charset=utf-8", "alert", 200},
+		{run + "/pictures/a.png", "image/png", "picture", 200},
+		{"none/report.html", "text/plain; charset=utf-8", "not found", 404},
+		{run + "/../" + run + "/report.html", "text/plain; charset=utf-8", "not found", 404},
+		{".hidden/report.html", "text/plain; charset=utf-8", "not found", 404},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL.Path, r.Host = "/key/"+tc.path, "127.0.0.1:80"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if kind := w.Header().Get("Content-Type"); w.Code != tc.code || kind != tc.kind ||
+			!strings.Contains(w.Body.String(), tc.body) {
+			t.Errorf("%s: %d %s %.80q", tc.path, w.Code, kind, w.Body.String())
+		}
+	}
 }

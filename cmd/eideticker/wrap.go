@@ -15,10 +15,10 @@ import (
 // Widths of lines, in columns.
 const (
 	usualColumns = 100
-	minText      = 24 // beside the other columns; a terminal that has less wraps by itself
+	minText      = 24 // beside the other columns
 )
 
-// columns returns how wide lines may be: the terminal's width or $COLUMNS, up to what reads well.
+// columns returns the width of lines: the terminal's or $COLUMNS, up to usualColumns.
 func columns(w io.Writer) int {
 	n := usualColumns
 	if f, ok := inherited(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -31,8 +31,8 @@ func columns(w io.Writer) int {
 	return n
 }
 
-// plainWriter replaces each control character but line breaks and tabs by '?', so that no text from
-// a file can control the terminal.
+// plainWriter replaces control characters except line breaks and tabs by '?'. So no text from a
+// file can control the terminal.
 type plainWriter struct {
 	w   io.Writer
 	two bool // the last byte may begin a control character of two bytes, U+0080 to U+009F
@@ -51,7 +51,7 @@ func (p *plainWriter) Write(b []byte) (int, error) {
 	return p.w.Write(plain)
 }
 
-// inherited returns the writer behind a plainWriter, for programs that inherit it.
+// inherited returns the writer below a plainWriter, for child processes.
 func inherited(w io.Writer) io.Writer {
 	if p, ok := w.(*plainWriter); ok {
 		return p.w
@@ -59,8 +59,7 @@ func inherited(w io.Writer) io.Writer {
 	return w
 }
 
-// clean replaces what a terminal would obey: names come from devices and from files that others
-// wrote.
+// clean replaces control characters in names from devices and files.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -73,8 +72,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// wrap breaks a text, cleaned, at blanks into lines of at most so many columns; a longer word has a
-// line of its own.
+// wrap cleans a text and breaks it at blanks. A longer word has its own line.
 func wrap(s string, width int) []string {
 	var lines []string
 	line := ""
@@ -94,9 +92,8 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// printWrapped prints rows, cleaned, under a heading. The last column is wrapped to what is left of
-// a width, one before it to the column, and each of their lines that follow begins below them. A
-// first cell, or a word, that is too wide for its column stands above its row, alone.
+// printWrapped prints rows, cleaned, below a heading. The last column wraps at the width. Others
+// wrap at half of the width. A first cell that is too wide has its own line.
 func printWrapped(w io.Writer, heading []string, rows [][]string, width int) error {
 	last := len(heading) - 1
 	rows = append([][]string{heading}, rows...)
@@ -137,8 +134,7 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 	return err
 }
 
-// columnWidths returns how wide the columns before the last one are: as what is not wider than
-// widest.
+// columnWidths returns the widths of the columns before the last one, up to widest.
 func columnWidths(rows [][]string, widest int) []int {
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
@@ -153,8 +149,8 @@ func columnWidths(rows [][]string, widest int) []int {
 	return widths
 }
 
-// cellLines returns the lines of a cell before the last column. In the first one are names, which
-// are not broken.
+// cellLines returns the lines of a cell before the last column. Names in the first one are not
+// broken.
 func cellLines(cell string, column, width int) []string {
 	if column == 0 {
 		return []string{clean(cell)}
@@ -162,7 +158,7 @@ func cellLines(cell string, column, width int) []string {
 	return wrap(cell, width)
 }
 
-// breakForm breaks a URI's form, which has no blanks, before its parameters.
+// breakForm breaks the form of a URI before its parameters.
 func breakForm(s string, width int) []string {
 	var lines []string
 	for utf8.RuneCountInString(s) > width {

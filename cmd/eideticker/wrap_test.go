@@ -36,7 +36,8 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	const want = "TEST   MEASURES    ABOUT\nfirst  fps         one two\nload   speedindex  three four five\n       loadhist\nlast   fps strip   six\n"
+	const want = "TEST   MEASURES    ABOUT\nfirst  fps         one two\n" +
+		"load   speedindex  three four five\n       loadhist\nlast   fps strip   six\n"
 	three := [][]string{{"first", "fps", "one two"}, {"load", "speedindex loadhist", "three four five"},
 		{"last", "fps strip", "six"}}
 	if err := printWrapped(&b, []string{"TEST", "MEASURES", "ABOUT"}, three, 48); err != nil || b.String() != want {

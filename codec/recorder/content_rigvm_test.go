@@ -43,7 +43,7 @@ func TestRecordingHoldsTheCounts(t *testing.T) {
 	}
 }
 
-// showCounts has a receiver see still colour bars of 1920x1080 with the count over them.
+// showCounts has a receiver see still colour bars of 640x480 with the count over them.
 func showCounts(t *testing.T, path string) {
 	t.Helper()
 	set := func(name string, value int64) {
@@ -58,7 +58,7 @@ func showCounts(t *testing.T, path string) {
 	}
 	for _, c := range d.Controls {
 		for value, label := range c.Menu {
-			if c.Name == timings && label == "1920x1080p60" {
+			if c.Name == timings && label == usual {
 				set(timings, value)
 			}
 		}
@@ -102,7 +102,7 @@ func checkCounts(t *testing.T, file string) bool {
 		return false
 	}
 	format := r.Segments()[0].Layout.Format
-	if format.Width != 1920 || format.Height != 1080 {
+	if format.Width != 640 || format.Height != 480 {
 		t.Fatalf("recorded %v", format)
 	}
 	pix := make([]byte, format.Size())

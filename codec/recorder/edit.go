@@ -53,7 +53,7 @@ func NewEdit(segments []frame.Segment, redact []frame.Region, cut *frame.Region)
 		}
 		if e.Cut != nil && c.Region != *e.Cut {
 			return Edit{}, fmt.Errorf(
-				"%w %v: its whole blocks of chroma are %v at first and %v from frame %d on: choose a region of even numbers, or other frames",
+				"%w %v: its whole blocks of chroma are %v, and %v from frame %d on; use even numbers, or other frames",
 				frame.ErrRegion, *cut, *e.Cut, c.Region, s.First)
 		}
 		e.Cut = &c.Region
@@ -68,7 +68,7 @@ func widen(segments []frame.Segment, r frame.Region) (frame.Region, error) {
 	for _, s := range segments {
 		f := s.Layout.Format
 		if !r.In(f.Width, f.Height) {
-			return r, fmt.Errorf("%w %v: frames %d:%d are %dx%d: choose a region within all of the frames, or other frames",
+			return r, fmt.Errorf("%w %v: frames %d:%d are %dx%d: choose a region within all of the frames",
 				frame.ErrRegion, r, s.First, s.First+s.Frames, f.Width, f.Height)
 		}
 		x, y := chromaBlock(f.Pixel)

@@ -34,8 +34,8 @@ func newRing(info capture.Info, frameBytes int, want int64, share int) (*ringbuf
 const minSlots = 4
 
 // ringSize returns the bytes of ring memory. want, if not 0, is the user's choice. Otherwise the
-// ring has room for two seconds and at least 64 frames of a clocked source, or 8 frames of one that
-// waits. More would only leave the caches. All rings together get at most a quarter of the
+// ring has room for two seconds and at least 64 frames of a clocked source. A source that waits
+// gets 8 frames. More would only leave the caches. All rings together get at most a quarter of the
 // available memory.
 func ringSize(info capture.Info, frameBytes int, want, available int64, share int) (int, error) {
 	least := ringbuf.BytesFor(minSlots, frameBytes)

@@ -36,7 +36,7 @@ type pump struct {
 }
 
 // run works until the stage's ring ends, after the source. It drains the ring even if frames are no
-// longer stored, so that the source does not wait for a slot.
+// longer stored. So the source does not wait for a slot.
 func (p *pump) run(from *stage) error {
 	p.from, p.period = from, from.info.Period.Duration(1)
 	defer from.reader.Close()
@@ -68,9 +68,8 @@ func (p *pump) run(from *stage) error {
 	return failure
 }
 
-// gather returns first and the frames queued behind it, and shows them to the sink, which is faster
-// with several at once. A source that waits gets time to fill half of the ring. A clocked source
-// does not.
+// gather returns first and the frames queued behind it. The sink gets them together, since that is
+// faster. A source that waits gets time to fill half of the ring. A clocked source does not.
 func (p *pump) gather(first *ringbuf.Lease[frame.Meta]) []*ringbuf.Lease[frame.Meta] {
 	p.leases, p.pixels = append(p.leases[:0], first), append(p.pixels[:0], first.Bytes())
 	reader, most := p.from.reader, min(recording.MaxAhead, p.from.ring.Slots()/2)

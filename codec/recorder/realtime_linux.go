@@ -16,7 +16,7 @@ func favourThread() error {
 		Flags: unix.SCHED_FLAG_RESET_ON_FORK, // no thread inherits it
 	}
 	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
-		return fmt.Errorf("raise the priority of the capture thread: %w; raise RLIMIT_RTPRIO (ulimit -r 1, LimitRTPRIO=1) or grant CAP_SYS_NICE", err)
+		return fmt.Errorf("raise the priority: %w; raise RLIMIT_RTPRIO (ulimit -r 1) or grant CAP_SYS_NICE", err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func lockProgram() (unlock func(), err error) {
 	lockers.Lock()
 	defer lockers.Unlock()
 	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_ONFAULT); err != nil {
-		return nil, fmt.Errorf("lock memory: %w; raise RLIMIT_MEMLOCK (ulimit -l unlimited, LimitMEMLOCK=infinity) or grant CAP_IPC_LOCK", err)
+		return nil, fmt.Errorf("lock memory: %w; raise RLIMIT_MEMLOCK (ulimit -l unlimited) or grant CAP_IPC_LOCK", err)
 	}
 	lockers.n++
 	return unlockProgram, nil

@@ -98,10 +98,10 @@ type Segment struct {
 	Span        time.Duration    // from its first stored frame to its last
 }
 
-// Record writes the frames of src to a file at path until the context ends, the source ends, or the
-// options end it. A [capture.Renegotiator] may change its format meanwhile. The file then has a
-// segment for each format. On an error the result is valid too. The frames written before it stay,
-// and the file is closed.
+// Record writes the frames of src to a file at path. The context, the source or the options end it.
+// A [capture.Renegotiator] may change its format meanwhile. The file then has a segment for each
+// format. On an error the result is valid too. The frames written before it stay, and the file is
+// closed.
 func Record(ctx context.Context, src capture.Source, path string, o Options) (Result, error) {
 	outcome := RecordAll(ctx, []Input{{src, path, o}})[0]
 	return outcome.Result, outcome.Err

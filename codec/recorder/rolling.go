@@ -60,7 +60,8 @@ func newRolling(path string, o recording.Options, window time.Duration) (*rollin
 		return nil, fmt.Errorf("look for parts of %s: %w", path, err)
 	}
 	if len(left) > 0 && !o.Force {
-		return nil, fmt.Errorf("record to %s: %s is left from an earlier recording; move it, or use --force: %w", path, left[0], fs.ErrExist)
+		return nil, fmt.Errorf("record to %s: %s is left from an earlier recording; move it, or use --force: %w",
+			path, left[0], fs.ErrExist)
 	}
 	for _, old := range left {
 		if err := os.Remove(old); err != nil {

@@ -111,8 +111,8 @@ func (s *stage) use() ringUse {
 	return ringUse{s.ring.Slots(), s.ring.Slots() * s.ring.SlotSize(), s.ring.Stats().HighWater}
 }
 
-// run lets the source fill the ring and the pump empty it, until the source returns and the ring is
-// empty.
+// run lets the source fill the ring and the pump empty it. It ends when the source has returned and
+// the ring is empty.
 func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr, sourceErr error) {
 	s.watchPump = s.watching.newWatchPump(s)
 	var source errgroup.Group

@@ -13,11 +13,10 @@ import (
 
 // Watcher sees frames while they are recorded. Its methods are called one after another.
 //
-// It gets each frame in the ring's slot, with the change that the writer found, after the writer
-// got the frame. So watching costs the recorder next to no time. It can only occupy the slots of
-// frames that it has not looked at yet. A source that can wait waits for the watcher too. With a
-// clocked source it is given up in two cases: half of the ring is in use, or a quarter of the ring
-// waits for it.
+// It gets each frame after the writer, in the ring's slot, with the change that the writer found.
+// So watching costs the recorder next to no time. It can only occupy the slots of frames that it
+// has not looked at yet. A source that can wait waits for the watcher too. With a clocked source it
+// is given up in two cases: half of the ring is in use, or a quarter of the ring waits for it.
 type Watcher interface {
 	// Begin comes before the first frame. flush lets the recorded frames reach the file soon, and
 	// does not wait. fill returns how full the ring is, from 0 to 1, and 0 if the source waits. The

@@ -264,8 +264,9 @@ func TestWatcherComesBack(t *testing.T) {
 		if n := r.ring.Load().Stats().Leased(); n != 0 {
 			t.Errorf("%d frames were not given back", n)
 		}
-		if last := append([]int{-1}, seen...)[len(seen)]; returns != (last == 299) || returns == w.behind || !returns &&
-			last+1 != len(seen) {
+		// One that comes back may have been given up again at the end: the source does not wait for it.
+		last := append([]int{-1}, seen...)[len(seen)]
+		if cameBack := last+1 > len(seen); cameBack != returns || w.behind != (last != 299) {
 			t.Errorf("comes back: %v; shown were %v, and it was behind in the end: %v", returns, seen, w.behind)
 		}
 	}

@@ -42,8 +42,8 @@ type packedBlock struct {
 }
 
 // task is one block to be packed, with the memory for it. The planner takes that memory in order of
-// blocks. If packers took it, those of later frames could take the last of it while the committer
-// waits for an earlier block.
+// blocks. If packers took it, later frames could take the last of it. The committer would wait for
+// an earlier block.
 type task struct {
 	job   *job
 	block int32

@@ -108,8 +108,8 @@ func (p *Player) share(y int32, r *row) {
 	p.now[y] = r
 }
 
-// renew gives row y memory of its own with its old content, except for the spans that are about to
-// be written. If the frame before was made in the same way, the row before it already has that
+// renew gives row y memory of its own with its old content. It leaves out the spans that are about
+// to be written. If the frame before was made in the same way, the row before it already has that
 // content. Only the changes in between differ. So a video copies no bytes.
 func (p *Player) renew(y int32, spans []rowdelta.Span) {
 	old, r := p.before[y], p.now[y]

@@ -91,7 +91,7 @@ func repair(f repairable, size int64, expected *expected) (RepairReport, error) 
 	}
 	if err := r.appendEnd(f, end, expected.notIn(r)); err != nil {
 		rep.Notes = append(rep.Notes,
-			fmt.Sprintf("cannot append an index (%v); the recording opens more slowly and lacks the gap at its end", err))
+			fmt.Sprintf("cannot append an index (%v); the recording opens slowly and lacks the gap at its end", err))
 		if err := f.Truncate(end); err != nil {
 			return rep, err
 		}

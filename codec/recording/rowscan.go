@@ -17,9 +17,9 @@ const (
 const MaxAhead = 4
 
 // rowScan compares the rows of frames, each with the previous frame, on several goroutines. A
-// goroutine claims a band of rows of all queued frames. Each row then leaves memory once and not
-// twice, since it is still in the cache when the next frame is compared with it. The planner takes
-// part and never waits for a helper to wake up. Without helpers the planner claims all bands.
+// goroutine claims a band of rows of all queued frames. Each row then leaves memory once. It is
+// still in the cache when the next frame is compared with it. The planner takes part and never
+// waits for a helper to wake up. Without helpers the planner claims all bands.
 type rowScan struct {
 	// The frames. The planner writes them before it sets left. A goroutine reads them only after it
 	// has claimed rows by counting left down, which orders the two. Between frames left is at most

@@ -14,6 +14,10 @@ type Damage struct {
 	What           string
 }
 
+func (d Damage) String() string {
+	return fmt.Sprintf("offset %d, %d bytes: %s", d.Offset, d.Length, d.What)
+}
+
 // scanner finds records one after another, without an index. Where the chain is broken it looks for
 // the next record.
 type scanner struct {

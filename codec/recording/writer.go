@@ -387,7 +387,7 @@ func (w *Writer) intact() bool {
 	if w.prev == nil || w.encoder.Intact(w.prev.b) {
 		return true
 	}
-	w.sink.fail(fmt.Errorf("frame %d changed while it was recorded: its source wrote into lent memory, or memory is faulty", w.number-1))
+	w.sink.fail(fmt.Errorf("frame %d changed while it was recorded: its source or bad memory wrote to it", w.number-1))
 	return false
 }
 

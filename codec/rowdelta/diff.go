@@ -71,9 +71,9 @@ func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
 	return n + 1
 }
 
-// nextGap returns the first run of at least minGap equal bytes after i, or two equal numbers if
-// there is none. A run that long contains two probes half of it apart. So a row of noise is read in
-// one word of four.
+// nextGap returns the first run of at least minGap equal bytes after i, else two equal numbers. A
+// run that long contains two probes half of it apart. So a row of noise is read in one word of
+// four.
 func nextGap(a, b []byte, i int) (int, int) {
 	const probe = minGap / 2
 	for p := i + probe; p+8 <= len(a); p += probe {

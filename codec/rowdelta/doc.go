@@ -1,8 +1,8 @@
 // Package rowdelta describes a frame as its difference from the previous frame, row by row, without
 // loss.
 //
-// A screen mostly shows the same rows as in the previous frame, in the same place or some rows
-// further up. So each row is one of three kinds:
+// A screen mostly shows the rows of the previous frame, in the same place or some rows further up.
+// So each row is one of three kinds:
 //
 //   - Same: equal to the same row of the previous frame. It costs nothing.
 //   - Copied: equal to another row of the previous frame (scrolling, panning, page flips). It costs

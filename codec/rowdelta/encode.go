@@ -154,9 +154,9 @@ func (e *Encoder) addChanged(prev, cur []byte, y int, tried int32, d *Delta) {
 	e.storeChanges(y, a, b, d)
 }
 
-// find returns a row of prev that equals row, which has number y in the new frame, and notes the
-// row's hash. It first tries the row at the distance of the last found one, without hashing. While
-// a page scrolls, nearly all rows match there.
+// find returns a row of prev that equals row y of the new frame, and notes the row's hash. It first
+// tries the row at the distance of the last found one, without hashing. While a page scrolls,
+// nearly all rows match there.
 func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
 	if src := y + e.shift; e.shift != tried && equals(e.layout, prev, int(src), row) {
 		e.hashes[y] = e.before[src]

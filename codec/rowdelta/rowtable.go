@@ -1,8 +1,8 @@
 package rowdelta
 
-// rowTable finds a row of a frame by its hash. It is built for the first row of a new frame that
-// needs it, and is then valid for that frame. A generation marks stale entries, so the table need
-// not be cleared per frame.
+// rowTable finds a row of a frame by its hash. The first row of a new frame that needs it builds
+// it. It is valid for that frame. A generation marks stale entries, so the table need not be
+// cleared per frame.
 type rowTable struct {
 	slots []rowSlot
 	mask  uint64

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -289,7 +289,7 @@ func (s Store) Of(d Device) ([]Filed, error) {
 	}), err
 }
 
-// Standing is the metadata [analyze.CertificateMetadata] of a recording: the certificate of its
+// Standing is the metadata [response.CertificateMetadata] of a recording: the certificate of its
 // source.
 type Standing struct {
 	Certified bool      `json:"certified"`
@@ -298,18 +298,18 @@ type Standing struct {
 	File      string    `json:"file,omitempty"`
 	SHA256    string    `json:"sha256,omitempty"` // of the file
 	// Delay of the path, where the certificate bounds it and has not failed.
-	Delay *analyze.PathDelay `json:"delay,omitempty"`
+	Delay *response.PathDelay `json:"delay,omitempty"`
 	// Why is the reason if the certificate is missing.
 	Why string `json:"why,omitempty"`
 }
 
 // pathDelay is the delay that a certificate tells, or nil.
-func (c Certificate) pathDelay() *analyze.PathDelay {
+func (c Certificate) pathDelay() *response.PathDelay {
 	if c.Verdict == Fail || c.Report == nil {
 		return nil
 	}
 	m := &c.Report.Delay
-	d := analyze.PathDelay{Low: m.MinLow, Median: m.MedianLow + (m.MedianTop-m.MedianLow)/2, High: m.MaxHigh}
+	d := response.PathDelay{Low: m.MinLow, Median: m.MedianLow + (m.MedianTop-m.MedianLow)/2, High: m.MaxHigh}
 	if !d.Bounded() {
 		return nil
 	}
@@ -354,7 +354,7 @@ func Metadata(info capture.Info) []capture.Metadata {
 	if err != nil {
 		return nil // strings and times always can
 	}
-	return []capture.Metadata{{Name: analyze.CertificateMetadata, Value: b}}
+	return []capture.Metadata{{Name: response.CertificateMetadata, Value: b}}
 }
 
 // text says it in a few words.

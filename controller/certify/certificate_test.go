@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -172,7 +172,7 @@ func TestDelayIsOnRecord(t *testing.T) {
 		if len(told) != 1 {
 			t.Fatalf("%s: metadata %v", tc.name, told)
 		}
-		delay, within, ok := analyze.CertifiedDelay(told[0].Value)
+		delay, within, ok := response.CertifiedDelay(told[0].Value)
 		if ok != tc.ok || ok && (delay != 32*time.Millisecond || within != 4*time.Millisecond) {
 			t.Errorf("%s: the delay is %v ± %v, %v", tc.name, delay, within, ok)
 		}
@@ -184,7 +184,7 @@ func TestDelayIsOnRecord(t *testing.T) {
 		`{"certified":true,"verdict":"pass","delay":{"low_ns":3,"median_ns":2,"high_ns":1}}`,
 		`{"certified":true,"verdict":"pass","delay":{"low_ns":1,"median_ns":2,"high_ns":10000000001}}`,
 	} {
-		if delay, _, ok := analyze.CertifiedDelay(json.RawMessage(bad)); ok {
+		if delay, _, ok := response.CertifiedDelay(json.RawMessage(bad)); ok {
 			t.Errorf("%s tells %v", bad, delay)
 		}
 	}

@@ -75,7 +75,7 @@ func TestDurations(t *testing.T) {
 		{Options{Duration: 2 * time.Second, Period: capture.Rational{Num: 1, Den: 1}}, "play 4s or longer"},
 		{Options{Duration: 4 * time.Second, Period: capture.Rational{Num: 1, Den: 1}}, ""},
 		{Options{Duration: time.Hour, Period: capture.Rational{Num: 1, Den: 240}}, ""},
-		{Options{Duration: time.Hour, Period: capture.Rational{Num: 1, Den: 1000}}, "fewer with --fps"},
+		{Options{Duration: time.Hour, Period: capture.Rational{Num: 1, Den: 1000}}, "lower -t or --fps"},
 	} {
 		if err := tc.o.check(); tc.want == "" && err != nil || tc.want != "" &&
 			(!errors.Is(err, ErrDuration) || !strings.Contains(err.Error(), tc.want)) {
@@ -120,7 +120,8 @@ func TestHalfTheRate(t *testing.T) {
 
 // TestEvidenceIsNotTrusted reads recordings that claim what cannot be.
 func TestEvidenceIsNotTrusted(t *testing.T) {
-	good := `{"version":2,"output":"x","width_px":640,"height_px":360,"nonce":1,"period_num_s":1,"period_den":60,"latch_ns":0}`
+	good := `{"version":2,"output":"x","width_px":640,"height_px":360,"nonce":1,` +
+		`"period_num_s":1,"period_den":60,"latch_ns":0}`
 	for name, meta := range map[string]string{
 		"nothing":         "",
 		"another version": strings.Replace(good, `"version":2`, `"version":3`, 1),

@@ -72,7 +72,7 @@ func (r *Report) signal() Finding {
 	}
 	return finding(propertySignal, exactFinding, sent, came).
 		blame(t.Judged == 0, Fail, "too few frames show pictures of this run: play longer with -t").
-		blame(t.Stale > 0, Fail, "the device shows pictures from before it was opened, or something else draws on the output").
+		blame(t.Stale > 0, Fail, "the device shows old pictures, or something else draws on the output").
 		blame(len(faults) > 0, Fail,
 			"look at the frames with -o FOLDER; a worn cable or an overlay on the screen does this")
 }
@@ -82,7 +82,7 @@ func (r *Report) player() Finding {
 	came := fmt.Sprintf("%s put, %d late, each within %s", wording.Plural(p.Pictures, "picture"), p.Late, ms(p.WidthNS))
 	return finding(propertyPlayer, exactFinding, fmt.Sprintf("one every %s", ms(p.PeriodNS)), came).
 		blame(p.Late*20 > p.Pictures, Remark,
-			"this machine is too busy to play on time, which widens the bounds below: close other programs, or play less with --fps or --size")
+			"this machine is too busy to play on time: close other programs, or play less with --fps or --size")
 }
 
 func (r *Report) rate() Finding {
@@ -94,7 +94,7 @@ func (r *Report) rate() Finding {
 	sent, ratio := 1e9/float64(r.Played.MeanNS), captured/float64(r.Played.MeanNS)
 	return finding(propertyRate, exactFinding, fmt.Sprintf("%.3f pictures/s", sent),
 		fmt.Sprintf("%.3f frames/s", 1e9/captured)).
-		blame(ratio > 1.1, Fail, "the source samples less often than pictures change: choose a mode or format in which it keeps the signal's rate, or play slower with --fps to certify it for that rate").
+		blame(ratio > 1.1, Fail, "the source is slower than the signal: use another mode or a lower --fps").
 		blame(r.Mode.Clocked && math.Abs(ratio-1) > 0.0005, Remark,
 			"the two rates drift against each other: every so often a picture is sampled twice or not at all")
 }
@@ -109,7 +109,7 @@ func (r *Report) duplicates() Finding {
 		kind, came = boundedFinding, fmt.Sprintf("%d to %d duplicates", n, n+open)
 	}
 	return finding(propertyDuplicates, kind, "each picture while it was there", came).
-		blame(n > 0, Fail, "the path repeats frames that its source did not: framerates read from it are too low. Try another USB port, a lower mode, or another card")
+		blame(n > 0, Fail, "the path repeats frames, so framerates are too low: try another USB port, mode or card")
 }
 
 func (r *Report) drops() Finding {
@@ -127,7 +127,7 @@ func (r *Report) drops() Finding {
 	}
 	return finding(propertyDrops, kind, wording.Plural(r.Played.Pictures, "picture"), came).
 		blame(t.Dropped > 0, Fail,
-			"the path leaves frames out and does not say so: look for a frame rate limit of the adapter or of the card's format").
+			"the path drops frames without notice: look for a frame rate limit of the adapter or of the card's format").
 		blame(t.Unsampled*20 > r.Played.Pictures, Remark,
 			"play at half the rate with --fps, so that each picture is there for two samples")
 }
@@ -138,7 +138,7 @@ func (r *Report) order() Finding {
 	}
 	n := r.Time.Reordered
 	return finding(propertyOrder, exactFinding, "in order", fmt.Sprintf("%d out of order", n)).
-		blame(n > 0, Fail, "frames come in the wrong order: the driver mixes its buffers up; update it, or use fewer or more buffers")
+		blame(n > 0, Fail, "frames come in the wrong order: update the driver, or use fewer or more buffers")
 }
 
 func (r *Report) tearing() Finding {
@@ -148,7 +148,7 @@ func (r *Report) tearing() Finding {
 		came += fmt.Sprintf(", and %d sampled while the player drew", t.TornByPlayer)
 	}
 	return finding(propertyTearing, exactFinding, "whole pictures", came).
-		blame(t.Torn > 0, Fail, "frames are put together from several pictures: tearing read from this path is not the device's")
+		blame(t.Torn > 0, Fail, "frames mix several pictures: tearing read from this path is not the device's")
 }
 
 func (r *Report) blending() Finding {
@@ -156,7 +156,7 @@ func (r *Report) blending() Finding {
 	return finding(propertyBlending, exactFinding, "pictures apart",
 		fmt.Sprintf("%d blended, at most %.0f %% of another picture", t.Blended, 100*min(1, t.BlendShare))).
 		blame(t.Blended > 0, Fail,
-			"neighbouring pictures are mixed: turn off deinterlacing, noise reduction and motion smoothing in the card or adapter")
+			"pictures are mixed: turn off deinterlacing, noise reduction and motion smoothing in card and adapter")
 }
 
 func (r *Report) delay() Finding {
@@ -186,7 +186,7 @@ func (r *Report) scale() Finding {
 		kind, came = exactFinding, "pixel for pixel"
 	}
 	return finding(propertyScale, kind, fmt.Sprintf("%dx%d", r.Mode.Width, r.Mode.Height), came).
-		blame(!g.Unscaled, Fail, "the picture is scaled on its way: set the source's mode to the size that is sent (EDID, format), turn overscan off")
+		blame(!g.Unscaled, Fail, "the picture is scaled: capture in the sent size (EDID, format), turn overscan off")
 }
 
 func (r *Report) position() Finding {
@@ -235,7 +235,7 @@ func (r *Report) detail() Finding {
 	least := min(d.LumaColumns, d.LumaRows, d.LumaChecker)
 	return finding(propertyDetail, exactFinding, sent, fmt.Sprintf("%.0f %% of their contrast", 100*min(1, least))).
 		blame(least < sharp, Fail,
-			"neighbouring pixels run into each other: turn sharpening and smoothing off; an analogue cable or a compressed format does this too").
+			"neighbouring pixels mix: turn off sharpening and smoothing, avoid analogue cables and compressed formats").
 		blame(least < 0.95, Remark, "fine detail is softened a little")
 }
 
@@ -312,7 +312,7 @@ func (r *Report) colour() Finding {
 	near := fmt.Sprintf(", within %.0f of 255", math.Ceil(c.MaxError))
 	if !c.Known {
 		return finding(propertyColour, exactFinding, sent, "changed: "+c.Worst).
-			blame(true, Fail, "colours are changed in no way that is known: turn picture modes, colour correction and HDR conversion off")
+			blame(true, Fail, "colours change: turn picture modes, colour correction and HDR conversion off")
 	}
 	var parts []string
 	if c.Channels != sentChannels {
@@ -332,7 +332,7 @@ func (r *Report) colour() Finding {
 		return finding(propertyColour, exactFinding, sent, "as sent"+near)
 	}
 	return finding(propertyColour, exactFinding, sent, strings.Join(parts, ", ")+near).
-		blame(true, Fail, "the source reads colours as something that they are not: choose another pixel format, or correct the format's matrix or byte order in the driver")
+		blame(true, Fail, "the source misreads colours: use another pixel format, or correct its matrix")
 }
 
 func (r *Report) bits() Finding {
@@ -362,11 +362,10 @@ func (r *Report) bits() Finding {
 	}
 	share := float64(x.WrongPixels) / float64(max(1, x.Pixels))
 	return finding(propertyBits, exactFinding, sent, came).
-		blame(x.WrongPixels > 0 &&
-			share < 0.01, Fail, "single pixels are wrong: a cable at its limit, or something small drawn over the picture").
-		blame(x.MaxError*255 <= 2*x.Most &&
-			x.WrongPixels > 0, Remark, fmt.Sprintf("values are rounded on the way: give measures a tolerance of %d",
-			x.MaxError)).
+		blame(x.WrongPixels > 0 && share < 0.01, Fail,
+			"single pixels are wrong: a cable at its limit, or something small drawn over the picture").
+		blame(x.MaxError*255 <= 2*x.Most && x.WrongPixels > 0, Remark,
+			fmt.Sprintf("values are rounded on the way: give measures a tolerance of %d", x.MaxError)).
 		blame(x.WrongPixels > 0, Fail,
 			"noise or compression changes pixels: choose an uncompressed format, or give measures a tolerance")
 }
@@ -390,9 +389,9 @@ func (r *Report) losses() Finding {
 	if path+ours > 0 {
 		came = strings.Join(parts, ", ")
 	}
-	const advice = "the path loses frames, which the recording counts: try another cable, USB port or slot, or a lower mode"
+	const advice = "the path loses frames, and the recording counts them: try another cable, port or mode"
 	return finding(propertyLosses, exactFinding, "every frame recorded", came).
 		blame(path*maxLost > uint64(r.Mode.Frames), Fail, advice).
 		blame(path > 0, Remark, advice).
-		blame(ours > 0, Remark, "this machine lost frames, not the path, and the recording counts them: see eideticker doctor, or record on a quieter machine")
+		blame(ours > 0, Remark, "this machine lost frames, and the recording counts them: see eideticker doctor")
 }

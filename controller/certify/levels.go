@@ -37,7 +37,7 @@ func (r *Report) levels() Finding {
 		f = f.blame(true, verdict, why)
 	}
 	return f.blame(d.Dither, Remark, "steps are mixed of two values: turn dithering off, or noise is taken for change").
-		blame(colours, Remark, "colours have fewer steps than grey has: they are converted to YCbCr and back on the way")
+		blame(colours, Remark, "colours have fewer steps than grey: they are converted to YCbCr and back")
 }
 
 // minSteps is the minimum number of steps inside the frame for a judgement.
@@ -73,15 +73,16 @@ func (d Detail) fewer() (Verdict, string) {
 	case d.Steps < 256 && d.Levels <= 1<<(bits.Len(uint(d.Steps))-2):
 		return Fail, "brightness is reduced to few bits on the way: choose a format with 8 or more"
 	case clipped > 4 && d.Levels+clipped >= d.share(248):
-		why := fmt.Sprintf("the %d darkest and the %d lightest steps are cut off: set brightness and contrast of the card and the output to their defaults", d.Clipped[0]+1, d.Clipped[1]+1)
+		why := fmt.Sprintf("the %d darkest and the %d lightest steps are cut off: reset brightness and contrast",
+			d.Clipped[0]+1, d.Clipped[1]+1)
 		if clipped <= few {
 			return Remark, why
 		}
 		return Fail, why
 	case d.Levels >= d.share(212) && d.Levels <= d.share(224):
-		return Remark, "brightness went through limited range (16 to 235) and back, so that one step in eight is gone: set the output and the card to full range"
+		return Remark, "one step in eight is gone in limited range (16 to 235): set output and card to full range"
 	case d.Levels >= d.share(256)-4*few:
-		return Remark, "a few steps meet in one: brightness is scaled on the way, set contrast and gamma of the card and the output to their defaults"
+		return Remark, "a few steps meet in one, brightness is scaled: reset contrast and gamma of card and output"
 	}
-	return Fail, "steps meet in one: brightness is scaled on the way (contrast, gain, gamma), set the card and the output to their defaults"
+	return Fail, "steps meet in one, brightness is scaled: reset contrast, gain and gamma of card and output"
 }

@@ -19,7 +19,7 @@ type placement struct {
 
 // errNoPattern says that no frame shows the pattern.
 var errNoPattern = errors.New(
-	"no frame shows the pattern: is the source connected to this output, is another window in front of it, is the signal protected?")
+	"no frame shows the pattern: check the cable, another window in front of it, and copy protection")
 
 // locate looks for the pattern in a few frames and takes the one in which most of it is found.
 func (e *evidence) locate() (placement, error) {
@@ -176,8 +176,8 @@ func (p placement) unscaled(q *Pattern) (shift image.Point, ok bool) {
 	return image.Pt(int(dx), int(dy)), near(p.left, p.scaleX, q.Width, dx) && near(p.top, p.scaleY, q.Height, dy)
 }
 
-// rect returns the place of a rectangle of the picture in the frame, without an edge that its
-// neighbours may have bled into.
+// rect returns the place of a rectangle of the picture in the frame. It omits the edge, which
+// neighbours may bleed into.
 func (p placement) rect(r image.Rectangle, f frame.Format) image.Rectangle {
 	inset := func(scale float64) float64 { return 1 + math.Max(2, math.Ceil(2*scale)) }
 	const tiny = 1e-6 // of a pixel: what a fit that is exact may be wrong by

@@ -168,7 +168,7 @@ func (x *x11Output) share(size int) error {
 		return err
 	}
 	if err := shm.AttachChecked(x.conn, x.seg, uint32(id), false).Check(); err != nil {
-		return fmt.Errorf("the X server can't use our shared memory (does it run as another user, or in a container of its own?): %w", err)
+		return fmt.Errorf("share memory with the X server: %w; run both as one user, in one container", err)
 	}
 	return nil
 }

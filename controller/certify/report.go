@@ -89,6 +89,17 @@ const (
 	NotJudged Verdict = "not judged" // another fault prevents the judgement
 )
 
+// Text returns the verdict of a report in words.
+func (v Verdict) Text() string {
+	switch v {
+	case Pass:
+		return "passed"
+	case Remark:
+		return "passed with remarks"
+	}
+	return "failed"
+}
+
 // How sure a finding is.
 const (
 	exactFinding   = "exact"

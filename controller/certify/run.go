@@ -26,8 +26,7 @@ type Options struct {
 // second.
 func defaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
 
-// ErrDuration is wrapped by errors about a duration that is too short, or too long to be judged, at
-// a rate.
+// ErrDuration is wrapped by errors about a duration that is too short or too long for its rate.
 var ErrDuration = errors.New("bad duration")
 
 // check refuses what could be played but not judged.
@@ -40,8 +39,8 @@ func (o Options) check() error {
 			float64(time.Second)/period, o.Duration,
 			time.Duration(math.Ceil(least*period/float64(time.Second)))*time.Second)
 	case shown > maxPuts-2:
-		return fmt.Errorf("%w: at %.4g pictures/s, %v are more than the %d pictures that can be told apart: play shorter, or fewer with --fps", ErrDuration,
-			float64(time.Second)/period, o.Duration, maxPuts)
+		return fmt.Errorf("%w: at %.4g pictures/s, %v exceed the maximum of %d pictures; use a lower -t or --fps",
+			ErrDuration, float64(time.Second)/period, o.Duration, maxPuts)
 	}
 	return nil
 }

@@ -134,7 +134,8 @@ func TestEachFaultIsNamed(t *testing.T) {
 		{name: "shift", path: sized(wide, cutOut(image.Rect(-3, 2, 1277, 722))),
 			want: map[string]Verdict{propertyPosition: Fail},
 			says: map[string]string{
-				propertyPosition: "3 px not covered at the left, 2 px cut off at the top, 3 px cut off at the right, 2 px not covered"}},
+				propertyPosition: "3 px not covered at the left, 2 px cut off at the top, 3 px cut off at the right, " +
+					"2 px not covered"}},
 		{name: "4:2:2", path: sized(small, through(frame.P422, full, bt709, bt709)),
 			want: map[string]Verdict{propertyChroma: Fail},
 			left: []string{propertyBits}, says: map[string]string{propertyChroma: "4:2:2"}},

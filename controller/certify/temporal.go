@@ -108,9 +108,8 @@ func (e *evidence) trim(shots []shot) (from, to int) {
 	return first, last + 1
 }
 
-// amid returns the frames after the last that shows the first picture, and before the first that
-// shows the last one. Where pictures are mixed half and half, no number between those two can be
-// read.
+// amid returns the frames between the last one of the first picture and the first one of the last
+// picture. Where pictures are mixed half and half, no number between those two can be read.
 func (e *evidence) amid(shots []shot) (from, to int) {
 	first, last := 0, len(shots)
 	for i, s := range shots {
@@ -281,9 +280,9 @@ func distance(a, b shot) (low, high time.Duration) {
 	return b.meta.Sampled.Earliest.Sub(a.meta.Sampled.Latest), b.meta.Sampled.Latest.Sub(a.meta.Sampled.Earliest)
 }
 
-// duplicate reports whether frame i, which shows the same picture as frame b before it, should have
-// shown a newer one. Either it came too soon after, or the known delay shows that the picture had
-// been replaced.
+// duplicate reports whether frame i, which repeats the picture of frame b, should have shown a
+// newer one. Either it came too soon after, or the known delay shows that the picture had been
+// replaced.
 func (j *judge) duplicate(b, i int) bool {
 	if _, high := distance(j.shots[b], j.shots[i]); high < j.period/2 && j.shift(i) < -j.period*3/4 {
 		return true

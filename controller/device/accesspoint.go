@@ -28,7 +28,7 @@ func ParseAccessPoint(s string) (a AccessPoint, err error) {
 	}
 	m := accessPoint.FindStringSubmatch(s)
 	if m == nil {
-		return a, fmt.Errorf("access-point %q: must be NAME?passphrase=/FILE, optionally with &channel=36 and &country=DE", strict.Clip(s))
+		return a, fmt.Errorf("access-point %q: must be NAME?passphrase=/FILE[&channel=36][&country=DE]", strict.Clip(s))
 	}
 	a = AccessPoint{SSID: m[1], Passphrase: m[2], Country: m[4]}
 	if m[3] != "" {

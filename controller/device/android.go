@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
@@ -61,11 +62,11 @@ func androidPackage(browser string) (string, error) {
 		names = append(names, name)
 	}
 	return "", fmt.Errorf("%q is not a browser of Android's that is known here, and no package%s", strict.Clip(browser),
-		strict.Meant(browser, names))
+		wording.Meant(browser, names))
 }
 
-// Start ends a browser, clears its data if the device's entry allows it, and starts it at an
-// address by an intent. It returns when the command was sent.
+// Start ends a browser and starts it at an address by an intent. It clears its data if the device's
+// entry allows it. It returns when the command was sent.
 func (a *Android) Start(ctx context.Context, browser, address string) (timeline.Interval, error) {
 	p, err := androidPackage(browser)
 	if err != nil {

@@ -103,10 +103,12 @@ func TestHealth(t *testing.T) {
 		{"locked", replace("dumpsys window policy", "showing=false", "showing=true"), "",
 			"it is locked: unlock it, and set its screen lock to none"},
 		{"locked, Android 7", func(p *phone) {
-			p.says["dumpsys window policy"] = "    mShowingLockscreen=true mShowingDream=false mDreamingLockscreen=true mDreamingSleepToken=null\n"
+			p.says["dumpsys window policy"] = "    mShowingLockscreen=true mShowingDream=false " +
+				"mDreamingLockscreen=true mDreamingSleepToken=null\n"
 		}, "", "it is locked: unlock it, and set its screen lock to none"},
 		{"unlocked, Android 7", func(p *phone) {
-			p.says["dumpsys window policy"] = "    mShowingLockscreen=false mShowingDream=false mDreamingLockscreen=false mDreamingSleepToken=null\n"
+			p.says["dumpsys window policy"] = "    mShowingLockscreen=false mShowingDream=false " +
+				"mDreamingLockscreen=false mDreamingSleepToken=null\n"
 		}, "it is unlocked", ""},
 		{"nothing of locks", silent("dumpsys window policy"), "it does not say whether it is locked", ""},
 	} {
@@ -207,11 +209,13 @@ func TestAndroidStart(t *testing.T) {
 			[]string{"pm path com.android.chrome", "am force-stop com.android.chrome", "pm clear com.android.chrome"},
 			`clear the data of com.android.chrome: unexpected answer "Failed"`},
 		{"not started", kept, func(p *phone) {
-			p.says[viewIt] = "Starting: Intent { act=android.intent.action.VIEW dat=http://10.0.0.1:8080/... pkg=com.android.chrome }\nError: Activity not started, unable to resolve Intent\n"
+			p.says[viewIt] = "Starting: Intent { act=android.intent.action.VIEW dat=http://10.0.0.1:8080/... " +
+				"pkg=com.android.chrome }\nError: Activity not started, unable to resolve Intent\n"
 		}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt},
 			"show in chrome: http://10.0.0.1:8080/a?b='c'&d: Activity not started, unable to resolve Intent"},
 		{"only brought to the front", kept, func(p *phone) {
-			p.says[viewIt] = "Starting: Intent { }\nWarning: Activity not started, intent has been delivered to currently running top-most instance.\n"
+			p.says[viewIt] = "Starting: Intent { }\nWarning: Activity not started, intent has been delivered to " +
+				"currently running top-most instance.\n"
 		}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -247,8 +251,11 @@ func TestAndroidStart(t *testing.T) {
 
 func TestAndroidSaysWhatItIs(t *testing.T) {
 	p := chrome(t)
-	p.says["dumpsys package com.android.chrome"] = "Packages:\n  Package [com.android.chrome] (a1b2c3):\n    versionCode=636700033 minSdk=26 targetSdk=35\n    versionName=126.0.6478.122\n"
-	p.says["getprop ro.product.manufacturer"], p.says["getprop ro.product.model"], p.says["getprop ro.build.version.release"] = "Google\n", "Pixel 7\n", "14\n"
+	p.says["dumpsys package com.android.chrome"] = "Packages:\n  Package [com.android.chrome] (a1b2c3):\n" +
+		"    versionCode=636700033 minSdk=26 targetSdk=35\n    versionName=126.0.6478.122\n"
+	p.says["getprop ro.product.manufacturer"] = "Google\n"
+	p.says["getprop ro.product.model"] = "Pixel 7\n"
+	p.says["getprop ro.build.version.release"] = "14\n"
 	a := NewAndroid(p, blank("phone"), nil)
 	if v := a.Version(t.Context(), "chrome"); v != "126.0.6478.122" {
 		t.Errorf("version %q", v)

@@ -31,13 +31,14 @@ func chromiumTrusts(a *Authority) []string {
 	return args
 }
 
-// firefoxTrusts returns the kind whose profile does or does not use HTTP/3 with servers of an
-// authority, and the policy by which it trusts that authority.
+// firefoxTrusts returns the kind with HTTP/3 on or off for servers of an authority, and the policy
+// that trusts it.
 func firefoxTrusts(k kind, a *Authority) (kind, string, error) {
 	k.files = maps.Clone(k.files)
 	// By default it does not use HTTP/3 while it trusts any added authority.
 	k.files["user.js"] += fmt.Sprintf(
-		"user_pref(\"network.http.http3.enable\", %v);\nuser_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
+		"user_pref(\"network.http.http3.enable\", %v);\n"+
+			"user_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
 	if a.HTTP3 { // which it asks the system's names for, as by itself since 129
 		k.files["user.js"] += "user_pref(\"network.dns.native_https_query\", true);\n"
 	}

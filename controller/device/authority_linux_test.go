@@ -44,7 +44,8 @@ func TestBrowsersTrustTheAuthority(t *testing.T) {
 					http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						major <- r.ProtoMajor
 						w.Header().Set("Content-Type", "text/html")
-						_, _ = io.WriteString(w, "<!doctype html><script>const ask = () => fetch('/again', {cache: 'no-store'}).finally(() => setTimeout(ask, 200)); ask();</script>")
+						_, _ = io.WriteString(w, `<!doctype html><script>
+const ask = () => fetch('/again', {cache: 'no-store'}).finally(() => setTimeout(ask, 200)); ask();</script>`)
 					}))
 				host := map[string]string{"chromium": "127.0.0.1", "firefox": "localhost"}[name]
 				display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: 640, Height: 360})

@@ -17,16 +17,20 @@ import (
 // BrowserOptions say which browser to start, where, and with what.
 type BrowserOptions struct {
 	Name    string   // "chromium" or "firefox"; "" for the first that is installed
+	Program string   // its file; "": the installed one
 	Display *Display // where it is shown, or nil for the one that On names
 	On      string   // name of a display (":0") that this package has not started
 	URL     string   // first page: http, https or file; data or about:
 	Bars    bool     // a window with tabs and an address bar, instead of the page alone
 	Remote  bool     // it listens for WebDriver BiDi on this machine, see Endpoint; firefox alone does
+	Inspect bool     // its pages can be inspected, see Pipe and Endpoint
 	// Untrusted keeps the browser from the files of this machine.
 	Untrusted bool
 	// Egress limits the addresses that the browser reaches; nil: no limit. It is not for browsers
 	// in a network of their own: in there, this machine has no services.
 	Egress *EgressPolicy
+	// Proxy is the host:port of an HTTP proxy for all requests; "": none. It excludes Egress.
+	Proxy string
 	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by
 	// itself.
 	Authority *Authority
@@ -43,6 +47,7 @@ type Browser struct {
 	name, version string
 	process       *process
 	endpoint      string // name of the file in which it says where it listens; "": it does not
+	pipe          *pipe  // to its developer tools; nil: none
 	profile       *profile
 	proxy         *egressProxy  // by which it reaches the network; nil: as this machine does
 	done          chan struct{} // closed when the profile is gone too
@@ -56,6 +61,9 @@ func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 		return nil, err
 	}
 	kind, path, err := findBrowser(o.Name)
+	if o.Program != "" {
+		kind, path, err = openProgram(o.Program)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +77,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		display = o.Display.Name()
 	}
 	if o.Remote && kind.endpoint == "" {
-		return nil, fmt.Errorf("start %s: WebDriver BiDi without a driver program: %w; use firefox", kind.name, errors.ErrUnsupported)
+		return nil, fmt.Errorf("start %s: it lacks WebDriver BiDi: %w; use firefox", kind.name, errors.ErrUnsupported)
 	}
 	s, err := openScreen(display)
 	if err != nil {
@@ -80,11 +88,16 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	b := &Browser{name: kind.name, done: make(chan struct{})}
-	if o.Remote {
+	if o.Remote || o.Inspect {
 		b.endpoint = kind.endpoint
 	}
 	if o.Untrusted && kind.name == "chromium" {
-		if kind, err = keptChromium(kind, chromiumPolicies()); err != nil {
+		kind, err = keptChromium(kind, chromiumPolicies())
+		if err == nil && o.Inspect { // it gets no input, so nobody opens its tools
+			const tools = "Default/Preferences"
+			kind.files[tools], err = merged(kind.files[tools], `{"devtools": {"availability": 1}}`)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
 	}
@@ -102,6 +115,11 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 			kind, policy, err = goes(kind, policy, b.proxy)
 		}
 		if err != nil {
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+	}
+	if o.Proxy != "" {
+		if kind, err = byProxy(kind, o.Proxy); err != nil {
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
 	}
@@ -134,9 +152,19 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o)...)
 	cmd.Env = environment
 	cmd.Dir = b.profile.dir
+	if o.Inspect && kind.endpoint == "" {
+		if b.pipe, err = newPipe(); err != nil {
+			b.profile.remove()
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+		cmd.ExtraFiles = b.pipe.theirs[:] // file 3 and 4, as the browser expects
+	}
 	clock := timeline.Monotonic()
 	b.started.Earliest = clock.Now()
-	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL, o.Start); err != nil {
+	b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL, o.Start)
+	b.pipe.given()
+	if err != nil {
+		b.pipe.close()
 		b.profile.remove()
 		return nil, err
 	}
@@ -145,6 +173,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		defer close(b.done)
 		<-b.process.done
 		b.proxy.close()
+		b.pipe.close()
 		b.profile.remove()
 		left.remove()
 	}()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -24,7 +25,7 @@ func (d Description) Browser(asked string) (string, error) {
 }
 
 func (d Description) lacks(asked string) error {
-	return fmt.Errorf("device %s has no browser %q%s", d.Name, strict.Clip(asked), strict.Meant(asked, d.Browsers))
+	return fmt.Errorf("device %s has no browser %q%s", d.Name, strict.Clip(asked), wording.Meant(asked, d.Browsers))
 }
 
 // running names the browser that runs already, where nothing starts any. It has a name only where
@@ -48,5 +49,5 @@ func (d Description) running(asked string) (string, error) {
 	return "", fmt.Errorf("device %s starts no browser %q: %s", d.Name, strict.Clip(asked), nothingStarts)
 }
 
-// nothingStarts is what to write instead of a browser's name.
-const nothingStarts = "addresses are typed into the one that runs: ask for typed, or list that one alone as the device's browsers, or give adb: SERIAL if it is an Android device"
+// nothingStarts is the advice instead of a browser's name.
+const nothingStarts = "addresses are typed into the one that runs; use typed, list one browser, or add adb: SERIAL"

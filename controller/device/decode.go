@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
@@ -55,7 +56,7 @@ func read(path string, known Known) ([]Description, error) {
 func parse(file string, text []byte, known Known) ([]Description, error) {
 	r := &reader{known: known, Reader: strict.Reader{
 		File: file, What: "list of devices",
-		Least: `write a device, such as local: {source: x11, input: x11, browsers: [chromium]}`, Max: maxFile,
+		Least: `write a device, such as local: {source: x11, input: x11}`, Max: maxFile,
 	}}
 	body, err := r.Syntax(text)
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *reader) device(p strict.Pair) (Description, error) {
 			for name := range all {
 				names = append(names, name)
 			}
-			return d, r.Errorf(k.At, "%s has no key %q%s", what, strict.Clip(k.Key), strict.Meant(k.Key, names))
+			return d, r.Errorf(k.At, "%s has no key %q%s", what, strict.Clip(k.Key), wording.Meant(k.Key, names))
 		}
 		value, err := r.Resolve(k.Value)
 		if err != nil {
@@ -177,11 +178,11 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 	}
 	if d.AccessPoint != "" && d.Network == "" {
 		return r.Errorf(given["access-point"].At,
-			"an access point is made of a wireless interface of this machine: say which, such as network: wlan0")
+			"an access point needs a wireless interface of this machine, such as network: wlan0")
 	}
 	if d.elsewhere() && !android && d.Network == "" {
 		return r.Errorf(given["input"].Value,
-			"input %s is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device",
+			"input %s feeds another machine: add network: eth3, its interface, or adb: SERIAL",
 			d.Input.Kind)
 	}
 	if !d.startsHere() {
@@ -198,7 +199,7 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 				"chromium does not support WebDriver BiDi; use firefox")
 		case !slices.Contains(there, b):
 			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s",
-				strict.Clip(b), strict.Meant(b, there))
+				strict.Clip(b), wording.Meant(b, there))
 		}
 	}
 	return nil
@@ -294,7 +295,7 @@ func checkProfile(s string) error {
 	if p := Profile(s); p == profileKept || p == profileFresh {
 		return nil
 	}
-	return fmt.Errorf("profile %q: must be fresh, which clears all data of the browser before each run, or kept",
+	return fmt.Errorf("profile %q: must be fresh (clears the browser's data before each run) or kept",
 		strict.Clip(s))
 }
 
@@ -309,10 +310,10 @@ func (r *reader) source(d *Description, n ast.Node) error {
 		return r.Errorf(n, "source %q is too long", strict.Clip(s))
 	case s == Virtual:
 	case !uri:
-		return r.Errorf(n, "source %q: must be x11, a virtual display for each run, or a source such as v4l2:/dev/video0",
+		return r.Errorf(n, "source %q: must be x11 (a new virtual display), or a source such as v4l2:/dev/video0",
 			strict.Clip(s))
 	case r.known.Sources != nil && !slices.Contains(r.known.Sources, scheme):
-		return r.Errorf(n, "unknown source %q%s", strict.Clip(scheme), strict.Meant(scheme, r.known.Sources))
+		return r.Errorf(n, "unknown source %q%s", strict.Clip(scheme), wording.Meant(scheme, r.known.Sources))
 	}
 	d.Source = s
 	return nil
@@ -355,7 +356,7 @@ func (r *reader) browsers(d *Description, n ast.Node) error {
 }
 
 func (r *reader) addressBar(d *Description, n ast.Node) error {
-	const want = "must be keys such as Control+L, or a place of the screen in pixels such as [540, 160]"
+	const want = "must be keys such as Control+L, or pixels such as [540, 160]"
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
 		s, err := r.scalar(n, "address-bar")
@@ -412,7 +413,7 @@ func (r *reader) power(d *Description, n ast.Node) error {
 		into, ok := map[string]*[]string{"on": &d.Power.On, "off": &d.Power.Off}[p.Key]
 		if !ok {
 			return r.Errorf(p.At, "command has no key %q%s", strict.Clip(p.Key),
-				strict.Meant(p.Key, []string{"on", "off"}))
+				wording.Meant(p.Key, []string{"on", "off"}))
 		}
 		if *into, err = r.words(p.Value, p.Key); err != nil {
 			return err
@@ -445,7 +446,7 @@ func (r *reader) words(n ast.Node, what string) ([]string, error) {
 			return nil, err
 		}
 		if strings.ContainsAny(s, "'\"`$&|;<>\\*?") {
-			return nil, r.Errorf(n, "%s: must be a list of words, such as [uhubctl, --action, \"on\"], or a script; no shell reads it", what)
+			return nil, r.Errorf(n, "%s: must be a list of words, such as [uhubctl, -a, \"on\"], or a script", what)
 		}
 		words = strings.Fields(s)
 	}

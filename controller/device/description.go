@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
@@ -181,8 +182,8 @@ func meantInput(kind string) string {
 	for _, f := range inputForms() {
 		names, forms = append(names, string(f.kind)), append(forms, f.form)
 	}
-	if near := strict.Nearest(kind, names); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
+	if near := wording.Near(kind, names); near != "" {
+		return near
 	}
 	return "; known: " + strings.Join(forms, ", ")
 }

@@ -18,7 +18,8 @@ import (
 
 // example is every key that there is; its first two lines are those of the interface that is
 // promised.
-const example = `pixel7-03: {source: "v4l2:/dev/capture/3", input: "hid:/dev/hidg3", network: eth3, power: "gpio:17", browsers: [chrome, firefox]}
+const example = `pixel7-03: {source: "v4l2:/dev/capture/3", input: "hid:/dev/hidg3", network: eth3, power: "gpio:17",
+  browsers: [chrome, firefox]}
 local:     {source: x11, input: x11, browsers: [chromium, firefox]}
 lab.1:
   about: on the upper shelf
@@ -36,8 +37,10 @@ lab.1:
   hottest: 45
   least-charge: 50
 desk: {source: "x11::0", input: "x11::0", browsers: [firefox, typed], address-bar: F6}
-phone: {source: "v4l2:/dev/video1", input: adb, network: wlan0, access-point: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE", power: "gpio:/dev/gpiochip1:3?active=low"}
-board: {source: "v4l2:/dev/video2", input: "agent:board.local:7070?token=/etc/eideticker/token", network: eth1, browsers: [typed]}
+phone: {source: "v4l2:/dev/video1", input: adb, network: wlan0, power: "gpio:/dev/gpiochip1:3?active=low",
+  access-point: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE"}
+board: {source: "v4l2:/dev/video2", input: "agent:board.local:7070?token=/etc/eideticker/token", network: eth1,
+  browsers: [typed]}
 laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070", network: eth2}
 tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/eideticker/token", network: eth2}
 `
@@ -117,7 +120,7 @@ var bad = []struct {
 	name, file, want string
 	beyond           bool
 }{
-	{"empty", "# nothing\n", "d.yaml: is empty: write a device, such as local: {source: x11, input: x11, browsers: [chromium]}", true},
+	{"empty", "# nothing\n", "d.yaml: is empty: write a device, such as local: {source: x11, input: x11}", true},
 	{"list", "- a\n", "d.yaml:1:1: a list of devices is a list: must be keys and values", false},
 	{"two documents", "a: {source: x11, input: x11}\n---\nb: {source: x11, input: x11}\n",
 		"d.yaml:3:1: a second document begins here: a file has one list of devices", true},
@@ -131,13 +134,14 @@ var bad = []struct {
 	{"no source", "a: {input: x11}\n", "d.yaml:1:1: device a lacks source", false},
 	{"no input", "a: {source: x11}\n", "d.yaml:1:1: device a lacks input", false},
 	{"source", "a: {source: video0, input: x11}\n",
-		`d.yaml:1:13: source "video0": must be x11, a virtual display for each run, or a source such as v4l2:/dev/video0`,
+		`d.yaml:1:13: source "video0": must be x11 (a new virtual display), or a source such as v4l2:/dev/video0`,
 		false},
 	{"scheme", "a: {source: \"vl42:/dev/video0\", input: none}\n",
 		`d.yaml:1:13: unknown source "vl42"; did you mean v4l2?`, true},
 	{"input", "a: {source: x11, input: x1}\n", `d.yaml:1:25: input: "x1" is not an input; did you mean x11?`, false},
 	{"input of none", "a: {source: x11, input: gamepad}\n",
-		`d.yaml:1:25: input: "gamepad" is not an input; known: x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, agent:HOST:PORT, none`, false},
+		`d.yaml:1:25: input: "gamepad" is not an input; known: x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], ` +
+			`webdriver, windows:HOST:PORT, agent:HOST:PORT, none`, false},
 	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n",
 		`d.yaml:1:40: input: "hid": must be hid:/dev/hidgN`, false},
 	{"input without node, asked for nothing", "a: {source: \"v4l2:/dev/video0\", input: \"hid?\"}\n",
@@ -159,7 +163,8 @@ var bad = []struct {
 	{"network", "a: {source: x11, input: x11, network: \"eth 3\"}\n",
 		`d.yaml:1:39: network "eth 3": must be the name of an interface of this machine, such as eth3`, false},
 	{"power", "a: {source: x11, input: x11, power: \"gpio:x\"}\n",
-		`d.yaml:1:37: power: "gpio:x": must be gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}`, false},
+		`d.yaml:1:37: power: "gpio:x": must be gpio:17 or gpio:/dev/gpiochip1:17[?active=low], ` +
+			`or {command: {on: …, off: …}}`, false},
 	{"power of nothing", "a: {source: x11, input: x11, power: {cmd: a}}\n",
 		"d.yaml:1:37: power: must be gpio:17, or {command: {on: …, off: …}}", false},
 	{"power, half", "a: {source: x11, input: x11, power: {command: {on: a}}}\n", "d.yaml:1:47: command lacks off",
@@ -167,7 +172,7 @@ var bad = []struct {
 	{"power, key", "a: {source: x11, input: x11, power: {command: {on: a, of: b}}}\n",
 		`d.yaml:1:55: command has no key "of"; did you mean off?`, false},
 	{"power, shell", "a: {source: x11, input: x11, power: {command: {on: a && b, off: b}}}\n",
-		`d.yaml:1:52: on: must be a list of words, such as [uhubctl, --action, "on"], or a script; no shell reads it`,
+		`d.yaml:1:52: on: must be a list of words, such as [uhubctl, -a, "on"], or a script`,
 		false},
 	{"power, no word", "a: {source: x11, input: x11, power: {command: {on: [], off: b}}}\n",
 		"d.yaml:1:52: on: must be a program and its arguments", false},
@@ -184,11 +189,11 @@ var bad = []struct {
 	{"browser that runs, on a new display", "a: {source: x11, input: x11, browsers: [typed]}\n",
 		`d.yaml:1:41: browser "typed" cannot be started on this machine; known: chromium, firefox`, true},
 	{"no way to a gadget's device", "a: {source: \"v4l2:/dev/video0\", input: \"hid:/dev/hidg0\"}\n",
-		"d.yaml:1:40: input hid is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
+		"d.yaml:1:40: input hid feeds another machine: add network: eth3, its interface, or adb: SERIAL", true},
 	{"no way to an agent's device", "a: {source: \"v4l2:/dev/video0\", input: \"agent:b:1\"}\n",
-		"d.yaml:1:40: input agent is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
+		"d.yaml:1:40: input agent feeds another machine: add network: eth3, its interface, or adb: SERIAL", true},
 	{"no way to a Windows machine", "a: {source: \"v4l2:/dev/video0\", input: \"windows:b:1\"}\n",
-		"d.yaml:1:40: input windows is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
+		"d.yaml:1:40: input windows feeds another machine: add network: eth3, its interface, or adb: SERIAL", true},
 	{"browser twice", "a: {source: x11, input: x11, browsers: [firefox, firefox]}\n",
 		"d.yaml:1:50: browser firefox is given twice", false},
 	{"browser's name", "a: {source: x11, input: x11, browsers: [\"a;b\"]}\n",
@@ -200,21 +205,21 @@ var bad = []struct {
 	{"adb of a display", "a: {source: x11, input: x11, adb: any}\n",
 		"d.yaml:1:30: a virtual display is not an Android device", true},
 	{"profile", "a: {source: x11, input: x11, profile: new}\n",
-		`d.yaml:1:39: profile "new": must be fresh, which clears all data of the browser before each run, or kept`, false},
+		`d.yaml:1:39: profile "new": must be fresh (clears the browser's data before each run) or kept`, false},
 	{"profile of none", "a: {source: \"v4l2:/dev/video0\", input: none, profile: fresh}\n",
 		"d.yaml:1:46: whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out", true},
 	{"address bar", "a: {source: x11, input: x11, address-bar: {}}\n",
-		"d.yaml:1:43: address-bar is a mapping: must be keys such as Control+L, or a place of the screen in pixels such as [540, 160]", false},
+		"d.yaml:1:43: address-bar is a mapping: must be keys such as Control+L, or pixels such as [540, 160]", false},
 	{"address bar, keys", "a: {source: x11, input: x11, address-bar: Control+}\n",
 		`d.yaml:1:43: address-bar: keys "Control+" end in a plus: the key itself is called Plus`, true},
 	{"address bar, place", "a: {source: x11, input: x11, address-bar: [1]}\n",
-		"d.yaml:1:43: address-bar is a list of 1: must be keys such as Control+L, or a place of the screen in pixels such as [540, 160]", false},
+		"d.yaml:1:43: address-bar is a list of 1: must be keys such as Control+L, or pixels such as [540, 160]", false},
 	{"address bar, nowhere", "a: {source: x11, input: x11, address-bar: [1, -1]}\n",
 		"d.yaml:1:47: address-bar: must be pixels, 0 to 65536", false},
 	{"access point", "a: {source: x11, input: x11, network: wlan0, access-point: rig}\n",
-		`d.yaml:1:60: access-point "rig": must be NAME?passphrase=/FILE, optionally with &channel=36 and &country=DE`, false},
+		`d.yaml:1:60: access-point "rig": must be NAME?passphrase=/FILE[&channel=36][&country=DE]`, false},
 	{"access point of nothing", "a: {source: \"v4l2:/dev/video0\", input: adb, access-point: \"rig?passphrase=/x\"}\n",
-		"d.yaml:1:45: an access point is made of a wireless interface of this machine: say which, such as network: wlan0", true},
+		"d.yaml:1:45: an access point needs a wireless interface of this machine, such as network: wlan0", true},
 	{"hottest", "a: {source: x11, input: x11, hottest: 400}\n", "d.yaml:1:39: must be a whole number of °C, 20 to 80",
 		false},
 	{"hottest, unit", "a: {source: x11, input: x11, hottest: 40C}\n",

@@ -236,9 +236,10 @@ func TestTailKeepsTheEnd(t *testing.T) {
 // TestTailSaysWhatMatters: complaints about a missing message bus are left out, and the rest is
 // short.
 func TestTailSaysWhatMatters(t *testing.T) {
-	const bus = `[812:830:1121/214242.031415:ERROR:dbus/bus.cc:408] Failed to connect to the bus: Could not parse server address: Unknown address type
-[812:812:1121/214242.041415:ERROR:dbus/object_proxy.cc:590] Failed to call method: org.freedesktop.DBus.NameHasOwner: object_path= /org/freedesktop/DBus: unknown error type:
-`
+	const bus = "[812:830:1121/214242.031415:ERROR:dbus/bus.cc:408] Failed to connect to the bus: " +
+		"Could not parse server address: Unknown address type\n" +
+		"[812:812:1121/214242.041415:ERROR:dbus/object_proxy.cc:590] Failed to call method: " +
+		"org.freedesktop.DBus.NameHasOwner: object_path= /org/freedesktop/DBus: unknown error type:\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", ""},
 		{strings.Repeat(bus, 100), ""},

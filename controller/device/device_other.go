@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"time"
 
@@ -43,13 +44,16 @@ func (*Display) Close() error { return nil }
 // BrowserOptions say which browser to start, where, and with what.
 type BrowserOptions struct {
 	Name      string
+	Program   string
 	Display   *Display
 	On        string
 	URL       string
 	Bars      bool
 	Untrusted bool
 	Egress    *EgressPolicy
+	Proxy     string
 	Remote    bool
+	Inspect   bool
 	Authority *Authority
 	Timeout   time.Duration
 	Start     func(*exec.Cmd) error
@@ -70,6 +74,11 @@ func StartBrowser(context.Context, BrowserOptions) (*Browser, error) {
 	return nil, fmt.Errorf("start browser: %w: this needs Linux", errors.ErrUnsupported)
 }
 
+// KindOf returns an error that wraps errors.ErrUnsupported.
+func KindOf(string) (string, error) {
+	return "", fmt.Errorf("start browser: %w: this needs Linux", errors.ErrUnsupported)
+}
+
 // Name returns "".
 func (*Browser) Name() string { return "" }
 
@@ -84,6 +93,9 @@ func (*Browser) Started() timeline.Interval { return timeline.Interval{} }
 
 // Endpoint returns an error that wraps errors.ErrUnsupported.
 func (*Browser) Endpoint(context.Context) (string, error) { return "", errors.ErrUnsupported }
+
+// Pipe returns nil.
+func (*Browser) Pipe() io.ReadWriter { return nil }
 
 // Done returns nil.
 func (*Browser) Done() <-chan struct{} { return nil }

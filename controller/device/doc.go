@@ -8,8 +8,8 @@
 // nothing starts browsers, addresses are typed into a running one ([Typed]). [Power] switches a
 // device on and off.
 //
-// The program starts a [Display], lets a source record it, and starts a [Browser] on it with the
-// address of the first page. A browser may also be started on an existing display.
+// The program starts a [Display] and lets a source record it. It starts a [Browser] on it at the
+// first page. A browser may also be started on an existing display.
 //
 // # Untrusted tests
 //
@@ -20,9 +20,9 @@
 //
 // Each program runs in a process group of its own. It ends with its context, with Close, or with
 // this process, through the kernel's parent death signal. Browsers start helpers that leave the
-// group. All of them inherit a mark in their environment, by which they are found and ended one by
-// one, never by name. A browser gets a new profile folder, which is also its home and is removed
-// when it ends. Folders of killed owners are removed when the next browser starts.
+// group. All of them inherit a mark in their environment. They are found and ended by this mark,
+// never by name. A browser gets a new profile folder, which is also its home and is removed when it
+// ends. Folders of killed owners are removed when the next browser starts.
 //
 // Displays take connections from this user's processes only, and none over the network.
 //

@@ -110,8 +110,10 @@ func TestEgressPolicyByRoute(t *testing.T) {
 
 // FuzzRoute6: whatever a line of routes is, it is read or refused.
 func FuzzRoute6(f *testing.F) {
-	f.Add("20010db8000100000000000000000000 30 00000000000000000000000000000000 00 00000000000000000000000000000000 00000400 00000001 00000000 80200001       lo")
-	f.Add("00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo")
+	f.Add("20010db8000100000000000000000000 30 00000000000000000000000000000000 00 00000000000000000000000000000000 " +
+		"00000400 00000001 00000000 80200001       lo")
+	f.Add("00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 " +
+		"ffffffff 00000001 00000000 00200200       lo")
 	f.Add("fe8 0x80 g 0 0 0 0 0 100000000 lo")
 	f.Fuzz(func(t *testing.T, line string) {
 		to, here, err := parseRoute6(line)
@@ -337,7 +339,8 @@ func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			reach(r.URL.Path)
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, `<title>y</title><script>if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
+			fmt.Fprint(w, `<title>y</title><script>
+if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
 		})}}
 	secret.Start()
 	defer secret.Close()
@@ -376,14 +379,28 @@ func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 			fmt.Fprintf(w, `<title>x</title><body><script>
 const tries = [];
 %s
-const frame = to => new Promise(done => { const f = document.createElement("iframe"); f.onload = f.onerror = done; f.src = to; document.body.append(f); setTimeout(done, %d); });
-const socket = to => new Promise(done => { try { const s = new WebSocket(to); s.onopen = s.onerror = s.onclose = done; } catch { done(); } });
-const worker = () => new Promise(done => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('http://127.0.0.1:%s/worker', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(0))"]))); w.onmessage = w.onerror = done; });
+const frame = to => new Promise(done => {
+	const f = document.createElement("iframe");
+	f.onload = f.onerror = done;
+	f.src = to;
+	document.body.append(f);
+	setTimeout(done, %d);
+});
+const socket = to => new Promise(done => {
+	try { const s = new WebSocket(to); s.onopen = s.onerror = s.onclose = done; } catch { done(); }
+});
+const work = "fetch('http://127.0.0.1:%s/worker', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(0))";
+const worker = () => new Promise(done => {
+	const w = new Worker(URL.createObjectURL(new Blob([work])));
+	w.onmessage = w.onerror = done;
+});
 const later = () => new Promise(done => setTimeout(done, 5000)); // for datagrams: their sender hears nothing
 const kept = []; // a connection that is not kept may be collected before it has sent
 const servers = async () => {
 	const p = new RTCPeerConnection({iceServers: here.flatMap(host => [
-		{urls: "stun:" + host + ":" + stun}, {urls: ["turn:" + host + ":" + turn, "turn:" + host + ":" + turnTCP + "?transport=tcp"], username: "u", credential: "p"},
+		{urls: "stun:" + host + ":" + stun},
+		{urls: ["turn:" + host + ":" + turn, "turn:" + host + ":" + turnTCP + "?transport=tcp"],
+			username: "u", credential: "p"},
 	])});
 	kept.push(p);
 	p.createDataChannel("x");
@@ -397,9 +414,11 @@ const peers = async () => {
 	await b.setRemoteDescription(a.localDescription);
 	await b.setLocalDescription(await b.createAnswer());
 	await a.setRemoteDescription(b.localDescription);
-	for (const host of here) await a.addIceCandidate({candidate: "candidate:1 1 udp 2122260223 " + host + " " + peer + " typ host", sdpMid: "0", sdpMLineIndex: 0});
+	const candidate = host => "candidate:1 1 udp 2122260223 " + host + " " + peer + " typ host";
+	for (const host of here) await a.addIceCandidate({candidate: candidate(host), sdpMid: "0", sdpMLineIndex: 0});
 };
-const webTransport = () => Promise.all(here.map(host => new WebTransport("https://" + host + ":" + transport + "/").ready));
+const webTransport = () =>
+	Promise.all(here.map(host => new WebTransport("https://" + host + ":" + transport + "/").ready));
 const sends = () => { for (const send of [servers, peers, webTransport]) (async () => send())().catch(() => 0); };
 sends();
 setInterval(sends, 5000); // browsers give up on a busy machine
@@ -410,7 +429,9 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 ])]).then(() => fetch("/tried"));
 </script>`, tries.String(), patience.Milliseconds(), port)
 		case "/link":
-			fmt.Fprintf(w, `<title>x</title><a style="position: fixed; inset: 0; background: #00f" href="http://127.0.0.1:%s/link"></a><script>onload = () => setTimeout(() => fetch("/shown/link"), 500)</script>`, port)
+			fmt.Fprintf(w, `<title>x</title>
+<a style="position: fixed; inset: 0; background: #00f" href="http://127.0.0.1:%s/link"></a>
+<script>onload = () => setTimeout(() => fetch("/shown/link"), 500)</script>`, port)
 		default:
 			fmt.Fprint(w, `<title>x</title><script>onload = () => fetch("/shown" + location.pathname)</script>`)
 		}

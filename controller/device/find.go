@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -96,7 +97,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	if near := strict.Nearest(e.Name, e.Names); near != "" {
+	if near := wording.Nearest(e.Name, e.Names); near != "" {
 		return fmt.Sprintf("no device %q; did you mean %s?", strict.Clip(e.Name), near)
 	}
 	where := "no devices.yaml is here, so there is"

@@ -1,4 +1,5 @@
-// Preferences of the profile in which Firefox is measured: nothing that asks the user, scales, or talks to anybody but the page's own servers.
+// Preferences of the profile in which Firefox is measured: nothing that asks the user, scales, or
+// talks to anybody but the page's own servers.
 
 // What asks the user, or shows more than the page.
 user_pref("browser.aboutwelcome.enabled", false);
@@ -15,7 +16,8 @@ user_pref("layout.css.devPixelsPerPx", "1.0");
 user_pref("browser.urlbar.maxRichResults", 0);
 user_pref("browser.urlbar.trimURLs", false);
 
-// Who is driven by WebDriver BiDi is measured with these preferences, and not with those that are recommended for tests of pages.
+// Who is driven by WebDriver BiDi is measured with these preferences, and not with those that are
+// recommended for tests of pages.
 user_pref("remote.prefs.recommended", false);
 
 // The page for new tabs, which is made in advance, with what it loads and advertises.
@@ -35,7 +37,8 @@ user_pref("browser.newtabpage.activity-stream.unifiedAds.spocs.enabled", false);
 user_pref("browser.newtabpage.activity-stream.unifiedAds.tiles.enabled", false);
 user_pref("browser.topsites.contile.enabled", false);
 
-// Reports of use, experiments, and settings that come from afar. The last needs MOZ_REMOTE_SETTINGS_DEVTOOLS in the environment.
+// Reports of use, experiments, and settings that come from afar. The last needs
+// MOZ_REMOTE_SETTINGS_DEVTOOLS in the environment.
 user_pref("app.normandy.enabled", false);
 user_pref("app.shield.optoutstudies.enabled", false);
 user_pref("browser.discovery.enabled", false);

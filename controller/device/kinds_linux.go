@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -21,6 +24,7 @@ type kind struct {
 	name        string
 	pkg         string            // of Debian
 	programs    []string          // in order of preference
+	prefix      string            // of the file names of its builds
 	files       map[string]string // of the profile, by their paths in it
 	environment []string
 	endpoint    string // of them, the one in which it says where it listens for WebDriver BiDi; "": it cannot
@@ -29,10 +33,12 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"},
+		{name: "chromium", prefix: "chrom", pkg: "chromium",
+			programs:  []string{"chromium", "chromium-browser", "google-chrome"},
 			arguments: chromiumArguments,
 			files:     map[string]string{"Default/Preferences": chromiumPreferences}},
-		{name: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"}, arguments: firefoxArguments,
+		{name: "firefox", prefix: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"},
+			arguments:   firefoxArguments,
 			files:       map[string]string{"user.js": firefoxPreferences},
 			environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"},
 			endpoint:    "WebDriverBiDiServer.json"},
@@ -58,6 +64,30 @@ func findBrowser(name string) (kind, string, error) {
 		first = fmt.Errorf("no browser %q: use chromium or firefox", name)
 	}
 	return kind{}, "", first
+}
+
+// KindOf returns "chromium" or "firefox" for the file of a browser, by its name.
+func KindOf(program string) (string, error) {
+	k, _, err := openProgram(program)
+	return k.name, err
+}
+
+// openProgram returns the kind and the absolute path of a browser's file.
+func openProgram(program string) (kind, string, error) {
+	path, err := filepath.Abs(program)
+	if err == nil {
+		path, err = exec.LookPath(path)
+	}
+	if err != nil {
+		return kind{}, "", fmt.Errorf("browser %s: %w", program, err)
+	}
+	name := filepath.Base(path)
+	for _, k := range kinds() {
+		if strings.HasPrefix(name, k.prefix) || slices.Contains(k.programs, name) {
+			return k, path, nil
+		}
+	}
+	return kind{}, "", fmt.Errorf("browser %s: unknown kind; its file name must begin with chrom or firefox", program)
 }
 
 // chromiumArguments starts Chromium without anything that draws on its own, asks the network, or
@@ -90,6 +120,9 @@ func chromiumArguments(profile string, width, height int, o BrowserOptions) []st
 		// a virtual display has no GPU, and searching for one takes time; on others, GPU drawing is
 		// measured
 		args = append(args, "--disable-gpu")
+	}
+	if o.Inspect {
+		args = append(args, "--remote-debugging-pipe")
 	}
 	if !o.Bars {
 		args = append(args, "--kiosk")
@@ -149,7 +182,7 @@ func firefoxArguments(profile string, width, height int, o BrowserOptions) []str
 	if !o.Bars {
 		args = append(args, "--kiosk")
 	}
-	if o.Remote {
+	if o.Remote || o.Inspect {
 		args = append(args, "--remote-debugging-port", "0")
 	}
 	return append(args, o.URL)

@@ -35,7 +35,7 @@ func parseGPIO(s string) (Power, error) {
 	m := gpioForm.FindStringSubmatch(s)
 	if m == nil {
 		return Power{}, fmt.Errorf(
-			"%q: must be gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
+			"%q: must be gpio:17 or gpio:/dev/gpiochip1:17[?active=low], or {command: {on: …, off: …}}", strict.Clip(s))
 	}
 	p := Power{Chip: m[1], Low: m[3] != ""}
 	if p.Chip == "" {

@@ -24,8 +24,7 @@ type Typed struct {
 	Opens func(ctx context.Context, reach func(context.Context) error) error
 }
 
-// The speed of a hand that reaches the address bar, and the time that browsers need until they
-// accept typed text.
+// The speed of a hand that reaches the address bar, and the delay until browsers accept typed text.
 const (
 	barHeld  = 60 * time.Millisecond
 	barOpens = 500 * time.Millisecond

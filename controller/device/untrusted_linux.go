@@ -20,8 +20,8 @@ import (
 // Chromium stores a policy's value as a preference, and reads it from its profile unless a policy
 // sets it.
 //
-// Firefox reads policies beside its program. So it gets a folder with a copy of the started
-// program, which is small, links to the rest, and the policies.
+// Firefox reads policies beside its program. So it gets a folder with the policies, a copy of the
+// small started program, and links to the rest.
 //
 // Note: a mount namespace that hides files would cover everything that a browser does. But it needs
 // privileges that the service's unit drops.

@@ -50,7 +50,8 @@ func serveFilePage(ctx context.Context) *filePage {
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		fmt.Fprintf(w, `<title>x</title><input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
+		fmt.Fprintf(w, `<title>x</title>
+<input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
 <script>onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)
 document.querySelector("input").onchange = e => fetch("/chosen/" + e.target.files[0].name)
 onresize = () => fetch("/resized")

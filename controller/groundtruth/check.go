@@ -106,8 +106,8 @@ func (t *played) checkPictures() check {
 	return c
 }
 
-// checkUnique: a frame is unique if and only if it shows another picture, or another mixture of
-// pictures, than the previous one.
+// checkUnique: a frame is unique only if its picture, or mixture of pictures, differs from the
+// previous one.
 func (t *played) checkUnique() check {
 	drawn, unsure := t.changes()
 	c := newCheck("unique frames", "frames", "fps.unique_frames")

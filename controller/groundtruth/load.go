@@ -32,7 +32,7 @@ func (t *played) endingWithLast(c check) check {
 	}
 	last := t.views[len(t.views)-1].frame
 	c.Frames = nil
-	return c.notMade("frame %d, with which the content ends, does not show the last picture that the page drew, number %d", last, t.lastDrawn())
+	return c.notMade("frame %d, the content's last, does not show picture %d, the last drawn", last, t.lastDrawn())
 }
 
 // origin is when load figures begin, and what they are called for it.
@@ -84,8 +84,8 @@ func (t *played) checkFigure(what, value, claim string, drawn result.Span) check
 	return c
 }
 
-// checkCounts compares a series, times a factor that converts it to pixels, with the page's counts,
-// frame by frame. The table shows the number of frames.
+// checkCounts compares a series with the page's counts, frame by frame. A factor converts the
+// series to pixels. The table shows the number of frames.
 func (t *played) checkCounts(what, measure, name string, factor float64) check {
 	c := newCheck(what+", exact in", "frames", "")
 	s := t.series(measure, name)

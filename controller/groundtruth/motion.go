@@ -38,8 +38,7 @@ func (t *played) checkMotion() []check {
 // scaleWithin is to what part of itself the measure knows a scale.
 const scaleWithin = 0.0025
 
-// checkSteps compares the measured steps from frame to frame with the page's places, in the frames
-// of some of these steps.
+// checkSteps compares some of the measured steps from frame to frame with the page's places.
 func (t *played) checkSteps(what string, some func(from, to site.Place) bool, names []string,
 	right func(from, to site.Place, is []float64) bool) check {
 	c := newCheck(what, "frames", "")
@@ -103,9 +102,9 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 	return t.Report.Truth.Places[i], true
 }
 
-// checkDistance checks the whole way of the content, there and back, by the places at which the
-// page was called to draw. Where it turned, it may have been further away than at any of these
-// places, by at most the steps around. Frames may show less than that.
+// checkDistance checks the whole way of the content, there and back, by the places of the page's
+// draw calls. Where it turned, it may have gone further, by at most the steps around. Frames may
+// show less than that.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places

@@ -30,10 +30,9 @@ type Page struct {
 	Claims map[string]float64 // by the page, of values that are measured
 }
 
-// Read reads the strip of all frames of a page, from the first content frame to the last, and makes
-// its checks. On pages that flip through images, tearing may be measured again with the images that
-// the strip names. This happens if the measure did not find all of them itself. The outcome then
-// has the new result.
+// Read reads the strip of all content frames of a page and makes its checks. On pages that flip
+// through images, tearing may be measured again with the images that the strip names. This happens
+// if the measure did not find all of them itself. The outcome then has the new result.
 func Read(ctx context.Context, in Input) (*Page, error) {
 	t := newPlayed(in)
 	var err error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -121,7 +122,7 @@ func measured(t *testing.T, r analyze.Recording, w analyze.Window, measures ...s
 		masks = append(masks, frame.Region{X: geo.Left, Y: top, Width: strip.Cells * geo.Cell, Height: geo.Cell})
 	}
 	o, err := analyze.Analyze(t.Context(), r, w, analyze.Options{Measures: measures, Masks: masks,
-		Response: analyze.ResponseOptions{Kinds: []string{controller.Asked}}})
+		Response: response.Options{Kinds: []string{controller.Asked}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,8 @@ func TestTornMostOfTheTime(t *testing.T) {
 	r, w, told := film(t, page, frames)
 	o, masks := measured(t, r, w, "tearing")
 	if v, ok := o.Results[0].Find("torn_frames"); !ok || v.Value != whole || v.State != analyze.Suspected {
-		t.Fatalf("without the strip %v frames are torn (%v): this test is for where the others are taken for whole, and that is not sure", v, ok)
+		t.Fatalf("without the strip %v frames are torn (%v): this test is for where the others are taken for whole, "+
+			"and that is not sure", v, ok)
 	}
 	p, err := Read(t.Context(), Input{Reader: r, Outcome: o, Masks: masks, Report: told, Measures: []string{"tearing"}})
 	if err != nil {

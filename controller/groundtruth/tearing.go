@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/tearing"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -24,7 +25,7 @@ func (t *played) measureTearing(ctx context.Context) error {
 		return nil
 	}
 	o, err := analyze.Analyze(ctx, t.Reader, t.Outcome.Window, analyze.Options{
-		Measures: []string{"tearing"}, Masks: t.Masks, Tearing: analyze.TearingOptions{Images: images},
+		Measures: []string{"tearing"}, Masks: t.Masks, Tearing: tearing.Options{Images: images},
 	})
 	if err == nil {
 		*old = o.Results[0]
@@ -108,7 +109,7 @@ func (t *played) imageFrames() []int {
 }
 
 // tears returns what the measure found with a set of images.
-func (t *played) tears() (d analyze.TearingDetail, torn analyze.Value, ok bool) {
+func (t *played) tears() (d tearing.Detail, torn analyze.Value, ok bool) {
 	r := t.result("tearing")
 	if r == nil {
 		return d, torn, false
@@ -120,7 +121,7 @@ func (t *played) tears() (d analyze.TearingDetail, torn analyze.Value, ok bool) 
 }
 
 // checkRows counts the torn frames whose rows and images are as drawn.
-func (t *played) checkRows(d *analyze.TearingDetail) check {
+func (t *played) checkRows(d *tearing.Detail) check {
 	c := newCheck("rows and images, exact in", "frames", "")
 	equal, all := 0, 0
 	for i := range t.views {
@@ -129,7 +130,7 @@ func (t *played) checkRows(d *analyze.TearingDetail) check {
 			continue
 		}
 		all++
-		k := slices.IndexFunc(d.Torn, func(tear analyze.Tear) bool { return tear.Frame == t.views[i].frame })
+		k := slices.IndexFunc(d.Torn, func(tear tearing.Tear) bool { return tear.Frame == t.views[i].frame })
 		if k >= 0 && slices.Equal(d.Torn[k].Rows, want.Rows) &&
 			slices.Equal(t.imagesOf(d, d.Torn[k].Images), want.Images) {
 			equal++
@@ -156,7 +157,7 @@ func (t *played) drawnTear(v *view) (site.Tear, bool) {
 
 // imagesOf translates numbers of the measure's set into those of the page, by the pictures of the
 // set's frames.
-func (t *played) imagesOf(d *analyze.TearingDetail, of []int) (images []int) {
+func (t *played) imagesOf(d *tearing.Detail, of []int) (images []int) {
 	for _, k := range of {
 		image := -1
 		if k >= 0 && k < len(d.Images) {

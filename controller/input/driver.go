@@ -10,8 +10,8 @@ import (
 
 // Driver does actions on one device. It is used by one goroutine.
 type Driver interface {
-	// Do executes actions together, as one report if the device has reports, not before at, and at
-	// once if that is past. It returns the interval in which the device got them. The device's own
+	// Do executes actions together, as one report if the device has reports. It waits for at,
+	// unless that is past. It returns the interval in which the device got them. The device's own
 	// delays begin there. An impossible action is an error that wraps errors.ErrUnsupported, and
 	// then no action was done. A missing device is an error that wraps ErrGone.
 	Do(ctx context.Context, at timeline.Time, actions ...Action) (timeline.Interval, error)

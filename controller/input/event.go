@@ -14,8 +14,8 @@ const (
 )
 
 // Event returns an event for the recording. At ± Uncertainty is the interval that the driver
-// returned. The data has the driver, the actions as text for people, and their place if they have
-// one, in pixels of the device's screen.
+// returned. The data has the driver, the actions as text, and their place, if any, in pixels of the
+// device's screen.
 func Event(info Info, sent timeline.Interval, actions ...Action) timeline.Event {
 	const most = 200 // runes of the actions' text
 	data := struct {

@@ -20,6 +20,9 @@ import (
 // Watcher answers questions about the frames of one recording ([recorder.Options.Watch]). An answer
 // is the first frame that fulfils a condition. A watcher without a question costs next to nothing.
 type Watcher struct {
+	// Period is the nominal time from frame to frame; 0: unknown. Set it before the recording.
+	Period time.Duration
+
 	mu     sync.Mutex
 	asked  *question // nil: nothing
 	layout *frame.Layout
@@ -59,7 +62,7 @@ type condition struct {
 	looked bool // a frame that counts was looked at
 	holds  bool // in that frame
 	box    image.Rectangle
-	held   int               // frames in a row with that box
+	held   int               // frames in a row with that box, or that hold
 	since  timeline.Interval // of the last change
 	frame  int
 	first  uint64 // sequence number of the last change
@@ -180,7 +183,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step)
 			return false
 		}
 		st.seen++
-		return st.still(step) >= c.For
+		return st.still(step, s.Period) >= c.For
 	case controller.Green:
 		st.frame, st.since = step.Number, at
 		if first || changed {
@@ -196,18 +199,28 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step)
 	if first || changed {
 		st.holds = s.shows(c, step.Image)
 	}
-	return st.holds
+	if !st.holds {
+		st.held = 0
+		return false
+	}
+	st.held++
+	return st.held >= c.Frames
 }
 
 // still is how long nothing has changed for certain. Frames that were lost are taken off, and two
-// more: whoever measures does so too, and rounds otherwise.
-func (st *condition) still(step *frame.Step) time.Duration {
+// more: whoever measures does so too, and rounds otherwise. A frame that was sampled late must not
+// lengthen it: measures count periods.
+func (st *condition) still(step *frame.Step, period time.Duration) time.Duration {
 	passed := step.Meta.Sampled.Earliest.Sub(st.since.Latest)
 	frames := step.Meta.Sequence - st.first
 	if frames == 0 || st.seen <= 2 {
 		return 0
 	}
-	return time.Duration(float64(passed) * float64(st.seen-2) / float64(frames))
+	seen := time.Duration(float64(passed) * float64(st.seen-2) / float64(frames))
+	if period > 0 {
+		seen = min(seen, time.Duration(st.seen-2)*period)
+	}
+	return seen
 }
 
 func (s *Watcher) green(st *condition, m frame.Image) {

@@ -106,6 +106,11 @@ func TestScreenSees(t *testing.T) {
 			func(c *canvas) { c.fill(below, 0, 255, 0, 4); c.fill(frame.Region{Width: 9, Height: 8}, 9, 9, 9, 4) }, -1},
 		{"red", controller.Condition{Kind: controller.Red, Region: below},
 			func(c *canvas) { c.fill(everywhere, 9, 9, 9, 5); c.fill(below, 255, 0, 0, 2) }, 5},
+		{"red that stands", controller.Condition{Kind: controller.Red, Region: below, Frames: 3}, func(c *canvas) {
+			c.fill(below, 255, 0, 0, 2)
+			c.fill(middle, 9, 9, 9, 1)
+			c.fill(below, 255, 0, 0, 4)
+		}, 5},
 		{"half red", controller.Condition{Kind: controller.Red, Region: everywhere}, func(c *canvas) {
 			c.fill(everywhere, 9, 9, 9, 5)
 			c.fill(frame.Region{Width: 64, Height: 24}, 255, 0, 0, 4)

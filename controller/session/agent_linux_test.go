@@ -175,7 +175,8 @@ steps:
 			t.Errorf("it was sent in %v, and the event says %v ± %v", truth, e.At, e.Uncertainty)
 		}
 		if 2*e.Uncertainty <= truth.Width() {
-			t.Errorf("the event is known better, to ± %v, than the board has it, %v: what is not known of its clock is left out", e.Uncertainty, truth.Width())
+			t.Errorf("the event is known better, to ± %v, than the board has it, %v: "+
+				"what is not known of its clock is left out", e.Uncertainty, truth.Width())
 		}
 	}
 	if n != 1 || len(b.sent) != 1 {

@@ -111,7 +111,9 @@ func TestRunBehindAnInterface(t *testing.T) {
 	const rtt = 400 * time.Millisecond
 	for i := range 2 {
 		o := options(t, d)
-		o.Test = readTest(t, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n")
+		o.Test = readTest(t,
+			"name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\n"+
+				"network: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n")
 		o.MaxLost, o.Seed, o.NoPictures, o.NoVideo = 0.9, 5, i > 0, true
 		record, _, err := Run(t.Context(), o)
 		log, _ := os.ReadFile(filepath.Join(o.Dir, LogFile))
@@ -296,8 +298,8 @@ func TestTheOnlyADBBesideTheInterface(t *testing.T) {
 		serial + "\tdevice\n":                                   "",
 		byHand + "\tdevice\n":                                   "",
 		byHand + "\tdevice\n127.0.0.1:5555\toffline\n":          "",
-		"127.0.0.1:5555\tdevice\n":                              "device phone: its adb, 127.0.0.1:5555 is reached by the interface lo",
-		"adb-R58M123ABC-abc123._adb-tls-connect._tcp\tdevice\n": "device phone: adb adb-R58M123ABC-abc123._adb-tls-connect._tcp may use the interface",
+		"127.0.0.1:5555\tdevice\n":                              "127.0.0.1:5555 is reached by the interface lo",
+		"adb-R58M123ABC-abc123._adb-tls-connect._tcp\tdevice\n": "adb-tls-connect._tcp may use the interface",
 		"":                          "device phone: adb: no usable device is attached; known: none",
 		serial + "\tunauthorized\n": "allow debugging",
 		serial + "\tdevice\n" + byHand + "\tdevice": "device phone: adb: several devices are attached: name one",

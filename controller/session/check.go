@@ -15,42 +15,75 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/budget"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// Check checks if a test can run on devices. It starts and writes nothing.
+// Check checks if a test can run on devices. It starts and writes nothing, and asks no server for
+// names. So it refuses a server of this machine that only DNS finds; see [CheckLive].
 func Check(t *suite.Test, on ...Variant) error {
-	_, err := check(t, on...)
+	_, err := check(t, live(context.Background(), t, hostsFile) != nil, on...)
 	return err
 }
 
-// check is Check. It also returns the archive of the test's network; nil: none.
-func check(t *suite.Test, on ...Variant) (*replay.Archive, error) {
-	read, err := checkNetwork(t)
+// CheckLive is Check of a test that [Live] has found to reach a server of this machine.
+func CheckLive(t *suite.Test, on ...Variant) error {
+	_, err := check(t, true, on...)
+	return err
+}
+
+// CheckReplay checks if an archive of a test's address can be replayed on devices. The archive need
+// not exist.
+func CheckReplay(t *suite.Test, on ...Variant) error {
+	later := *t
+	later.Network.Replay = "archive"
+	if _, err := testnet.Conditions(t.Network); err != nil {
+		return err
+	}
+	return checkOn(&later, nil, false, on)
+}
+
+// check is Check. local states that the test loads a server of this machine. It also returns the
+// archive of the test's network; nil: none.
+func check(t *suite.Test, local bool, on ...Variant) (*replay.Archive, error) {
+	read, err := checkNetwork(t, local)
 	if err == nil {
 		err = checkEnd(t)
 	}
+	for name, limit := range t.Budgets {
+		if _, wrong := budget.Of(name, string(limit)); err == nil && wrong != nil {
+			err = fmt.Errorf("test %s: budgets: %w", t.Name, wrong)
+		}
+	}
 	if err == nil {
-		err = checkOn(t, read, on)
+		err = checkOn(t, read, local, on)
 	}
 	return read, err
 }
 
-func checkOn(t *suite.Test, read *replay.Archive, on []Variant) error {
+func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) error {
 	for _, v := range on {
 		d, known := description(v.Device)
 		if !known {
 			continue
 		}
 		browser, err := d.Browser(v.Browser)
+		if err == nil && v.Program != "" {
+			browser, err = checkProgram(v, d)
+		}
 		if err != nil {
 			return err
 		}
-		if err := checkNetworkOn(t, d); err != nil {
+		if err := checkNetworkOn(t, local, d); err != nil {
+			return err
+		}
+		if err := checkPoints(t, d, browser); err != nil {
 			return err
 		}
 		if err := checkArchiveIn(t, read, browser); err != nil {
@@ -66,6 +99,15 @@ func checkOn(t *suite.Test, read *replay.Archive, on []Variant) error {
 		}
 	}
 	return nil
+}
+
+// checkProgram checks the file of a variant's browser. It returns the browser's kind.
+func checkProgram(v Variant, d device.Description) (string, error) {
+	if d.Source != device.Virtual {
+		return "", fmt.Errorf("device %s: only a virtual display of this machine starts the file of a browser: %w",
+			d.Name, errors.ErrUnsupported)
+	}
+	return device.KindOf(v.Program)
 }
 
 // description returns the description of a device, if it has one.
@@ -201,7 +243,7 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (wa
 	_ = answer.Body.Close() // HEAD has none
 	if answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusMethodNotAllowed &&
 		answer.StatusCode != http.StatusNotImplemented {
-		return fmt.Sprintf("the server of %s answers %s: perhaps a page that says so is what was measured", address,
+		return fmt.Sprintf("the server of %s answers %s: perhaps its error page was measured", address,
 			answer.Status), nil
 	}
 	return "", nil
@@ -281,7 +323,7 @@ func urlName(address string) string {
 
 // Known returns the names that test files may use: pages, measures, values and networks.
 func Known() suite.Known {
-	k := suite.Known{Measures: append(analyze.Names(), analyze.QualityName), Values: map[string][]string{}}
+	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{}}
 	for _, m := range k.Measures {
 		k.Values[m] = analyze.Values(m)
 	}

@@ -44,8 +44,8 @@ func TestCheckBeforeTheStart(t *testing.T) {
 			"no such file"},
 		"no file, of a step": {steps, Variant{Device: here}, "no such file"},
 		"file of another":    {address("file:///nonexistent.html"), Variant{Device: away}, ""},
-		"browser":            {address("http://a.example/"), Variant{here, "firefox"}, ""},
-		"no browser": {address("http://a.example/"), Variant{here, "opera"},
+		"browser":            {address("http://a.example/"), Variant{Device: here, Browser: "firefox"}, ""},
+		"no browser": {address("http://a.example/"), Variant{Device: here, Browser: "opera"},
 			`device local has no browser "opera"`},
 		"an event that is none": {event, Variant{Device: here}, `no step makes the event "foo"`},
 	} {
@@ -110,7 +110,8 @@ func TestUnreachedPage(t *testing.T) {
 		t.Errorf("on another machine: %v, %q", err, s.noted())
 	}
 	s.Device = local{device.Description{Name: "local", Source: device.Virtual}}
-	if err := s.reached(t.Context(), &prepared{}, nil); err == nil || !strings.Contains(err.Error(), "unreachable address") {
+	err := s.reached(t.Context(), &prepared{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "unreachable address") {
 		t.Errorf("on this machine: %v", err)
 	}
 }

@@ -179,7 +179,8 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 	case s.onDisplay() && s.name != device.Running:
 		// Not the caller's context: the browser stays on the screen until the recording has ended.
 		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name,
-			URL: address, Bars: s.wanted.Navigates, Untrusted: s.wanted.Untrusted, Egress: s.wanted.Egress})
+			URL: address, Bars: s.wanted.Navigates, Inspect: s.wanted.Inspect, Untrusted: s.wanted.Untrusted,
+			Egress: s.wanted.Egress})
 		if err != nil {
 			return timeline.Interval{}, err
 		}

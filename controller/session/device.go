@@ -9,9 +9,9 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller"
@@ -37,6 +37,7 @@ type Device interface {
 // Wanted is what a run needs of a device.
 type Wanted struct {
 	Browser   string               // "": the device's first
+	Program   string               // file of a browser of this machine; "": the installed one
 	Window    suite.Size           // of the browser's content; zero: the device's own
 	Link      string               // target of the green page, for browsers without an address bar
 	Navigates bool                 // steps go to addresses: the browser needs an address bar
@@ -45,6 +46,7 @@ type Wanted struct {
 	Egress    *device.EgressPolicy // limits browsers of this machine; nil: no limit
 	Network   *testnet.Network     // of the browser; nil: the device's own
 	Trust     *device.Authority    // of the servers there; nil: none
+	Inspect   bool                 // pages of the browser are inspected
 	Log       *slog.Logger
 }
 
@@ -183,9 +185,9 @@ func driver[D input.Driver](d D, err error) (input.Driver, error) {
 	return d, nil
 }
 
-// machine returns the known properties of this machine. Sources: os-release(5), proc(5), and
+// thisMachine returns the known properties of this machine. Sources: os-release(5), proc(5), and
 // cpufreq and thermal of the kernel's sysfs ABI.
-func machine() (system, kernel string, env result.Environment) {
+func thisMachine() (system, kernel string, env result.Environment) {
 	env = result.Environment{}
 	system = runtime.GOOS
 	for line := range strings.Lines(firstBytes("/etc/os-release")) {
@@ -194,16 +196,16 @@ func machine() (system, kernel string, env result.Environment) {
 		}
 	}
 	kernel = strings.TrimSpace(firstBytes("/proc/sys/kernel/osrelease"))
-	put(env, result.EnvGovernor, strings.TrimSpace(firstBytes("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")))
-	if milli, err := strconv.Atoi(strings.TrimSpace(firstBytes("/sys/class/thermal/thermal_zone0/temp"))); err == nil {
-		put(env, result.EnvTemperature, fmt.Sprintf("%.1f °C", float64(milli)/1000))
+	put(env, result.EnvGovernor, strings.Join(machine.Governors(os.DirFS("/")), ", "))
+	if t := machine.Temperature(os.DirFS("/")); t != nil {
+		put(env, result.EnvTemperature, fmt.Sprintf("%.1f °C", *t))
 	}
 	return system, kernel, env
 }
 
 // ofThisMachine returns the environment of a device that is this machine.
 func ofThisMachine() result.Environment {
-	system, kernel, env := machine()
+	system, kernel, env := thisMachine()
 	put(env, result.EnvOS, system)
 	put(env, result.EnvKernel, kernel)
 	return env
@@ -211,7 +213,7 @@ func ofThisMachine() result.Environment {
 
 // ofRig returns the rig's part of a device's environment.
 func ofRig() result.Environment {
-	system, kernel, _ := machine()
+	system, kernel, _ := thisMachine()
 	env := result.Environment{}
 	put(env, result.EnvRigOS, strings.TrimSpace(system+" "+kernel))
 	return env

@@ -1,7 +1,7 @@
 // Package session makes runs of tests on devices. [Run] makes one in four steps. It prepares
 // device, network and pages. It plays the test while the screen is recorded. It measures the
-// recording. It keeps all in a run folder. [RunSet] repeats a test, on several browsers or devices in
-// turn.
+// recording. It keeps all in a run folder. [RunSet] repeats a test, on several browsers or devices
+// in turn.
 //
 // It stands between the commands that run tests and the packages that do the work. It does not
 // print. It reports progress through [runfolder.Progress].

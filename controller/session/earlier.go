@@ -36,6 +36,7 @@ type Earlier struct {
 	fall        *har.Waterfall  // nil: unknown
 	har         bool            // the HAR file exists, readable or not
 	report      *site.Report    // of the only page; nil: unknown
+	primary     []string        // values to read first, as the test declares
 	measured    *Measured       // settings of the first measurement; nil: unknown
 	checks      string          // results of the first measurement's checks, or ""
 	made        int             // number of these checks
@@ -126,6 +127,9 @@ func (e *Earlier) ofRecord(r *Record) {
 	maps.DeleteFunc(e.environment, func(key, value string) bool { return !short(key) || !short(value) })
 	e.failed = cut(r.why(), 4000)
 	e.ofChecks(r)
+	if !slices.ContainsFunc(r.Primary, func(name string) bool { return !short(name) }) {
+		e.primary = r.Primary
+	}
 	if r.Measured == nil {
 		return
 	}
@@ -183,8 +187,7 @@ func (e *Earlier) withReport(r *recording.Reader) {
 	}
 	told, err := site.ReadReport(data)
 	if err != nil {
-		e.note("what was measured is not held against what the page drew, since what it told of that cannot be "+
-			"used: %v", err)
+		e.note("results are not compared with the drawn content, since the page's report is invalid: %v", err)
 		return
 	}
 	e.report = &told
@@ -203,7 +206,7 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfol
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0],
 		Report: *e.report, Measures: s.Measures})
 	if err != nil {
-		e.note("what was measured could not be held against what the page drew: %v", err)
+		e.note("results could not be compared with the drawn content: %v", err)
 		return
 	}
 	w := &found.Results.Windows[0]

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -33,9 +33,10 @@ func TestChecksAreMadeAgain(t *testing.T) {
 		}, "speedindex"},
 		// What asks here are the clicks, and the content ends where nothing changes any more,
 		// before the red.
-		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: still 1s\nsteps: [{sleep: 300ms}, {click: [50%, 50%]}, {sleep: 400ms}, {click: [50%, 50%]}, {sleep: 400ms}]\n", result.End, otherwise{
+		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: still 1s\nsteps: [{sleep: 300ms}, {click: " +
+			"[50%, 50%]}, {sleep: 400ms}, {click: [50%, 50%]}, {sleep: 400ms}]\n", result.End, otherwise{
 			"by pings":         func(s *runfolder.Settings) { s.Response.Kinds = []string{"ping"} },
-			"by a colour":      func(s *runfolder.Settings) { s.Response.Colour = &analyze.Colour{R: 255} },
+			"by a colour":      func(s *runfolder.Settings) { s.Response.Colour = &response.Colour{R: 255} },
 			"to the red":       func(s *runfolder.Settings) { s.Markers = true },
 			"by other images":  func(s *runfolder.Settings) { s.Tearing.Images = []int{0} },
 			"for another grid": func(s *runfolder.Settings) { s.Checkerboard.Cell = 8 },

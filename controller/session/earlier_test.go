@@ -421,7 +421,8 @@ func TestMeasuredAgainWithChecks(t *testing.T) {
 	if err := record.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	const want = "of 9 checks that were made against what the page drew when it was measured first, 2 failed (unique frames, framerate); 1 more could not be made (jank); they are not made again"
+	const want = "of 9 checks that were made against what the page drew when it was measured first, " +
+		"2 failed (unique frames, framerate); 1 more could not be made (jank); they are not made again"
 	for range 2 {
 		if r := again(t, dir, dir); len(slices.DeleteFunc(r.Notes, func(n string) bool { return n != want })) != 1 {
 			t.Errorf("notes are %q", r.Notes)

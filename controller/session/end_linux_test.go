@@ -14,7 +14,8 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 	d := local{device.Local()}
 	needBrowsers(t, "chromium")
 	o := options(t, d)
-	o.Test = readTest(t, "name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")
+	o.Test = readTest(t,
+		"name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")
 	record, found, err := Run(t.Context(), o)
 	if err != nil || record.State != Passed {
 		t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
@@ -33,9 +34,10 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 // Fault: A test waits for an event that cannot happen
 func TestEndThatCannotCome(t *testing.T) {
 	for text, want := range map[string]string{
-		"url: http://a.example/\nend: event done\n":                                                       `no step makes the event "done"; use a mark step, or one of begin, launch, navigation, ping, pong`,
-		"page: /load.html\nend: event done\n":                                                             "content-end, green",
-		"url: http://a.example/\nend: event done\nsteps: [{mark: before}]\n":                              "one of before, begin",
+		"page: /load.html\nend: event done\n":                                "content-end, green",
+		"url: http://a.example/\nend: event done\nsteps: [{mark: before}]\n": "one of before, begin",
+		"url: http://a.example/\nend: event done\n": "no step makes the event \"done\"; " +
+			"use a mark step, or one of begin, launch, navigation, ping, pong",
 		"url: http://a.example/\nend: event done\nsteps: [{repeat: {times: 2, steps: [{mark: done}]}}]\n": "",
 		"url: http://a.example/\nend: event navigation\n":                                                 "",
 		"page: /load.html\nend: event content-end\n":                                                      "",

@@ -47,7 +47,7 @@ func interrupted(t *testing.T, told *stopsAt) (*Record, string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	told.stop = cancel
-	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o := setOptions(t, Variant{Device: &scene{name: "d", uri: brief}, Browser: ""})
 	o.NoVideo, o.Progress = false, told
 	set, err := RunSet(ctx, o)
 	if !errors.Is(err, context.Canceled) || len(set.Made) != 1 {

@@ -41,7 +41,8 @@ func TestRefusedMeasures(t *testing.T) {
 			if err != nil || record.State != tc.want || found == nil {
 				t.Fatalf("%+v, %v", record, err)
 			}
-			if failed := strings.HasPrefix(record.Reason, "nothing was measured: response: "); failed != (tc.want == Failed) {
+			failed := strings.HasPrefix(record.Reason, "nothing was measured: response: ")
+			if failed != (tc.want == Failed) {
 				t.Errorf("reason %q", record.Reason)
 			}
 			noted := slices.ContainsFunc(record.Notes,
@@ -151,11 +152,11 @@ func TestTooManyLost(t *testing.T) {
 		"none":           {[]uint64{0}, 0, Passed, ""},
 		"as many as may": {[]uint64{5}, 0.05, Passed, ""},
 		"one more": {[]uint64{6}, 0.05, Rejected,
-			"the capture lost 6 of 101 frames of what is measured, 5.9 %: more than 5 %; " +
+			"the capture lost 6 of 101 measured frames, 5.9 %: more than 5 %; " +
 				"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
 		"of two windows": {[]uint64{1, 9}, 0.05, Passed, ""},
 		"none may be": {[]uint64{0, 1}, 0, Rejected,
-			"the capture lost 1 of 191 frames of what is measured, 0.5 %: more than 0 %; " +
+			"the capture lost 1 of 191 measured frames, 0.5 %: more than 0 %; " +
 				"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
 		"all may be": {[]uint64{5000}, 1, Passed, ""},
 	} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -84,7 +85,7 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 		return
 	}
 	refused, measured := refusals(found.Results.Windows)
-	if len(refused) > 0 && !measured && !slices.Contains(r.Test.Measures, analyze.QualityName) {
+	if len(refused) > 0 && !measured && !slices.Contains(r.Test.Measures, quality.Name) {
 		record.State = Failed
 		record.Reason = fmt.Sprintf("nothing was measured: %s: %s", refused[0].Measure, refused[0].Refusal)
 		r.log.Error("the run has failed", "reason", record.Reason)
@@ -104,8 +105,7 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 	all := record.WindowFrames + record.WindowLost
 	if lost := float64(record.WindowLost) / float64(max(all, 1)); lost > r.MaxLost {
 		record.State = Rejected
-		record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g "+
-			"%%; "+
+		record.Reason = fmt.Sprintf("the capture lost %d of %d measured frames, %.1f %%: more than %.3g %%; "+
 			"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be",
 			record.WindowLost, all, 100*lost, 100*r.MaxLost)
 		r.log.Warn("the run does not count", "reason", record.Reason)
@@ -168,7 +168,7 @@ func (r *run) keepFailed(ctx context.Context, record *Record, file *recording.Re
 			err = r.writeResults(ctx, record, file, t, found)
 		}
 		if err != nil {
-			r.log.Warn("what was recorded of the failed run could not be shown", "why", err)
+			r.log.Warn("the failed run's last frame could not be shown", "why", err)
 		}
 	}
 	if err := r.writeLastFrame(file); err != nil {

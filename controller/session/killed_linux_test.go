@@ -63,7 +63,10 @@ func TestKilledRun(t *testing.T) {
 	needBrowsers(t, "chromium")
 	s := newSoak(t, "chromium", `<!doctype html><title>killed</title><style>html { background: #0f0 }</style><script>
 let n = 0
-const next = () => { if (++n > 40) document.documentElement.style.background = n % 2 ? "#fff" : "#ccc"; requestAnimationFrame(next) }
+const next = () => {
+	if (++n > 40) document.documentElement.style.background = n % 2 ? "#fff" : "#ccc"
+	requestAnimationFrame(next)
+}
 requestAnimationFrame(next)</script>`)
 	dir := filepath.Join(s.runs, "killed")
 	exe, err := os.Executable()

@@ -150,7 +150,11 @@ func TestLoadsByTheAddressBar(t *testing.T) {
 			needBrowsers(t, browser)
 			takeTurn(t)
 			server := serveColours(t)
-			server.script = `addEventListener("keydown", e => { if (e.key === "Control") { const over = performance.now() + 2000; while (performance.now() < over); } });`
+			server.script = `addEventListener("keydown", e => {
+	if (e.key !== "Control") return;
+	const over = performance.now() + 2000;
+	while (performance.now() < over);
+});`
 			o := options(t, d)
 			o.Browser = browser
 			o.Test = readTest(t, fmt.Sprintf(`name: two
@@ -174,7 +178,8 @@ steps:
 			}
 			if record.Area[1] < 20 || record.Area[0] != 0 || record.Area[2] != 800 ||
 				record.Area[1]+record.Area[3] != 600 {
-				t.Errorf("the content is at %v: there is no room for an address bar above it, or it is not all that is below", record.Area)
+				t.Errorf("the content is at %v: there is no room for an address bar above it, "+
+					"or it is not all that is below", record.Area)
 			}
 			if env := found.Results.Environment[result.EnvInput]; env != "x11, system" {
 				t.Errorf("input %q", env)
@@ -216,7 +221,9 @@ func TestInputOfTheBrowser(t *testing.T) {
 		fmt.Fprint(w, `<!doctype html><title>keys</title><style>html { background: #2040c0 }</style><script>
 let clicked = false;
 addEventListener("click", e => clicked = e.clientX === 400 && e.clientY === 300);
-addEventListener("keydown", e => { if (clicked && e.key === "q") document.documentElement.style.background = "#8020a0" });
+addEventListener("keydown", e => {
+	if (clicked && e.key === "q") document.documentElement.style.background = "#8020a0";
+});
 </script>`)
 	}))
 	defer page.Close()

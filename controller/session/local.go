@@ -91,8 +91,9 @@ func (s *localStage) Painter() controller.Painter {
 func (s *localStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	// Not the caller's context: the browser stays on the screen until the recording has ended.
 	w := &s.wanted
-	o := device.BrowserOptions{Display: s.display, Name: s.name, URL: address, Bars: w.Navigates && s.page == nil,
-		Remote: s.page != nil, Untrusted: w.Untrusted, Egress: w.Egress, Authority: w.Trust}
+	o := device.BrowserOptions{Display: s.display, Name: s.name, Program: w.Program, URL: address,
+		Bars:   w.Navigates && s.page == nil,
+		Remote: s.page != nil, Inspect: w.Inspect, Untrusted: w.Untrusted, Egress: w.Egress, Authority: w.Trust}
 	if w.Network != nil {
 		o.Start = w.Network.Link.Device.Start
 	}
@@ -101,7 +102,7 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 		return timeline.Interval{}, err
 	}
 	s.browser = browser
-	if s.page != nil {
+	if s.page != nil && !w.Inspect { // else the one session is another's
 		if err := s.page.reach(ctx, browser); err != nil {
 			return timeline.Interval{}, err
 		}
@@ -195,7 +196,7 @@ func typeAddress(ctx context.Context, t device.Typed, address string) (timeline.
 		return timeline.Interval{}, err
 	}
 	if t.Input == nil {
-		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
+		return timeline.Interval{}, fmt.Errorf("it needs an input to go there: %w", errors.ErrUnsupported)
 	}
 	return t.Go(ctx, asked)
 }
@@ -220,7 +221,7 @@ func (l *greenLink) follow(ctx context.Context, hand input.Driver, address strin
 	}
 	l.left = true
 	if hand == nil {
-		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
+		return timeline.Interval{}, fmt.Errorf("it needs an input to go there: %w", errors.ErrUnsupported)
 	}
 	press := []input.Action{input.ButtonDown{Button: input.Left}}
 	release := []input.Action{input.ButtonUp{Button: input.Left}}

@@ -27,6 +27,16 @@ func tryLock(path string) (*Lock, error) {
 	return l, nil
 }
 
+// inode returns the number of a file in its file system.
+func inode(f *os.File) string {
+	st, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	sys, _ := st.Sys().(*syscall.Stat_t)
+	return fmt.Sprint(sys.Ino)
+}
+
 // ownFolder rejects a folder that another user owns or may write.
 func ownFolder(dir string) error {
 	st, err := os.Lstat(dir)

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/fps"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -40,7 +41,7 @@ func (r *run) measure(ctx context.Context, p *pages, t *take, file *recording.Re
 	m.by = measuredBy(settings)
 	r.log.Info("measured")
 	if m.checks, err = r.compareWithDrawn(ctx, file, m.found, t); err != nil { // the numbers stay valid
-		r.note("what was measured could not be held against what the page drew: %v", err)
+		r.note("results could not be compared with the drawn content: %v", err)
 	}
 	return m, nil
 }
@@ -49,10 +50,10 @@ func (r *run) measure(ctx context.Context, p *pages, t *take, file *recording.Re
 func (r *run) settings(p *pages, played *controller.Played) runfolder.Settings {
 	t := r.Test
 	a := runfolder.Settings{
-		Measures: t.Measures, Name: t.Name, T0: t.T0, Markers: true,
-		Still: t.Sync.Still, EndEvent: t.Sync.Event,
+		Measures: t.Measures, Primary: t.Primary, Name: t.Name, T0: t.T0, Markers: true,
+		Begin: t.Begin, Still: t.Sync.Still, EndEvent: t.Sync.Event,
 		Tolerance: t.Tolerance.N, AutoTolerance: t.Tolerance.Auto,
-		FPS: analyze.FPSOptions{Cadence: t.Cadence}, Response: r.response(played),
+		FPS: fps.Options{Cadence: t.Cadence}, Response: r.response(played),
 	}
 	if t.Sync.Limit > 0 {
 		a.EndEvent = controller.Ended
@@ -82,7 +83,7 @@ func (r *run) settings(p *pages, played *controller.Played) runfolder.Settings {
 }
 
 // response returns the definition of an answer to pings.
-func (r *run) response(played *controller.Played) (o analyze.ResponseOptions) {
+func (r *run) response(played *controller.Played) (o response.Options) {
 	if len(played.Answers) == 0 {
 		o.Kinds = []string{input.EventKind} // for example, a turn of a wheel is answered by scrolling
 		return o
@@ -93,7 +94,7 @@ func (r *run) response(played *controller.Played) (o analyze.ResponseOptions) {
 		o.Region = first.Region
 	}
 	if c := first.Colour; c != nil {
-		o.Colour = &analyze.Colour{R: c.R, G: c.G, B: c.B}
+		o.Colour = &response.Colour{R: c.R, G: c.G, B: c.B}
 	}
 	for _, other := range played.Answers[1:] {
 		if other.Region != first.Region || (other.Colour == nil) != (first.Colour == nil) || first.Colour != nil &&
@@ -114,7 +115,7 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 		len(t.Masks) > 0 || t.Tolerance.Auto || t.Tolerance.N > 0 {
 		return c, nil
 	}
-	_, end := r.Progress.Phase("holding it against what was drawn", 0)
+	_, end := r.Progress.Phase("comparing with the drawn content", 0)
 	defer end()
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: file, Outcome: found.Outcomes[0],
 		Masks: found.Masks[0], Report: *take.report, Measures: t.Measures})
@@ -143,8 +144,9 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 type Measured struct {
 	// kind of the event at which load times begin; "": the default of an analysis
 	T0       string `json:"t0,omitempty"`
-	StillNS  int64  `json:"still_ns,omitempty"`  // the content ended before a stillness of this length
-	EndEvent string `json:"end_event,omitempty"` // or with the last event of this kind
+	Begin    string `json:"begin_event,omitempty"` // the content began with this event; "": with its first change
+	StillNS  int64  `json:"still_ns,omitempty"`    // the content ended before a stillness of this length
+	EndEvent string `json:"end_event,omitempty"`   // or with the last event of this kind
 
 	Cadence  float64 `json:"cadence_fps,omitempty"` // of the drawn content; 0: unknown
 	Disjoint bool    `json:"disjoint,omitempty"`    // the page consists of disjoint images
@@ -162,7 +164,7 @@ type Answer struct {
 
 // measuredBy returns the Measured of settings.
 func measuredBy(s runfolder.Settings) *Measured {
-	m := &Measured{T0: s.T0, StillNS: int64(s.Still), EndEvent: s.EndEvent, Cadence: s.FPS.Cadence,
+	m := &Measured{T0: s.T0, Begin: s.Begin, StillNS: int64(s.Still), EndEvent: s.EndEvent, Cadence: s.FPS.Cadence,
 		Disjoint: s.Tearing.Disjoint}
 	m.Answer = Answer{Kinds: append([]string{}, s.Response.Kinds...), LimitNS: int64(s.Response.Limit)}
 	if r := s.Response.Region; r != (frame.Region{}) {
@@ -185,8 +187,8 @@ var errNoRunWrites = errors.New("no run writes such settings")
 // check rejects values that no run writes.
 func (m *Measured) check() error {
 	inTime := func(ns int64) bool { return ns >= 0 && ns <= int64(maxTime) }
-	ok := short(m.T0) && short(m.EndEvent) && inTime(m.StillNS) && inTime(m.Answer.LimitNS) && m.Cadence >= 0 &&
-		m.Cadence <= frame.MaxRate
+	ok := short(m.T0) && short(m.Begin) && short(m.EndEvent) && inTime(m.StillNS) && inTime(m.Answer.LimitNS) &&
+		m.Cadence >= 0 && m.Cadence <= frame.MaxRate
 	ok = ok && len(m.Answer.Kinds) <= maxKinds &&
 		!slices.ContainsFunc(m.Answer.Kinds, func(k string) bool { return k == "" || !short(k) })
 	if !ok {
@@ -210,11 +212,11 @@ func (a Answer) region() (frame.Region, error) {
 	return frame.Region{X: r[0], Y: r[1], Width: r[2], Height: r[3]}, nil
 }
 
-func (a Answer) colour() (*analyze.Colour, error) {
+func (a Answer) colour() (*response.Colour, error) {
 	if a.Colour == "" {
 		return nil, nil
 	}
-	var c analyze.Colour
+	var c response.Colour
 	if n, err := fmt.Sscanf(a.Colour, "#%02x%02x%02x", &c.R, &c.G, &c.B); err != nil || n != 3 ||
 		len(a.Colour) != len("#rrggbb") {
 		return nil, errNoRunWrites
@@ -225,12 +227,18 @@ func (a Answer) colour() (*analyze.Colour, error) {
 // AsAtFirst completes settings with those of the first measurement. Settings with a range of
 // frames, or with markers only, keep their end of the content.
 func (e *Earlier) AsAtFirst(s *runfolder.Settings) {
+	if len(s.Primary) == 0 {
+		s.Primary = e.primary
+	}
 	m := e.measured
 	if m == nil {
 		return
 	}
 	if s.T0 == "" {
 		s.T0 = m.T0
+	}
+	if s.Begin == "" && s.To == 0 && !s.Markers {
+		s.Begin = m.Begin
 	}
 	if s.Still == 0 && s.EndEvent == "" && s.Limit == 0 && s.To == 0 && !s.Markers {
 		s.Still, s.EndEvent = time.Duration(m.StillNS), m.EndEvent
@@ -261,9 +269,11 @@ func (m *Measured) sameAs(s runfolder.Settings) bool {
 		return false
 	}
 	rest := s
-	rest.T0, rest.Still, rest.EndEvent, rest.FPS, rest.Tearing.Disjoint = "", 0, "", analyze.FPSOptions{}, false
+	rest.T0, rest.Begin, rest.Still, rest.EndEvent = "", "", 0, ""
+	rest.FPS, rest.Tearing.Disjoint = fps.Options{}, false
 	rest.Response.Kinds, rest.Response.Region, rest.Response.Colour, rest.Response.Limit = nil, frame.Region{}, nil, 0
 	// these change no figure
+	rest.Primary = nil
 	rest.Name, rest.Measures, rest.Strict, rest.Markers, rest.Nonce = "", nil, false, false, ""
 	if len(rest.Variants)+len(rest.Masks)+len(rest.Tearing.Images)+len(rest.Checkerboard.Colours) == 0 {
 		rest.Variants, rest.Masks, rest.Tearing.Images, rest.Checkerboard.Colours = nil, nil, nil, nil

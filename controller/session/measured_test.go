@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/fps"
+	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/tearing"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -16,11 +18,12 @@ import (
 // and then they are others.
 func TestAsAtFirst(t *testing.T) {
 	first := runfolder.Settings{
-		Name: "ping", Measures: []string{"response"}, Markers: true, Nonce: "7", T0: "navigation", Still: time.Second,
-		FPS:     analyze.FPSOptions{Cadence: 30},
-		Tearing: analyze.TearingOptions{Disjoint: true},
-		Response: analyze.ResponseOptions{Kinds: []string{"sent"}, Region: frame.Region{X: 1, Width: 20, Height: 30},
-			Colour: &analyze.Colour{R: 1, G: 2, B: 255}, Limit: 3 * time.Second},
+		Name: "ping", Measures: []string{"response"}, Markers: true, Nonce: "7", T0: "navigation", Begin: "gesture",
+		Still:   time.Second,
+		FPS:     fps.Options{Cadence: 30},
+		Tearing: tearing.Options{Disjoint: true},
+		Response: response.Options{Kinds: []string{"sent"}, Region: frame.Region{X: 1, Width: 20, Height: 30},
+			Colour: &response.Colour{R: 1, G: 2, B: 255}, Limit: 3 * time.Second},
 	}
 	m := measuredBy(first)
 	if err := m.check(); err != nil {
@@ -37,11 +40,12 @@ func TestAsAtFirst(t *testing.T) {
 	for name, change := range map[string]func(*runfolder.Settings){
 		"ping":      func(s *runfolder.Settings) { s.Response.Kinds = []string{"ping"} },
 		"answer":    func(s *runfolder.Settings) { s.Response.Region.Width = 5; s.Response.Region.Height = 5 },
-		"answer is": func(s *runfolder.Settings) { s.Response.Colour = &analyze.Colour{} },
+		"answer is": func(s *runfolder.Settings) { s.Response.Colour = &response.Colour{} },
 		"limit":     func(s *runfolder.Settings) { s.Response.Limit = time.Second },
 		"delay":     func(s *runfolder.Settings) { s.OwnDelay = true },
 		"scan-out":  func(s *runfolder.Settings) { s.OwnScanOut, s.Response.ScanOut = true, 5 },
 		"t0":        func(s *runfolder.Settings) { s.T0 = "start" },
+		"begin":     func(s *runfolder.Settings) { s.Begin = "other" },
 		"still":     func(s *runfolder.Settings) { s.Still = 5 },
 		"event":     func(s *runfolder.Settings) { s.EndEvent = "content-end" },
 		"time":      func(s *runfolder.Settings) { s.Limit = 5 },
@@ -92,6 +96,7 @@ func TestAsAtFirst(t *testing.T) {
 // TestMeasuredIsBounded: what no run writes is not measured by.
 func TestMeasuredIsBounded(t *testing.T) {
 	for name, m := range map[string]Measured{
+		"a long begin":    {Begin: strings.Repeat("e", 301)},
 		"a long event":    {EndEvent: strings.Repeat("e", 301)},
 		"a long T0":       {T0: strings.Repeat("e", 301)},
 		"no time":         {StillNS: -1},

@@ -62,13 +62,16 @@ type Asked[T any] struct {
 	Got   T `json:"got"`
 }
 
-// checkNetwork checks the network that a test asks for. It returns the archive that answers there;
-// nil: none.
-func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
+// checkNetwork checks the network that a test asks for. local states that it loads a server of this
+// machine. It returns the archive that answers there; nil: none.
+func checkNetwork(t *suite.Test, local bool) (read *replay.Archive, err error) {
 	if !t.Network.Given() {
 		return nil, nil
 	}
-	if t.Network.Replay == "" && (t.Page == "" || len(loaded(t.Steps)) > 0) {
+	if local && t.Network.Protocol != "" {
+		return nil, fmt.Errorf("test %s: %s has its own protocol; omit network.protocol", t.Name, t.URL)
+	}
+	if !local && t.Network.Replay == "" && (t.Page == "" || len(loaded(t.Steps)) > 0) {
 		return nil, fmt.Errorf("test %s: a network needs a built-in page or an archive, not a live address", t.Name)
 	}
 	if i := slices.IndexFunc(addresses(t), func(a string) bool { return strings.HasPrefix(a, "file:") }); i >= 0 {
@@ -85,7 +88,7 @@ func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
 }
 
 // checkNetworkOn checks if a device can have the network of a test.
-func checkNetworkOn(t *suite.Test, d device.Description) error {
+func checkNetworkOn(t *suite.Test, local bool, d device.Description) error {
 	switch {
 	case !t.Network.Given():
 		return nil
@@ -95,6 +98,9 @@ func checkNetworkOn(t *suite.Test, d device.Description) error {
 	case d.Source != device.Virtual && d.Network == "":
 		return fmt.Errorf("test %s: a network needs an interface of this machine for device %s, such as network: "+
 			"eth3: %w", t.Name, d.Name, errors.ErrUnsupported)
+	case d.Source != device.Virtual && local:
+		return fmt.Errorf("test %s: a server of this machine needs a virtual display instead of device %s: %w", t.Name,
+			d.Name, errors.ErrUnsupported)
 	case t.Network.Replay != "" && d.Source != device.Virtual:
 		return fmt.Errorf("test %s: an archive needs a virtual display instead of device %s: %w",
 			t.Name, d.Name, errors.ErrUnsupported)
@@ -114,7 +120,8 @@ type runNetwork struct {
 
 // openNetwork makes the network that the test asks for, and probes it. It returns the figures of
 // the probes also for a network that it refuses.
-func (r *run) openNetwork(ctx context.Context, archive *replay.Archive) (*runNetwork, *Network, error) {
+func (r *run) openNetwork(ctx context.Context, archive *replay.Archive, local *localServer) (*runNetwork, *Network,
+	error) {
 	asked, err := testnet.Conditions(r.Test.Network)
 	if err != nil {
 		return nil, nil, err
@@ -124,6 +131,9 @@ func (r *run) openNetwork(ctx context.Context, archive *replay.Archive) (*runNet
 		return nil, nil, err
 	}
 	o := testnet.Options{Conditions: asked, Seed: r.Seed, Names: []string{"*.test"}, Segment: segment}
+	if local != nil {
+		o.Names = append(o.Names, local.names()...)
+	}
 	if archive != nil {
 		o.Names = []string{"*"} // the archive reports names that it does not have as misses
 	}
@@ -255,7 +265,7 @@ func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, 
 }
 
 // NotAsAsked begins the reason of a run whose link differs from the one that was asked for.
-const NotAsAsked = "the network does not do what was asked of it"
+const NotAsAsked = "the network differs from the test's"
 
 // probes limits the attempts to probe a network: a busy machine may distort one.
 const probes = 3
@@ -293,7 +303,7 @@ func onNetwork(n *testnet.Network) listening {
 		connections: func(port string) (net.Listener, string, error) {
 			l, err := n.Listen(port)
 			host := pageHost
-			if port == greenPort {
+			if port == greenPort || port == otherGreenPort {
 				host = net.JoinHostPort(greenHost, port)
 			}
 			return l, host, err

@@ -34,7 +34,8 @@ func TestRunOnNetwork(t *testing.T) {
 	// large enough that a busy machine does not distort it
 	const rtt = 400 * time.Millisecond
 	test, err := suite.Parse("far.yaml",
-		[]byte("name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n"), Known())
+		[]byte("name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\nt0: navigation\n"+
+			"network: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n"), Known())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,22 +203,21 @@ func TestNetworksRefused(t *testing.T) {
 	shown := device.Description{Name: "shown", Source: "x11::0", Input: device.Input{Kind: device.InputX11},
 		Network: "eth3"}
 	cable := suite.Network{Profile: "cable"}
+	page := func(n suite.Network) *suite.Test { return &suite.Test{Name: "x", Page: "/load.html", Network: n} }
 	for want, tc := range map[string]struct {
 		test *suite.Test
 		on   device.Description
 	}{
-		"": {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, here},
+		"": {page(cable), here},
 		"not a live address": {&suite.Test{Name: "x", URL: "http://a.example/",
 			Sync: suite.Sync{Still: 1}, Network: cable}, here},
 		"a network needs a built-in page": {&suite.Test{Name: "x", Page: "/load.html", Network: cable,
 			Steps: []suite.Step{{Action: suite.Load{URL: "http://a.example/"}}}}, here},
-		"needs an interface of this machine for device phone": {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, away},
-		"device shown has an existing one":                    {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, shown},
-		"cannot be used with the input webdriver":             {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, byPage},
-		"unknown network": {&suite.Test{Name: "x", Page: "/load.html",
-			Network: suite.Network{Profile: "cabel"}}, here},
-		"a rate of 1bit": {&suite.Test{Name: "x", Page: "/load.html",
-			Network: suite.Network{Down: 1}}, here},
+		"needs an interface of this machine for device phone": {page(cable), away},
+		"device shown has an existing one":                    {page(cable), shown},
+		"cannot be used with the input webdriver":             {page(cable), byPage},
+		"unknown network":                                     {page(suite.Network{Profile: "cabel"}), here},
+		"a rate of 1bit":                                      {page(suite.Network{Down: 1}), here},
 	} {
 		var on Device = local{tc.on}
 		if tc.on.Source != device.Virtual {
@@ -236,7 +236,7 @@ func TestNetworkOfADevice(t *testing.T) {
 	test := &suite.Test{Name: "x", Page: "/load.html", Network: suite.Network{Profile: "cable"}}
 	phone := device.Description{Name: "phone", Source: "v4l2:0",
 		Input: device.Input{Kind: device.InputHID, Target: "/dev/hidg0"}, Network: "lo"}
-	if err := checkNetworkOn(test, phone); err != nil {
+	if err := checkNetworkOn(test, false, phone); err != nil {
 		t.Error(err)
 	}
 	if err := controlledBeside(t.Context(), phone); err != nil {

@@ -32,14 +32,16 @@ type pages struct {
 	address string // of the first page of the test
 	own     bool   // the page draws its own green
 	green   string // address of the green page
-	red     string // address of a red page; "": none
-	ports   []int  // of all servers
-	served  []netip.AddrPort
-	site    *site.Site    // nil: no built-in page is played
-	server  *serve.Server // of the site, or of the archive
-	nonce   string
-	file    *greenFile // the green page as a file; nil: it is served
-	archive *archived  // answers for all sites; nil: no archive
+	// greenPort is its port on a network of the run's own
+	greenPort string
+	red       string // address of a red page; "": none
+	ports     []int  // of all servers
+	served    []netip.AddrPort
+	site      *site.Site    // nil: no built-in page is played
+	server    *serve.Server // of the site, or of the archive
+	nonce     string
+	file      *greenFile // the green page as a file; nil: it is served
+	archive   *archived  // answers for all sites; nil: no archive
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none
@@ -56,7 +58,10 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 	if err := checkEnd(t); err != nil {
 		return nil, err
 	}
-	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers, protocol: t.Network.Protocol}
+	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers, protocol: t.Network.Protocol, greenPort: greenPort}
+	if u, err := url.Parse(t.URL); err == nil && unanswered(t) && portOf(u) == greenPort { // that is the server's
+		p.greenPort = otherGreenPort
+	}
 	ctx, p.stop = context.WithCancel(ctx)
 	removeTempFolders(os.TempDir(), greenPrefix)
 	removeTempFolders(os.TempDir(), authorityPrefix)
@@ -132,6 +137,8 @@ type listening struct {
 const (
 	pagePort  = "80"
 	greenPort = "8000" // another one, so that the test page has no open connection
+	// otherGreenPort is for tests of a server at greenPort
+	otherGreenPort = "8001"
 )
 
 // onHost listens at an address of this machine.
@@ -205,7 +212,8 @@ const greenPage = `<!doctype html>
 <meta name="referrer" content="no-referrer">
 <title>Eideticker</title>
 <style>
-html, body, a { margin: 0; position: fixed; inset: 0; display: block; background: #0f0; outline: 0; -webkit-tap-highlight-color: transparent; user-select: none }
+html, body, a { margin: 0; position: fixed; inset: 0; display: block; background: #0f0; outline: 0;
+	-webkit-tap-highlight-color: transparent; user-select: none }
 </style>
 <body><a href="%s" draggable="false"></a></body>
 `
@@ -221,7 +229,7 @@ const (
 )
 
 func (p *pages) serveGreen(ctx context.Context) error {
-	l, host, err := p.listen.connections(greenPort)
+	l, host, err := p.listen.connections(p.greenPort)
 	if err != nil {
 		return fmt.Errorf("serve the green page: %w", err)
 	}

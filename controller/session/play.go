@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture"
@@ -35,11 +36,16 @@ type take struct {
 	traffic     *traffic     // nil: the network is the device's own
 	environment result.Environment
 	input       *input.Info
+	machine     *machine.Activity // while the test was played
 }
 
 // play records the screen while the controller runs the test.
 func (r *run) play(ctx context.Context, p *prepared) (take, error) {
+	begun := machine.Begin()
 	t, err := r.record(ctx, p)
+	if t.machine = begun.End(); t.machine.Noise != "" {
+		r.note("noisy: %s", t.machine.Noise)
+	}
 	t.input = inputInfo(p.stage) // an input method may have appeared during the test
 	t.environment = maps.Clone(p.environment)
 	maps.Copy(t.environment, p.stage.About())
@@ -57,6 +63,7 @@ func (r *run) record(caller context.Context, p *prepared) (t take, err error) {
 	defer stop()
 	watcher := screen.New()
 	info := p.source.Info()
+	watcher.Period = info.Period.Duration(1)
 	var failure error
 	r.phase("running " + r.Test.Name)
 	res, err := recorder.Record(ctx, p.source, r.path(runfolder.RecordingFile), recorder.Options{

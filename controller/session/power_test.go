@@ -114,7 +114,8 @@ func TestPowerThatCannotBe(t *testing.T) {
 // TestPowerOfADevice is what a daemon asks for.
 func TestPowerOfADevice(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	all := devices(t, `phone: {source: "v4l2:/dev/video0", input: none, power: {command: {on: [sh, -c, "echo on >> `+log+`"], off: [sh, -c, "echo off >> `+log+`"]}}}
+	all := devices(t, `phone: {source: "v4l2:/dev/video0", input: none, power: {command: {
+  on: [sh, -c, "echo on >> `+log+`"], off: [sh, -c, "echo off >> `+log+`"]}}}
 `)
 	for _, use := range []PowerUse{powerOff, powerOn} {
 		if release, err := all.Power(t.Context(), "phone", use); err != nil || release() != nil {

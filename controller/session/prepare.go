@@ -44,17 +44,22 @@ func (p *prepared) onClose(end func() error) { p.closers = append(p.closers, end
 // its screen. The result is never nil.
 func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
-	archive, err := check(r.Test, Variant{r.Device, r.Browser})
+	local := r.live(ctx)
+	on := Variant{Device: r.Device, Browser: r.Browser, Program: r.BrowserProgram}
+	archive, err := check(r.Test, local != nil, on)
 	if err != nil {
 		return p, err
 	}
 	r.phase("getting the device ready")
 	var listen listening
 	if r.Test.Network.Given() {
-		if p.network, p.figures, err = r.openNetwork(ctx, archive); err != nil {
+		if p.network, p.figures, err = r.openNetwork(ctx, archive, local); err != nil {
 			return p, err
 		}
 		p.onClose(p.network.Close)
+		if err := r.forward(ctx, p.network, local); err != nil {
+			return p, err
+		}
 		listen = onNetwork(p.network.Network)
 	} else {
 		host, err := pagesHost(r.Device)
@@ -100,8 +105,10 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 }
 
 func (r *run) wanted(p *prepared) Wanted {
-	w := Wanted{Browser: r.Browser, Window: r.Test.Window, Link: p.pages.address, Navigates: navigates(r.Test.Steps),
-		Ports: p.pages.ports, Untrusted: r.Untrusted, Egress: p.egress, Trust: p.pages.trusted(), Log: r.log}
+	w := Wanted{Browser: r.Browser, Program: r.BrowserProgram, Window: r.Test.Window,
+		Link: p.pages.address, Navigates: navigates(r.Test.Steps),
+		Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect, Egress: p.egress,
+		Trust: p.pages.trusted(), Log: r.log}
 	if p.network != nil {
 		w.Network = p.network.Network
 	}

@@ -62,7 +62,10 @@ func byProtocol(t *testing.T) {
 					t0 = ""
 				}
 				test, err := suite.Parse("far.yaml",
-					fmt.Appendf(nil, "name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\n%snetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit, protocol: %s, key-log: %v}\n", t0, tc.protocol, tc.keys), Known())
+					fmt.Appendf(nil,
+						"name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\n"+
+							"%snetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit, protocol: %s, key-log: "+
+							"%v}\n", t0, tc.protocol, tc.keys), Known())
 				if err != nil {
 					t.Fatal(err)
 				}

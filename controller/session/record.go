@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/session/locate"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // Names in a run folder beside those of package analysis.
@@ -62,12 +65,24 @@ type Record struct {
 	Place   int    `json:"place"`
 	WarmUp  bool   `json:"warm_up,omitempty"`
 	Seed    uint64 `json:"seed"`
+	// Primary has the values to compare by that the test declares.
+	Primary []string `json:"primary,omitempty"`
+	// Thresholds are the smallest relevant differences that the test declares, in percent.
+	Thresholds map[string]suite.Percent `json:"thresholds,omitempty"`
+	// Budgets are limits of values that the test declares.
+	Budgets map[string]suite.Limit `json:"budgets,omitempty"`
 
 	StartedWallNS int64              `json:"started_wall_ns"`
 	ElapsedNS     int64              `json:"elapsed_ns"`
 	Program       string             `json:"program"`
 	Environment   result.Environment `json:"environment"`
 	Input         *input.Info        `json:"input"` // null: none
+	// Machine is the activity of this machine during the run; null: nothing was played, or the record
+	// is of an older program.
+	Machine *machine.Activity `json:"machine"`
+
+	// Places of the elements that the test selects, found before the run.
+	Places []locate.Place `json:"places,omitempty"`
 
 	Network     *Network `json:"network"` // null: the device's own
 	Area        []int    `json:"area_px"` // of the content: x, y, width, height; null: no green was seen
@@ -100,14 +115,18 @@ func newRecord(o Options, began time.Time) *Record {
 		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File, Address: o.Test.URL,
 		Device: o.Device.Name(), Browser: o.Browser, Labels: o.Labels,
 		State: Running, Attempt: max(o.Attempt, 1), Block: max(o.Block, 1), Place: max(o.Place, 1), WarmUp: o.WarmUp,
-		Seed: o.Seed, StartedWallNS: began.UnixNano(), Program: o.Program, Environment: result.Environment{},
-		began: began,
+		Seed: o.Seed, Primary: o.Test.Primary, Budgets: o.Test.Budgets,
+		Thresholds:    o.Test.Thresholds,
+		Places:        o.elements.places,
+		StartedWallNS: began.UnixNano(), Program: o.Program,
+		Environment: result.Environment{},
+		began:       began,
 	}
 }
 
 // played takes the results of a take.
 func (r *Record) played(t *take) {
-	r.Environment, r.Input = t.environment, t.input
+	r.Environment, r.Input, r.Machine = t.environment, t.input, t.machine
 	r.Frames, r.LostFrames = t.recorded.Stored, t.recorded.Missing
 	r.Pings, r.MissedPings = t.Pings, t.Misses
 	if a := t.Area; a != (frame.Region{}) {
@@ -122,6 +141,14 @@ func (r *Record) played(t *take) {
 func (r *Record) measured(m *measurement) {
 	r.Measured = m.by
 	r.Checks, r.ChecksFailed, r.ChecksNotMade = m.checks.made, m.checks.failed, m.checks.notMade
+}
+
+// Noise states why the run was noisy; "": it was not, or this is unknown.
+func (r *Record) Noise() string {
+	if r.Machine == nil {
+		return ""
+	}
+	return r.Machine.Noise
 }
 
 // Write writes run.json into a run folder, as a whole or not at all.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/har"
 	"github.com/eideticker/eideticker/netsim/replay"
@@ -200,6 +201,14 @@ type Miss struct {
 	Nearest string `json:"nearest,omitempty"`
 }
 
+// names returns the missing requests.
+func (r *Replayed) names() (all []string) {
+	for _, m := range r.Misses {
+		all = append(all, m.Method+" "+cut(m.URL, 100))
+	}
+	return all
+}
+
 // maxMisses limits the list in run.json.
 const maxMisses = 100
 
@@ -214,8 +223,8 @@ func (r *run) replayed(a *archived) *Replayed {
 	}
 	if f.Missed > 0 {
 		first := f.Misses[0]
-		r.note("%s had no answer to %d of %d requests, the first of them %s %s: %s", a.name, f.Missed, f.Requests,
-			first.Method, cut(first.URL, 200), cut(first.Why, 200))
+		r.note("%s had no answer to %d of %d requests (%s): %s", a.name, f.Missed, f.Requests,
+			wording.Few(found.names()), cut(first.Why, 200))
 	}
 	for _, n := range f.Notes {
 		r.log.Warn("the archive", "note", n)

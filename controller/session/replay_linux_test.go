@@ -38,9 +38,11 @@ func shop(t *testing.T) []byte {
 	b, err := json.Marshal(object{"log": object{"version": "1.2", "creator": object{"name": "test", "version": "1"},
 		"entries": []object{
 			entry("https://shop.example/", "text/html",
-				`<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1><img src="https://cdn.example/a.svg" width="300">`),
+				`<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1>`+
+					`<img src="https://cdn.example/a.svg" width="300">`),
 			entry("https://cdn.example/a.svg", "image/svg+xml",
-				`<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><rect width="300" height="200" fill="teal"/></svg>`),
+				`<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">`+
+					`<rect width="300" height="200" fill="teal"/></svg>`),
 		}}})
 	if err != nil {
 		t.Fatal(err)

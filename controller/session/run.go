@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -23,9 +24,11 @@ type Options struct {
 	Test    *suite.Test
 	Device  Device
 	Browser string // "": the device's first
-	Dir     string // the run folder, which must not exist
-	Program string
-	Seed    uint64
+	// BrowserProgram is the file of a browser of this machine; "": the installed one.
+	BrowserProgram string
+	Dir            string // the run folder, which must not exist
+	Program        string
+	Seed           uint64
 	// MaxLost is the share of a window's frames that may be missing in a run that counts.
 	MaxLost float64
 	NoVideo bool
@@ -43,8 +46,14 @@ type Options struct {
 	Remote *Remote
 	Labels
 
+	// Quiet limits the wait for a quiet machine before the run; 0: it does not wait.
+	Quiet time.Duration
+
 	Attempt, Block, Place int // from 1; 0 counts as 1
 	WarmUp                bool
+
+	elements elements // of the test's selectors
+	inspect  bool     // opens a side channel to the browser
 
 	join time.Duration // limit for the device to join a network of the run's own; 0: joinTimeout
 }
@@ -120,7 +129,14 @@ func (r *run) path(name string) string { return filepath.Join(r.Dir, name) }
 // steps makes the run: it prepares the device, plays the test, measures the recording and keeps the
 // results. After a step that fails, only keep follows. It keeps all that there is.
 func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, error) {
-	p, failure := r.prepare(ctx)
+	if r.elements.note != "" {
+		r.note("%s", r.elements.note)
+	}
+	failure := r.awaitQuiet(ctx)
+	p := &prepared{}
+	if failure == nil {
+		p, failure = r.prepare(ctx)
+	}
 	record.Network = p.figures
 	var t take
 	if failure == nil {
@@ -146,6 +162,20 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 		record.measured(&m)
 	}
 	return r.keep(ctx, record, file, t.traffic, m.found, failure)
+}
+
+// awaitQuiet waits for a quiet machine, if that is asked for. After the limit, the run begins.
+func (r *run) awaitQuiet(ctx context.Context) error {
+	if r.Quiet <= 0 {
+		return nil
+	}
+	r.phase("waiting for a quiet machine")
+	noise, err := machine.AwaitQuiet(ctx, r.Quiet)
+	if err == nil && noise != "" {
+		r.note("the machine was not quiet within %v: %s", r.Quiet, noise)
+		r.phase(fmt.Sprintf("the machine was not quiet within %v; the run begins", r.Quiet))
+	}
+	return err
 }
 
 // EndError is the cause of a context's end that a run states as its reason.

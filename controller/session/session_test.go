@@ -144,6 +144,9 @@ func TestRunFolder(t *testing.T) {
 		kept.Environment[result.EnvDUT] != "scripted" || !slices.Equal(kept.Area, []int{0, 0, 160, 90}) {
 		t.Errorf("%s, %v", raw, err)
 	}
+	if kept.Machine == nil || len(kept.Machine.Programs) > 5 {
+		t.Errorf("machine %+v", kept.Machine)
+	}
 	r, err := recording.Open(filepath.Join(o.Dir, runfolder.RecordingFile))
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +285,7 @@ func TestCooldownBeforeARetry(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o := setOptions(t, Variant{Device: &scene{name: "d", uri: brief}, Browser: ""})
 	o.Retries, o.MaxLost, o.Cooldown = 3, -1, time.Hour
 	o.Ran = func(*Made) { cancel() }
 	if set, err := RunSet(ctx, o); !errors.Is(err, context.Canceled) || len(set.Made) != 1 {
@@ -293,7 +296,7 @@ func TestCooldownBeforeARetry(t *testing.T) {
 // TestWarmUpThatFails: a failed warm-up is not a run of the set, but it ends the set.
 func TestWarmUpThatFails(t *testing.T) {
 	t.Parallel()
-	o := setOptions(t, Variant{&scene{name: "d", fails: errors.New("missing")}, ""})
+	o := setOptions(t, Variant{Device: &scene{name: "d", fails: errors.New("missing")}, Browser: ""})
 	o.WarmUp = 1
 	set, err := RunSet(t.Context(), o)
 	if err != nil || len(set.Made) != 1 || set.Counts()[Failed] != 0 || len(set.Failed()) != 1 {
@@ -313,7 +316,7 @@ func TestSetGivesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := setOptions(t, Variant{tc.device, ""})
+			o := setOptions(t, Variant{Device: tc.device, Browser: ""})
 			o.Repeat = 10
 			set, err := RunSet(t.Context(), o)
 			if err != nil || len(set.Made) != tc.runs || set.Counts()[Failed] != tc.runs {
@@ -326,26 +329,30 @@ func TestSetGivesUp(t *testing.T) {
 // Fault: Two runs want one device
 func TestLock(t *testing.T) {
 	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
-	first, err := Take(t.Context(), "dut/7", false)
+	first, err := Locks("").Take(t.Context(), "dut/7", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var busy *BusyError
-	if _, err := Take(t.Context(), "dut/7", false); !errors.As(err, &busy) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("device dut/7 is in use by process %d", os.Getpid())) {
+	if _, err := Locks("").Take(t.Context(), "dut/7", false); !errors.As(err, &busy) ||
+		!strings.Contains(err.Error(),
+			fmt.Sprintf("device dut/7 is in use by process %d (session.test of ", os.Getpid())) {
 		t.Errorf("error %v", err)
 	}
-	if other, err := Take(t.Context(), "dut-8", false); err != nil || other.Close() != nil {
+	if by := Locks("").Holder("dut/7"); by != busy.By || by == "" {
+		t.Errorf("the holder is %q, want %q", by, busy.By)
+	}
+	if other, err := Locks("").Take(t.Context(), "dut-8", false); err != nil || other.Close() != nil {
 		t.Errorf("another device: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Take(ctx, "dut/7", true); !errors.Is(err, context.Canceled) {
+	if _, err := Locks("").Take(ctx, "dut/7", true); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	got := make(chan error, 1)
 	go func() {
-		l, err := Take(t.Context(), "dut/7", true)
+		l, err := Locks("").Take(t.Context(), "dut/7", true)
 		got <- errors.Join(err, l.Close())
 	}()
 	if err := errors.Join(first.Close(), first.Close()); err != nil {
@@ -379,7 +386,7 @@ func TestLockFolderOfSomebodyElse(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Take(t.Context(), "d", false); err == nil ||
+	if _, err := Locks("").Take(t.Context(), "d", false); err == nil ||
 		!strings.Contains(err.Error(), "not a folder of this user alone") {
 		t.Errorf("error %v", err)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,15 +17,20 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Variant is a browser on a device.
+// Variant is a test in a browser on a device.
 type Variant struct {
 	Device  Device
-	Browser string // "": the device's first
+	Browser string      // "": the device's first
+	Program string      // file of the browser, on this machine; "": the installed one
+	Test    *suite.Test // nil: the test of the set
+	Called  string      // its name; "": after browser and device
 }
 
 // Name returns the name for folders and tables.
 func (v Variant) Name() string {
 	switch {
+	case v.Called != "":
+		return v.Called
 	case v.Browser == "":
 		return v.Device.Name()
 	case v.Device.Name() == "local":
@@ -37,17 +43,20 @@ func (v Variant) Name() string {
 type SetOptions struct {
 	Test      *suite.Test
 	Variants  []Variant // at least one
-	Names     []string  // of the variants, if one occurs twice; nil: their own
 	Repeat    int       // at least 1
 	WarmUp    int
 	Cooldown  time.Duration
-	Retries   int // limit for repeats of rejected runs, of all variants together
+	Quiet     time.Duration // limit for the wait for a quiet machine before each run; 0: none
+	Retries   int           // limit for repeats of rejected runs, of all variants together
 	UntilFail bool
-	Seed      uint64
-	Dir       string // of the set; with one run of one variant, the run folder itself
-	Program   string
-	MaxLost   float64
-	NoVideo   bool
+	// Looks are numbers of blocks after which Decided is called. If it returns true, the set ends.
+	Looks   []int
+	Decided func(*Set) bool
+	Seed    uint64
+	Dir     string // of the set; with one run of one variant, the run folder itself
+	Program string
+	MaxLost float64
+	NoVideo bool
 	// NoPictures leaves out all that only people look at, also the video.
 	NoPictures bool
 	Progress   runfolder.Progress
@@ -64,12 +73,19 @@ type SetOptions struct {
 	Ran func(*Made)
 }
 
-// name returns the folder name of a variant.
-func (o *SetOptions) name(variant int) string {
-	if o.Names != nil {
-		return o.Names[variant]
+// TestOf returns the test of a variant.
+func (o *SetOptions) TestOf(variant int) *suite.Test {
+	return cmp.Or(o.Variants[variant].Test, o.Test)
+}
+
+// Check returns the first error of [Check] for the variants' tests.
+func (o *SetOptions) Check() error {
+	for i, v := range o.Variants {
+		if err := Check(o.TestOf(i), v); err != nil {
+			return err
+		}
 	}
-	return o.Variants[variant].Name()
+	return nil
 }
 
 // Made is a run of a set.
@@ -93,14 +109,16 @@ const SetFile = "set.json"
 
 // setJSON is the content of set.json.
 type setJSON struct {
-	Schema   string    `json:"schema"`
-	Version  int       `json:"version"`
-	Test     string    `json:"test"`
-	Seed     uint64    `json:"seed"`
-	Repeat   int       `json:"repeat"`
-	WarmUp   int       `json:"warm_up"`
-	Variants []string  `json:"variants"`
-	Runs     []runJSON `json:"runs"` // in the order in which they were made
+	Schema   string   `json:"schema"`
+	Version  int      `json:"version"`
+	Test     string   `json:"test"`
+	Seed     uint64   `json:"seed"`
+	Repeat   int      `json:"repeat"`
+	WarmUp   int      `json:"warm_up"`
+	Variants []string `json:"variants"`
+	// Looks share the level of a verdict; absent: it has one.
+	Looks []int     `json:"looks,omitempty"`
+	Runs  []runJSON `json:"runs"` // in the order in which they were made
 }
 
 type runJSON struct {
@@ -112,6 +130,7 @@ type runJSON struct {
 	Block   int    `json:"block"`
 	Place   int    `json:"place"`
 	WarmUp  bool   `json:"warm_up,omitempty"`
+	Noise   string `json:"noise,omitempty"`
 }
 
 // maxFailures limits the runs in a row that fail before a set gives up.
@@ -125,15 +144,18 @@ func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	for i := range o.Variants {
 		dir := o.Dir
 		if len(o.Variants) > 1 {
-			dir = filepath.Join(dir, o.name(i))
+			dir = filepath.Join(dir, o.Variants[i].Name())
 		}
 		s.set.Dirs = append(s.set.Dirs, dir)
 	}
-	if err := Check(o.Test, o.Variants...); err != nil {
+	if err := o.Check(); err != nil {
 		return s.set, err
 	}
 	if o.Observe == nil {
 		s.Observe = func(Device) Observer { return Observer{} }
+	}
+	if err := s.findElements(ctx); err != nil {
+		return s.set, err
 	}
 	return s.set, s.run(ctx)
 }
@@ -141,9 +163,10 @@ func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 // setRun makes the runs of a set.
 type setRun struct {
 	SetOptions
-	set     *Set
-	retried int
-	failed  int // in a row
+	set      *Set
+	elements []elements // of each variant
+	retried  int
+	failed   int // in a row
 }
 
 func (s *setRun) run(ctx context.Context) error {
@@ -158,6 +181,9 @@ func (s *setRun) run(ctx context.Context) error {
 			}
 		}
 		over, err := s.turn(ctx, turn)
+		if err == nil && !over && turn.Place == len(s.Variants)-1 && !turn.WarmUp {
+			over = slices.Contains(s.Looks, turn.Repeat+1) && s.Decided(s.set)
+		}
 		if err != nil || over {
 			return errors.Join(err, s.write())
 		}
@@ -213,11 +239,12 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		dir = filepath.Join(base, warmUpDir, name)
 	}
 	record, found, err := Run(ctx, Options{
-		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program,
+		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
+		Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Untrusted: s.Untrusted,
 		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.Observe(v.Device),
-		Remote: s.Remote, Labels: s.Labels,
+		Remote: s.Remote, Labels: s.Labels, Quiet: s.Quiet, elements: s.elements[turn.Variant],
 		Attempt: attempt, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
 	})
 	if record == nil {
@@ -284,14 +311,14 @@ func (s *setRun) write() error {
 		return nil
 	}
 	out := setJSON{Schema: "eideticker.set", Version: 1, Test: s.Test.Name, Seed: s.Seed, Repeat: s.Repeat,
-		WarmUp: s.WarmUp, Runs: []runJSON{}}
-	for i := range s.Variants {
-		out.Variants = append(out.Variants, s.name(i))
+		WarmUp: s.WarmUp, Looks: s.Looks, Runs: []runJSON{}}
+	for _, v := range s.Variants {
+		out.Variants = append(out.Variants, v.Name())
 	}
 	for _, m := range s.set.Made {
 		r := m.Record
-		out.Runs = append(out.Runs, runJSON{filepath.ToSlash(m.Dir), s.name(m.Variant), r.State, r.Reason, r.Attempt,
-			r.Block, r.Place, r.WarmUp})
+		out.Runs = append(out.Runs, runJSON{filepath.ToSlash(m.Dir), s.Variants[m.Variant].Name(), r.State, r.Reason,
+			r.Attempt, r.Block, r.Place, r.WarmUp, r.Noise()})
 	}
 	raw, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
@@ -347,7 +374,9 @@ type Numbers struct {
 	WarmUp   *int
 	Retries  *int // of all
 	Cooldown *time.Duration
-	MaxLost  *float64
+	// WaitForQuiet limits the wait for a quiet machine before each run.
+	WaitForQuiet *time.Duration
+	MaxLost      *float64
 }
 
 // NewSet returns the options of a test's set. The caller adds those that are not in the arguments.
@@ -358,8 +387,8 @@ func NewSet(t *suite.Test, on []Variant, asked Numbers) (SetOptions, error) {
 	}
 	o := SetOptions{
 		Test: t, Variants: on, Repeat: or(asked.Repeat, max(t.Repeat, 1)), WarmUp: or(asked.WarmUp, t.Warmup),
-		Cooldown: or(asked.Cooldown, t.Cooldown),
-		MaxLost:  or(asked.MaxLost, defaultMaxLost),
+		Cooldown: or(asked.Cooldown, t.Cooldown), Quiet: or(asked.WaitForQuiet, 0),
+		MaxLost: or(asked.MaxLost, defaultMaxLost),
 	}
 	usual := t.Retries
 	if usual == 0 {
@@ -381,7 +410,8 @@ func (n *Numbers) Check() error {
 	for _, err := range []*RangeError{
 		within("repeat", n.Repeat, 1, suite.MaxRuns), within("warm-up", n.WarmUp, 0, suite.MaxRuns),
 		within("retries", n.Retries, 0, suite.MaxRuns),
-		within("cooldown", n.Cooldown, 0, suite.MaxDuration), within("max-lost", n.MaxLost, 0, 1),
+		within("cooldown", n.Cooldown, 0, suite.MaxDuration),
+		within("wait-for-quiet", n.WaitForQuiet, 0, suite.MaxDuration), within("max-lost", n.MaxLost, 0, 1),
 	} {
 		if err != nil {
 			return err
@@ -399,8 +429,8 @@ func within[T int | time.Duration | float64](name string, asked *T, low, high T)
 
 // RangeError is the error of a number that is too small or too large.
 type RangeError struct {
-	Name          string // "repeat", "warm-up", "retries", "cooldown", "max-lost"
-	Is, Low, High any    // int; cooldown: time.Duration; max-lost: float64, a share of all frames
+	Name          string // "repeat", "warm-up", "retries", "cooldown", "wait-for-quiet", "max-lost"
+	Is, Low, High any    // int; of times: time.Duration; max-lost: float64, a share of all frames
 }
 
 func (e *RangeError) Error() string { return e.In(e.Name, func(v any) string { return fmt.Sprint(v) }) }
@@ -412,3 +442,14 @@ func (e *RangeError) In(name string, write func(any) string) string {
 
 // NewSeed returns a random seed that is short enough to type.
 func NewSeed() uint64 { return rand.Uint64N(1_000_000) + 1 }
+
+// FreeFolder returns the name, with a number behind it if the folder exists.
+func FreeFolder(name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := os.Stat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -39,7 +40,7 @@ func newCanvas(t *testing.T) *canvas {
 func canvasOptions(t *testing.T, variants ...Variant) SetOptions {
 	o := setOptions(t, variants...)
 	o.Test.Sync = suite.Sync{Limit: 100 * time.Millisecond}
-	o.Test.Measures = append(o.Test.Measures, analyze.QualityName) // also of content that a busy machine saw once
+	o.Test.Measures = append(o.Test.Measures, quality.Name) // also of content that a busy machine saw once
 	o.NoPictures = true
 	return o
 }
@@ -75,7 +76,7 @@ func (s *canvasStage) Close() error {
 func TestSet(t *testing.T) {
 	t.Parallel()
 	d := newCanvas(t)
-	o := canvasOptions(t, Variant{d, "a"}, Variant{d, "b"})
+	o := canvasOptions(t, Variant{Device: d, Browser: "a"}, Variant{Device: d, Browser: "b"})
 	o.WarmUp = 1
 	set, err := RunSet(t.Context(), o)
 	if err != nil || len(set.Made) != 8 {
@@ -98,13 +99,45 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestSetIsDecided: variants with tests of their own take turns. The set ends at the look that
+// decides, and set.json has the looks.
+func TestSetIsDecided(t *testing.T) {
+	t.Parallel()
+	d := newCanvas(t)
+	o := canvasOptions(t, Variant{Device: d, Called: "base"}, Variant{Device: d, Called: "new"})
+	own := *o.Test
+	own.Name = "other"
+	o.Variants[1].Test = &own
+	o.Repeat, o.Looks = 5, []int{1, 2, 5}
+	var asked []int
+	o.Decided = func(s *Set) bool {
+		asked = append(asked, len(s.Of(0)))
+		return len(asked) == 2
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 4 || !slices.Equal(asked, []int{1, 2}) {
+		t.Fatalf("%d runs, asked after %v, %v", len(set.Made), asked, err)
+	}
+	for _, m := range set.Made {
+		if want := []string{o.Test.Name, "other"}[m.Variant]; m.Record.Test != want {
+			t.Errorf("%s is of test %s, not %s", m.Dir, m.Record.Test, want)
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(o.Dir, SetFile))
+	var written setJSON
+	if err != nil || json.Unmarshal(raw, &written) != nil || !slices.Equal(written.Looks, o.Looks) ||
+		!slices.Equal(written.Variants, []string{"base", "new"}) {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
 // TestRetries: whatever is lost is too much here, and every run is said to have lost something.
 //
 // Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	d := newCanvas(t)
-	o := canvasOptions(t, Variant{d, ""})
+	o := canvasOptions(t, Variant{Device: d, Browser: ""})
 	o.Repeat, o.Retries, o.MaxLost = 2, 3, -1
 	set, err := RunSet(t.Context(), o)
 	if err != nil {
@@ -129,7 +162,7 @@ func TestRetries(t *testing.T) {
 // Fault: Too many lost frames, a busy machine, or a browser that ignored the navigation
 func TestRejectedNextToEarlier(t *testing.T) {
 	t.Parallel()
-	o := canvasOptions(t, Variant{newCanvas(t), ""})
+	o := canvasOptions(t, Variant{Device: newCanvas(t), Browser: ""})
 	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
 	earlier := filepath.Join(o.Dir+"-rejected", "run-01.1", "log.txt")
 	if err := os.MkdirAll(filepath.Dir(earlier), 0o755); err != nil {
@@ -154,7 +187,7 @@ func TestRejectedNextToEarlier(t *testing.T) {
 func TestUntilFail(t *testing.T) {
 	t.Parallel()
 	d := newCanvas(t)
-	o := canvasOptions(t, Variant{d, ""})
+	o := canvasOptions(t, Variant{Device: d, Browser: ""})
 	o.UntilFail, o.Repeat = true, 1
 	n := 0
 	o.Ran = func(m *Made) {

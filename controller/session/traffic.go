@@ -55,8 +55,10 @@ func (r *run) witness(p *prepared, emit func(timeline.Event)) *traffic {
 		return q.Name == greenHost || strings.HasSuffix(q.Name, "."+greenHost)
 	})
 	e.Flows = slices.DeleteFunc(e.Flows,
-		func(f link.Flow) bool { return strconv.Itoa(int(f.Server.Port())) == greenPort })
-	e.Connections, e.Exchanges = p.pages.server.Witnessed()
+		func(f link.Flow) bool { return strconv.Itoa(int(f.Server.Port())) == p.pages.greenPort })
+	if p.pages.server != nil { // else the server is not ours
+		e.Connections, e.Exchanges = p.pages.server.Witnessed()
+	}
 	var names map[string]schemes
 	if p.pages.site != nil {
 		e.Exchanges = slices.DeleteFunc(e.Exchanges, func(x serve.Exchange) bool {
@@ -76,9 +78,12 @@ func (r *run) witness(p *prepared, emit func(timeline.Event)) *traffic {
 	for _, event := range events(t.fall, timeline.Monotonic().Now()) {
 		emit(event)
 	}
-	if refused, lost := p.pages.server.Unnoted(); refused+lost > 0 {
-		t.unnoted = true
-		r.note("%d connections were refused, and %d requests were not noted, since there were too many", refused, lost)
+	if p.pages.server != nil {
+		if refused, lost := p.pages.server.Unnoted(); refused+lost > 0 {
+			t.unnoted = true
+			r.note("%d connections were refused, and %d requests were not noted, since there were too many", refused,
+				lost)
+		}
 	}
 	r.log.Info("the network", "requests", figures.Requests, "missed", figures.Missed, "bytes up", figures.BytesUp,
 		"bytes down", figures.BytesDown)

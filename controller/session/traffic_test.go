@@ -116,8 +116,8 @@ func TestAskedAtAll(t *testing.T) {
 		for _, a := range tc.asked {
 			s.fall.Requests = append(s.fall.Requests, har.Request{Served: serve.Exchange{URL: a}})
 		}
-		if err := answered([]string{tc.address}, &archived{name: "shop.har", replayer: player}, s); (err != nil) != (tc.want != "") || err != nil &&
-			!strings.Contains(err.Error(), tc.want) {
+		err := answered([]string{tc.address}, &archived{name: "shop.har", replayer: player}, s)
+		if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}

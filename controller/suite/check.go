@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
@@ -98,7 +99,8 @@ const (
 func (t *Test) checkPlaces(*Known) error {
 	w := t.Window
 	if w != (Size{}) && (min(w.Width, w.Height) < minSide || max(w.Width, w.Height) > maxSide) {
-		return problem(at("window"), "window %dx%d: must be %dx%[3]d to %[4]dx%[4]d", w.Width, w.Height, minSide, maxSide)
+		const form = "window %dx%d: must be %dx%[3]d to %[4]dx%[4]d"
+		return problem(at("window"), form, w.Width, w.Height, minSide, maxSide)
 	}
 	room := Size{maxSide, maxSide}
 	if w != (Size{}) && t.Places != Screen {
@@ -171,8 +173,7 @@ func checkText(s string) error {
 
 func checkKind(s string) error {
 	if !kinds.MatchString(s) {
-		return fmt.Errorf("%q is not a kind of event: must be letters, digits, dots, dashes and underscores, at most 64",
-			strict.Clip(s))
+		return fmt.Errorf("event %q: must be 1 to 64 letters, digits, dots, dashes and underscores", strict.Clip(s))
 	}
 	return nil
 }
@@ -182,33 +183,50 @@ func (t *Test) checkMeasures(known *Known) error {
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
 			return problem(at("measures", i), "unknown measure %q%s", strict.Clip(m),
-				strict.Meant(m, known.Measures))
+				wording.Meant(m, known.Measures))
 		case !kinds.MatchString(m):
 			return problem(at("measures", i), "measure %q: must be a name", strict.Clip(m))
 		case slices.Contains(t.Measures[:i], m):
 			return problem(at("measures", i), "measure %s is given twice", m)
 		}
 	}
-	if t.Primary != "" {
-		if err := t.checkValue(t.Primary, known); err != nil {
-			return problem(at("primary"), "primary: %v", err)
+	if n := len(t.Primary); n > maxPrimary {
+		return problem(at("primary"), "primary has %d values: at most %d", n, maxPrimary)
+	}
+	for i, name := range t.Primary {
+		if err := t.CheckValue(name, *known); err != nil {
+			return problem(at("primary", i), "primary: %v", err)
+		}
+		if slices.Contains(t.Primary[:i], name) {
+			return problem(at("primary", i), "primary: %s is given twice", name)
 		}
 	}
 	for name := range t.Thresholds {
-		if err := t.checkValue(name, known); err != nil {
+		if err := t.CheckValue(name, *known); err != nil {
 			return problem(at("thresholds", name), "threshold of %s: %v", strict.Clip(name), err)
 		}
 	}
-	if t.T0 != "" {
-		if err := checkKind(t.T0); err != nil {
-			return problem(at("t0"), "t0: %v", err)
+	for name := range t.Budgets {
+		if err := t.CheckValue(name, *known); err != nil {
+			return problem(at("budgets", name), "budget of %s: %v", strict.Clip(name), err)
+		}
+	}
+	for _, event := range [][2]string{{"t0", t.T0}, {"begin", t.Begin}} {
+		if event[1] == "" {
+			continue
+		}
+		if err := checkKind(event[1]); err != nil {
+			return problem(at(event[0]), "%s: %v", event[0], err)
 		}
 	}
 	return nil
 }
 
-// checkValue wants a measure of the test, or a value of one.
-func (t *Test) checkValue(name string, known *Known) error {
+// maxPrimary is the limit of values to compare by: more of them need more runs for a verdict.
+const maxPrimary = 5
+
+// CheckValue rejects a name that is not a measure of the test, or a value of one.
+func (t *Test) CheckValue(name string, known Known) error {
 	m, value, dotted := strings.Cut(name, ".")
 	there := known.Measures
 	if len(t.Measures) > 0 {
@@ -218,13 +236,13 @@ func (t *Test) checkValue(name string, known *Known) error {
 		return fmt.Errorf("%q: must be a measure, or one of its values such as fps.framerate", strict.Clip(name))
 	}
 	if there != nil && !slices.Contains(there, m) {
-		return fmt.Errorf("no measure %s here%s", strict.Clip(m), strict.Meant(m, there))
+		return fmt.Errorf("no measure %s here%s", strict.Clip(m), wording.Meant(m, there))
 	}
 	if values, ok := known.Values[m]; dotted && ok && !slices.Contains(values, value) {
-		if n := strict.Nearest(value, values); n != "" {
+		if n := wording.Nearest(value, values); n != "" {
 			return fmt.Errorf("%s is not a value of %s; did you mean %s.%s?", strict.Clip(name), m, m, n)
 		}
-		return fmt.Errorf("%s is not a value of %s%s", strict.Clip(name), m, strict.Meant(value, values))
+		return fmt.Errorf("%s is not a value of %s%s", strict.Clip(name), m, wording.Meant(value, values))
 	}
 	return nil
 }
@@ -251,7 +269,7 @@ func (t *Test) checkNetwork(known *Known) error {
 	}
 	if known.Networks != nil && !slices.Contains(known.Networks, n.Profile) {
 		return problem(at("network", "profile"), "unknown network %q%s", strict.Clip(n.Profile),
-			strict.Meant(n.Profile, known.Networks))
+			wording.Meant(n.Profile, known.Networks))
 	}
 	return nil
 }
@@ -261,7 +279,7 @@ const maxRTT = time.Minute
 
 func (n *Network) check(known *Known) error {
 	if *n == (Network{}) {
-		return problem(nil, "network is empty: give a profile, or rtt, down, up, loss, or a protocol, or an archive to replay")
+		return problem(nil, "network is empty: use a profile, rtt, down, up, loss, a protocol, or an archive to replay")
 	}
 	if n.Replay != "" {
 		if err := checkBeside(n.Replay, "archive", "replay", known.Dir); err != nil {
@@ -298,7 +316,7 @@ func (l *Link) short() string { return "profile" }
 func (t *Test) checkSync(*Known) error {
 	if t.Sync == (Sync{}) {
 		if t.URL != "" {
-			return problem(nil, "the test of a url says how its content ends: sync: {end: still 3s}, {end: event NAME} or {end: 20s}")
+			return problem(nil, "a test of a url lacks its end: {end: still 3s}, {end: event NAME} or {end: 20s}")
 		}
 		t.Sync.Markers = true
 	}
@@ -347,7 +365,7 @@ func parseSync(s string) (Sync, error) {
 		if hint == "" && s != "" && '0' <= s[0] && s[0] <= '9' {
 			return Sync{}, err
 		}
-		return Sync{}, fmt.Errorf("%q is not an end of the content: %s%s", strict.Clip(s), want, hint)
+		return Sync{}, fmt.Errorf("unknown end %q: %s%s", strict.Clip(s), want, hint)
 	}
 	if d == 0 {
 		return Sync{}, fmt.Errorf("want more than none")

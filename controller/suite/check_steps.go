@@ -26,6 +26,9 @@ func (t *Test) checkSteps(known *Known) error {
 			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")
 		}
 	}
+	if len(t.Selectors()) > 0 && (t.URL == "" || t.URL == blankPage || t.Places == Screen) {
+		return problem(at("steps"), "a selector needs a url, and places of the content")
+	}
 	if t.URL != blankPage {
 		return nil
 	}
@@ -33,7 +36,7 @@ func (t *Test) checkSteps(known *Known) error {
 		switch meant := first(s); {
 		case points(meant):
 			return problem(at("steps", i),
-				"%s acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url", meant.Verb())
+				"%s acts on the rig's green page: put a load step before it, or use page or url", meant.Verb())
 		case meant.Action != nil:
 			return nil
 		}
@@ -189,7 +192,7 @@ func (r *Recorded) check(known *Known) error {
 // folder is unknown.
 func checkBeside(name, what, key string, dir fs.FS) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, notInLine) || strings.Contains(name, `\`) {
-		return problem(at(key), "%s %q: must be a file's name, in the folder of the test or below it", what,
+		return problem(at(key), "%s %q: must be a file's name in or below its folder", what,
 			strict.Clip(name))
 	}
 	if dir == nil {
@@ -243,5 +246,5 @@ func (p *Ping) check(*Known) error {
 	case Key, Text, Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch:
 		return nil
 	}
-	return problem(at("do"), "%s is not an input; use a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
+	return problem(at("do"), "%s is not an input, such as key, click, tap, drag, wheel, swipe or touch", p.Do.Verb())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -21,8 +22,8 @@ import (
 //	min    the minimum; for a duration, any value means that it must be positive;
 //	max    the maximum.
 //
-// A type that is not written as a mapping has a method read, or a line in scalar. A type that can
-// also be written as the value of one of its keys has that key's name in short.
+// A type that is not written as a mapping has a method read, or a line in scalar. A type that may
+// be written as the value of one key has that key's name in short.
 
 // value reads a node into v, which holds the defaults. Messages call it what.
 func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
@@ -162,7 +163,7 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 	for _, p := range pairs {
 		i := slices.IndexFunc(all, func(f field) bool { return p.Key == f.key || p.Key == f.also })
 		if i < 0 {
-			return r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), strict.Meant(p.Key, keys(all)))
+			return r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), wording.Meant(p.Key, keys(all)))
 		}
 		f := all[i]
 		if first, twice := given[f.key]; twice {

@@ -11,9 +11,9 @@
 // # Places
 //
 // Points and regions are pixels of the content, from its upper left corner. The content is the
-// rectangle of the green, either the page's own or the one that the rig shows before other pages.
-// So a test does not depend on the bars of a browser. "places: screen" selects pixels of the
-// screen. A point may be given in percent of either.
+// rectangle of the green. The green is the page's own, or the rig's before other pages. So a test
+// does not depend on the bars of a browser. "places: screen" selects pixels of the screen. A point
+// may be given in percent of either, or as the selector of an element.
 //
 // # Bounds
 //

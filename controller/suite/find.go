@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -55,7 +56,7 @@ func Tests(known Known, sources ...Source) (all []*Test, err error) {
 			}
 			if first, taken := files[t.Name]; taken {
 				wrongs = append(wrongs, &Error{File: t.File,
-					Problem: fmt.Sprintf("its name, %s, is that of %s too: names of tests are unique", t.Name, first)})
+					Problem: fmt.Sprintf("its name, %s, must be unique: %s has it too", t.Name, first)})
 				continue
 			}
 			files[t.Name] = t.File
@@ -147,5 +148,5 @@ func Find(name string, known Known, sources ...Source) (*Test, error) {
 			}
 		}
 	}
-	return nil, &NotFoundError{name, strict.Nearest(name, there)}
+	return nil, &NotFoundError{name, wording.Nearest(name, there)}
 }

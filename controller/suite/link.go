@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -48,5 +49,5 @@ func (l Link) checkKnown(known *Known) error {
 	if l.Profile == "" || known.Networks == nil || slices.Contains(known.Networks, l.Profile) {
 		return nil
 	}
-	return fmt.Errorf("unknown network %q%s", strict.Clip(l.Profile), strict.Meant(l.Profile, known.Networks))
+	return fmt.Errorf("unknown network %q%s", strict.Clip(l.Profile), wording.Meant(l.Profile, known.Networks))
 }

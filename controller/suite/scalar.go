@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
@@ -30,6 +31,8 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 		return func(s string) (err error) { *p, err = parseDuration(s); return err }, "a duration such as 5s"
 	case *frame.Region:
 		return func(s string) (err error) { *p, err = parseRegion(s); return err }, "a region WxH+X+Y, or all"
+	case *Limit:
+		return func(s string) error { *p = Limit(s); return nil }, "a limit such as 100ms"
 	case *Percent:
 		return func(s string) (err error) { *p, err = ParsePercent(s); return err }, "a percentage such as 0.1%"
 	case *Rate:
@@ -280,7 +283,7 @@ func parseButton(s string) (input.Button, error) {
 			return b, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown button %q%s", strict.Clip(s), strict.Meant(s, buttons))
+	return 0, fmt.Errorf("unknown button %q%s", strict.Clip(s), wording.Meant(s, buttons))
 }
 
 func parseCoordinate(s string) (Coordinate, error) {
@@ -330,10 +333,7 @@ func parseProtocol(s string) (Protocol, error) {
 
 // near is meant without a list.
 func near(s string, there ...string) string {
-	if n := strict.Nearest(s, there); n != "" {
-		return fmt.Sprintf("; did you mean %s?", n)
-	}
-	return ""
+	return wording.Near(s, there)
 }
 
 func parseTolerance(s string) (Tolerance, error) {

@@ -138,6 +138,8 @@ type (
 		Still   time.Duration `yaml:"still" min:"1"`       // nothing changes in In for so long
 		In      frame.Region  `yaml:"in"`                  // for Colour and Still; zero: all of the content
 		Timeout time.Duration `yaml:"timeout" min:"1"`     // defaultWait where the file says nothing
+		// Optional continues the test if nothing was seen in time.
+		Optional bool `yaml:"optional"`
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of

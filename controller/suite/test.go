@@ -20,12 +20,16 @@ type Test struct {
 
 	// names of analyze's measures; none: all that apply
 	Measures []string `yaml:"measures"`
-	// the value to compare by, such as fps.framerate; "": the measure's own
-	Primary string `yaml:"primary"`
+	// values to compare by, such as fps.framerate; none: the usual ones of its measures
+	Primary []string `yaml:"primary"`
 	// smaller differences than these are of no interest: by measure, or measure.value
 	Thresholds map[string]Percent `yaml:"thresholds"`
+	// limits of values, such as fps.longest_freeze: 100ms, on their worse side
+	Budgets map[string]Limit `yaml:"budgets"`
 	// kind of the event that load figures count from; "": navigation, launch or input, the last
 	T0 string `yaml:"t0"`
+	// kind of the event that the measured window begins with; "": the content's first change
+	Begin string `yaml:"begin"`
 	// frames a second that the content means to draw; 0: unknown
 	Cadence   float64        `yaml:"cadence" min:"0" max:"1000"`
 	Tolerance Tolerance      `yaml:"tolerance"`
@@ -69,8 +73,8 @@ type Network struct {
 	// KeyLog keeps the secrets of TLS in the run's folder, for those who look at its packets.
 	KeyLog bool `yaml:"key-log"`
 
-	// Replay is an archive of a site, in the folder of the test or below it, that answers for every
-	// name in place of the live web. "" serves the rig's own pages.
+	// Replay is an archive of a site in or below the test's folder. It answers for every name in
+	// place of the live web. "" serves the rig's own pages.
 	Replay string `yaml:"replay"`
 	// Determinism gives the pages of an archive their own clock and random numbers, the same for
 	// the same number. 0 leaves them the browser's.

@@ -18,7 +18,8 @@ func TestPointIn(t *testing.T) {
 	} {
 		x, errX := parseCoordinate(tc.x)
 		y, errY := parseCoordinate(tc.y)
-		if gotX, gotY := (Point{x, y}).In(area); errX != nil || errY != nil || gotX != tc.wantX || gotY != tc.wantY {
+		p := Point{X: x, Y: y}
+		if gotX, gotY := p.In(area); errX != nil || errY != nil || gotX != tc.wantX || gotY != tc.wantY {
 			t.Errorf("%s, %s is %g, %g, %v %v; want %g, %g", tc.x, tc.y, gotX, gotY, errX, errY, tc.wantX, tc.wantY)
 		}
 	}
@@ -79,9 +80,9 @@ func TestFind(t *testing.T) {
 		"framerate": "",
 		"deeper":    `unknown test "deeper"; did you mean deep?`,
 		"third":     `unknown test "third"`,
-		"c":         `mine/deep/c.yaml:3:18: recording "../b.touch": must be a file's name, in the folder of the test or below it`,
+		"c":         `mine/deep/c.yaml:3:18: recording "../b.touch": must be a file's name in or below its folder`,
 		"broken":    "mine/broken.yaml:1:7: not YAML: sequence end token ']' not found",
-		"again":     "mine/again.yaml: its name, framerate, is that of standard/framerate.yaml too: names of tests are unique",
+		"again":     "mine/again.yaml: its name, framerate, must be unique: standard/framerate.yaml has it too",
 		"frst":      `unknown test "frst"; did you mean first?`,
 	} {
 		test, err := Find(name, Known{}, Standard(), mine)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/script"
 	"github.com/eideticker/eideticker/controller/internal/strict"
@@ -121,8 +122,8 @@ func (s *Step) read(r *reader, n ast.Node) error {
 		}
 		if len(pairs) > 1 {
 			return r.Errorf(pairs[1].At,
-				"a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
-				strict.Clip(pairs[1].Key), p.Key, p.Key)
+				"a step does one thing: %s is beside %s; indent its keys, or begin a step with a dash",
+				strict.Clip(pairs[1].Key), p.Key)
 		}
 		s.Line = strict.Position(p.At).Line
 		a := reflect.New(reflect.TypeOf(v.blank)).Elem()
@@ -133,7 +134,7 @@ func (s *Step) read(r *reader, n ast.Node) error {
 		s.Action = a.Interface().(Action)
 		return nil
 	}
-	hint := strict.Meant(p.Key, verbNames())
+	hint := wording.Meant(p.Key, verbNames())
 	if w, ok := otherWords[p.Key]; ok {
 		hint = fmt.Sprintf("; did you mean %s?", w)
 	}
@@ -188,9 +189,13 @@ func (m *Mark) read(r *reader, n ast.Node) error {
 }
 
 func (p *Point) read(r *reader, n ast.Node) error {
+	if s, _, ok := strict.Text(n); ok && n.Type() == ast.StringType {
+		p.Selector = s
+		return r.problem(n, "place", checkSelector(s))
+	}
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) != 2 {
-		return r.Errorf(n, `a point is two numbers: must be one such as [300, 400] or ["50%%", "50%%"]`)
+		return r.Errorf(n, `a point is two numbers such as [300, 400] or ["50%%", "50%%"], or a selector`)
 	}
 	for i, c := range []*Coordinate{&p.X, &p.Y} {
 		if err := r.value(reflect.ValueOf(c).Elem(), list.Values[i], []string{"x", "y"}[i]); err != nil {

@@ -57,6 +57,9 @@ func tree(v reflect.Value) any {
 	case frame.Region:
 		return formatRegion(x)
 	case Point:
+		if x.Selector != "" {
+			return x.Selector
+		}
 		return []any{coordinate(x.X), coordinate(x.Y)}
 	case Tolerance:
 		if x.Auto {
@@ -68,6 +71,8 @@ func tree(v reflect.Value) any {
 	case Places:
 		return string(x)
 	case Protocol:
+		return string(x)
+	case Limit:
 		return string(x)
 	case string, int, float64, bool:
 		return x

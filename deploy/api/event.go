@@ -6,7 +6,7 @@ const EventMethod = "event"
 // Event is something that has happened. Beside the first three fields it has the one that its kind
 // names, and job the phase's too.
 type Event struct {
-	Seq        uint64  `json:"seq" doc:"one more than that of the event before, over restarts too higher than all before"`
+	Seq        uint64  `json:"seq" doc:"increases with each event, over restarts too"`
 	TimeWallNS int64   `json:"time_wall_ns"`
 	Kind       string  `json:"kind" doc:"\"job\", \"phase\", \"run\", \"device\", \"log\", \"record\", \"store\""`
 	Job        *Job    `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
@@ -34,22 +34,22 @@ type Record struct {
 
 // Change is one of the store.
 type Change struct {
-	ID   string `json:"id" doc:"of a run or a set; empty where folders were changed by hand, of which there may be several"`
+	ID   string `json:"id" doc:"of a run or a set; empty after changes by hand"`
 	What string `json:"what" doc:"\"added\", \"changed\", \"deleted\""`
-	Why  string `json:"why,omitempty" doc:"\"retention\" where the rig deleted it to make room, \"by hand\" where the rig has found folders that others had changed"`
+	Why  string `json:"why,omitempty" doc:"\"retention\": deleted to make room; \"by hand\": changed by others"`
 }
 
 // SubscribeParams are those of subscribe.
 type SubscribeParams struct {
 	// FromSeq is a pointer, since 0 is all there are.
-	FromSeq *uint64  `json:"from_seq,omitempty" doc:"number of the last event that the client has: those after it come first; only new ones if not given"`
+	FromSeq *uint64  `json:"from_seq,omitempty" doc:"last event that the client has (default: only new events)"`
 	Kinds   []string `json:"kinds,omitempty" doc:"only these; all if not given"`
 }
 
 // Subscribed is the result of subscribe.
 type Subscribed struct {
 	Seq    uint64 `json:"seq" doc:"of the latest event there is"`
-	Missed bool   `json:"missed" doc:"events after from_seq are gone, or it is above all numbers that the rig has given: ask for the state of things anew"`
+	Missed bool   `json:"missed" doc:"events after from_seq are gone, or it is unknown: get the state anew"`
 }
 
 // PreviewParams are those of preview.start.

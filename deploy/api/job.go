@@ -1,21 +1,24 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // StartParams are those of run.start. One of Test, URL and Upload names the test.
 type StartParams struct {
 	Test   string  `json:"test,omitempty" doc:"name of a test of the suite"`
-	URL    string  `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until nothing changes any more"`
+	URL    string  `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until it is still"`
 	Upload *Upload `json:"upload,omitempty" doc:"a test file of the caller's own"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"browsers to run, in turns; the device's first if none is given"`
 
-	Repeat     int      `json:"repeat,omitempty" limit:"1 to 10000" doc:"runs that count, of each browser on each device; the test's own number if not given, else 1"`
+	Repeat     int      `json:"repeat,omitempty" limit:"1 to 10000" doc:"runs per browser and device (default: test's)"`
 	WarmUp     *int     `json:"warm_up,omitempty" limit:"0 to 10000" doc:"runs before them that do not count"`
 	CooldownNS int64    `json:"cooldown_ns,omitempty" limit:"0 to 24 h" doc:"pause between runs"`
-	Retries    *int     `json:"retries,omitempty" limit:"0 to 10000" doc:"runs more in all, for those whose capture was not good enough; as many as runs count if not given"`
-	MaxLost    *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"part of the measured frames that a run may lack, and still count; 0.05 if not given"`
+	Retries    *int     `json:"retries,omitempty" limit:"0 to 10000" doc:"retries of bad captures (default: repeat)"`
+	MaxLost    *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"max share of lost frames (default: 0.05)"`
 	UntilFail  bool     `json:"until_fail,omitempty" doc:"run again and again until a run fails"`
 	Seed       uint64   `json:"seed,omitempty" doc:"same order of turns as a job of that seed; chosen if 0"`
 	NoVideo    bool     `json:"no_video,omitempty" doc:"make no video"`
@@ -24,7 +27,7 @@ type StartParams struct {
 	Branch   string `json:"branch,omitempty" limit:"128 bytes" doc:"of the tested program"`
 	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of the tested program"`
 
-	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"baseline of the finished runs: its name, or ID of a run or a set. If not given, the only baseline that has runs of the test by the same browser on the same device. The result of the comparison is the runs' verdict"`
+	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"name, or ID of a run or set; see the verdict"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
 }
@@ -32,7 +35,7 @@ type StartParams struct {
 // Upload is a test file with what it needs. It sees nothing of the rig's own files.
 type Upload struct {
 	Test  string            `json:"test" doc:"name of the test file among the files, such as my-test.yaml"`
-	Files map[string]string `json:"files" limit:"32 files, 1 MiB together, a test file 64 KiB; plain names without folders" doc:"contents by name"`
+	Files map[string]string `json:"files" limit:"32 files, 1 MiB; test file 64 KiB; no folders" doc:"contents by name"`
 }
 
 // Job is something that a rig has been asked to do.
@@ -58,7 +61,7 @@ type Job struct {
 	Total  int        `json:"runs_total" doc:"as planned; retries come on top; 0 unknown"`
 	Phase  *Phase     `json:"phase,omitempty" doc:"what it is at"`
 	Runs   []Made     `json:"runs" doc:"those that are over; the last 200"`
-	Params *StartView `json:"params,omitempty" doc:"what was asked for, of a job of kind run"`
+	Params *StartView `json:"params,omitempty" doc:"settings of a job of kind run"`
 }
 
 // StartView is a job's description of its parameters.
@@ -103,7 +106,7 @@ type Jobs struct {
 type RecordParams struct {
 	Device      string `json:"device"`
 	DurationNS  int64  `json:"duration_ns,omitempty" limit:"0 to 24 h" doc:"0: until record.stop, at most 24 h"`
-	KeepLastNS  int64  `json:"keep_last_ns,omitempty" limit:"1 s to 10 min" doc:"keep only the last so many, until record.keepLast saves them; jobs interrupt it, and it goes on after them"`
+	KeepLastNS  int64  `json:"keep_last_ns,omitempty" limit:"1 s to 10 min" doc:"keep only the last so many"`
 	Label       string `json:"label,omitempty" limit:"128 bytes"`
 	Reservation string `json:"reservation,omitempty" doc:"key of the device's reservation, where there is one"`
 }
@@ -128,9 +131,9 @@ type Recorded struct {
 type AnalyzeParams struct {
 	Run       string   `json:"run" doc:"whose recording is measured; its results are replaced"`
 	Measures  []string `json:"measures,omitempty" doc:"empty: all that apply"`
-	Tolerance *int     `json:"tolerance,omitempty" limit:"0 to 255" doc:"by how much a sample may differ and count as equal"`
-	Region    []int    `json:"region_px,omitempty" limit:"x, y, width, height" doc:"part of the screen; the content if not given"`
-	From      int      `json:"from_frame,omitempty" doc:"with to_frame: the measured frames in place of those between markers"`
+	Tolerance *int     `json:"tolerance,omitempty" limit:"0 to 255" doc:"max difference of equal samples"`
+	Region    []int    `json:"region_px,omitempty" limit:"x, y, width, height" doc:"area (default: the content)"`
+	From      int      `json:"from_frame,omitempty" doc:"with to_frame: measure these frames, not those of markers"`
 	To        int      `json:"to_frame,omitempty" doc:"not included"`
 	NoVideo   bool     `json:"no_video,omitempty"`
 }
@@ -139,8 +142,21 @@ type AnalyzeParams struct {
 type CompareParams struct {
 	Base      string  `json:"base" doc:"ID of a run or a set, or the name of a baseline"`
 	With      string  `json:"with" doc:"the same, of the runs compared with it"`
-	Threshold float64 `json:"threshold,omitempty" limit:"0 to 10" doc:"smaller differences are of no interest: 0.03 is 3 %; those of the test that the rig has of that name, and else each measure has its own, if not given"`
-	Primary   string  `json:"primary,omitempty" doc:"measure that decides, such as fps.framerate; that of the test if not given"`
+	Threshold float64 `json:"threshold,omitempty" limit:"0 to 10" doc:"min difference, 0.03 is 3 % (default: test's)"`
+	Primary   string  `json:"primary,omitempty" doc:"values that decide, with commas (default: the test's)"`
+	JudgeAll  bool    `json:"judge_all,omitempty" doc:"other tested values decide too"`
+	// JudgeUnlike judges sides that were not measured alike.
+	JudgeUnlike bool `json:"judge_unlike,omitempty" doc:"judge sides that were not measured alike"`
+}
+
+// Primaries returns the names of the primary values.
+func (p CompareParams) Primaries() (names []string) {
+	for name := range strings.SplitSeq(p.Primary, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Compared is the result of compare.

@@ -8,7 +8,7 @@ type NetworkParams struct {
 
 // Conditions are what a line is to be, in the words of test files. At least one is given.
 type Conditions struct {
-	Profile string `json:"profile,omitempty" doc:"name of a link, such as \"3g\"; values given beside it replace its own. Without one, values that are not given stay unchanged"`
+	Profile string `json:"profile,omitempty" doc:"name of a link, such as \"3g\"; values beside it replace its own"`
 	RTT     string `json:"rtt,omitempty" limit:"up to 1m" doc:"such as \"40ms\"; half of it each way"`
 	Down    string `json:"down,omitempty" limit:"1kbit to 100Gbit" doc:"to the device, such as \"5Mbit\""`
 	Up      string `json:"up,omitempty" limit:"1kbit to 100Gbit" doc:"from the device"`
@@ -18,7 +18,7 @@ type Conditions struct {
 // Line is the result of network.set.
 type Line struct {
 	Job        string  `json:"job"`
-	Conditions string  `json:"conditions" doc:"what the line is from now on, in the words that the recording's event and the run's notes have"`
+	Conditions string  `json:"conditions" doc:"the new link, in the words of the recording's event"`
 	RTTNS      int64   `json:"rtt_ns"`
 	Down       int64   `json:"down_bits_per_second" doc:"0: not limited"`
 	Up         int64   `json:"up_bits_per_second" doc:"0: not limited"`

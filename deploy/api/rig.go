@@ -16,7 +16,7 @@ type Status struct {
 	Role          Role     `json:"role" doc:"what the caller may do: view, run, admin"`
 	Owner         string   `json:"owner" doc:"name of the caller's token; \"local\" without one"`
 	Devices       []Device `json:"devices"`
-	Jobs          []Job    `json:"jobs" doc:"those that wait or are at work, in the order in which they will begin as things stand"`
+	Jobs          []Job    `json:"jobs" doc:"waiting or at work, in their expected order"`
 	Store         Space    `json:"store"`
 	Clients       int      `json:"clients" doc:"connected by websocket"`
 }
@@ -38,8 +38,9 @@ type Device struct {
 	Browsers []string `json:"browsers" doc:"that it has; the first runs if none is asked for"`
 	Power    bool     `json:"power" doc:"it can be switched on and off"`
 
-	State      string       `json:"state" doc:"\"free\", \"running\" a job, \"keeping\" the last seconds, \"reserved\", \"quarantined\", or \"elsewhere\": in use by another program"`
+	State      string       `json:"state" doc:"free, running, keeping, reserved, quarantined or elsewhere"`
 	Job        string       `json:"job,omitempty" doc:"ID of the job at work on it"`
+	InUseBy    string       `json:"in_use_by,omitempty" doc:"in state elsewhere: the other program"`
 	Quarantine string       `json:"quarantine,omitempty" doc:"why no job begins on it"`
 	Failures   int          `json:"failures_in_row" doc:"runs on it that have failed since the last that did not"`
 	Reserved   *Reservation `json:"reserved,omitempty"`
@@ -61,7 +62,7 @@ type Capture struct {
 	Lost      uint64  `json:"lost_frames"`
 	Bytes     int64   `json:"bytes" doc:"written"`
 	RingFill  float64 `json:"ring_fill" doc:"0 to 1; at 1 frames are lost"`
-	Encoding  float64 `json:"encoding_share" doc:"part of the time in which the recorder was at work on frames, 0 to 1; at 1 the ring fills"`
+	Encoding  float64 `json:"encoding_share" doc:"share of the recorder's time at work; at 1 the ring fills"`
 	ElapsedNS int64   `json:"elapsed_ns"`
 }
 
@@ -94,7 +95,7 @@ type ReserveParams struct {
 // Reserved is the result of device.reserve.
 type Reserved struct {
 	Device string `json:"device"`
-	Key    string `json:"key" doc:"what run.start and record.start have to give to use the device; empty after a release"`
+	Key    string `json:"key" doc:"required by run.start and record.start; empty after a release"`
 	Reservation
 }
 

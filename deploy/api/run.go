@@ -19,10 +19,10 @@ type RunInfo struct {
 	Lost           uint64  `json:"lost_frames"`
 	Bytes          int64   `json:"bytes" doc:"of its folder"`
 	Pinned         bool    `json:"pinned" doc:"is never deleted to make room"`
-	Verdict        string  `json:"verdict" doc:"of the primary value of the runs that it was made with, compared with their baseline when all were made or one was measured again: \"regressed\", \"improved\", \"different\", \"unchanged\", \"inconclusive\", or empty without a baseline. The file verdict.json of the run's or the set's folder says more"`
+	Verdict        string  `json:"verdict" doc:"of the primary values against the baseline, see verdict.json"`
 	Base           string  `json:"base,omitempty" doc:"ID of what they were held against"`
 	WarmUp         bool    `json:"warm_up" doc:"takes no part in comparisons"`
-	Values         []Value `json:"values" doc:"what was measured; in lists only those that people look at first"`
+	Values         []Value `json:"values" doc:"in lists only the headline ones"`
 }
 
 // Value is a number that was measured.
@@ -40,7 +40,7 @@ type Value struct {
 
 // ListParams are those of run.list. Empty fields do not restrict the list.
 type ListParams struct {
-	Text       string `json:"text,omitempty" limit:"300 bytes, 10 words" doc:"words in its names, labels, state, verdict or reason"`
+	Text       string `json:"text,omitempty" limit:"300 bytes, 10 words" doc:"words in names, labels and outcomes"`
 	Test       string `json:"test,omitempty"`
 	Device     string `json:"device,omitempty"`
 	Browser    string `json:"browser,omitempty"`
@@ -48,7 +48,7 @@ type ListParams struct {
 	Branch     string `json:"branch,omitempty"`
 	Revision   string `json:"revision,omitempty"`
 	State      string `json:"state,omitempty"`
-	Verdict    string `json:"verdict,omitempty" limit:"regressed, improved, different, unchanged or inconclusive" doc:"what the runs came to against their baseline"`
+	Verdict    string `json:"verdict,omitempty" doc:"such as regressed, improved or inconclusive"`
 	Set        string `json:"set,omitempty"`
 	FromWallNS int64  `json:"from_wall_ns,omitempty" doc:"begun then or later"`
 	ToWallNS   int64  `json:"to_wall_ns,omitempty" doc:"begun before"`
@@ -71,7 +71,7 @@ type RunID struct {
 // RunDetail is the result of run.get.
 type RunDetail struct {
 	RunInfo
-	Environment map[string]string `json:"environment" doc:"what is known of device, browser and rig"`
+	Environment map[string]string `json:"environment" doc:"device, browser and rig"`
 	Files       []File            `json:"files" doc:"of its folder; each is at /api/v1/runs/RUN/NAME"`
 }
 
@@ -149,12 +149,12 @@ type Point struct {
 	Device        string  `json:"device"`
 	Browser       string  `json:"browser"`
 	Median        float64 `json:"median"`
-	Interval      bool    `json:"interval" doc:"low and high are there: fewer than six runs have no interval of their median"`
+	Interval      bool    `json:"interval" doc:"low and high are valid, which takes six runs"`
 	Low           float64 `json:"low" doc:"95 % interval of the median of a set, bounds of a single run"`
 	High          float64 `json:"high"`
 	Text          string  `json:"text" doc:"the median with its unit, for people"`
 	IntervalText  string  `json:"interval_text" doc:"low and high, for people; empty without an interval"`
-	Verdict       string  `json:"verdict" doc:"against the point before of the same device, browser and branch: \"regressed\", \"improved\", \"unchanged\", \"inconclusive\", or empty where there is none"`
+	Verdict       string  `json:"verdict" doc:"against the point before of the same device, browser and branch"`
 	Reason        string  `json:"reason,omitempty" doc:"why the verdict is missing though an earlier point exists"`
 	Before        string  `json:"before,omitempty" doc:"ID of that point"`
 	Label         string  `json:"label"`

@@ -10,7 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/eideticker/eideticker/deploy/config/spelling"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // fileError is an error in a configuration.
@@ -42,10 +42,11 @@ func (c *Config) Check() error {
 		}
 	}
 	if len(c.Access.Hosts) > 0 && !c.NeedsToken() {
-		return fmt.Errorf(`access.token must be "always" with access.hosts on the loopback: clients of a proxy would be admin`)
+		return fmt.Errorf(`access.token must be "always" with access.hosts on the loopback`)
 	}
 	if _, loopback := c.Loopback(); !loopback && c.TLS.Mode == "off" && len(c.Access.Hosts) == 0 {
-		return fmt.Errorf("listen %q with tls.mode \"off\": tokens would be sent in clear; set access.hosts, or tls.mode to \"self\"", c.Listen)
+		return fmt.Errorf("listen %q with tls.mode off: tokens would be sent in clear; set access.hosts or tls.mode",
+			c.Listen)
 	}
 	return nil
 }
@@ -162,10 +163,7 @@ func oneOf(key, value string, known ...string) error {
 
 // unknownKey says where a key stands that means nothing, and which one was perhaps meant.
 func unknownKey(file, text string, key toml.Key) error {
-	problem := fmt.Sprintf("unknown key %.200q", key.String())
-	if near := spelling.Nearest(key.String(), keys()); near != "" {
-		problem += fmt.Sprintf("; did you mean %s?", near)
-	}
+	problem := fmt.Sprintf("unknown key %.200q%s", key.String(), wording.Near(key.String(), keys()))
 	return &fileError{file, lineOf(text, key), problem}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -38,7 +39,7 @@ func (d *Daemon) Analyze(ctx context.Context, owner string, p api.AnalyzeParams)
 // settings are what a client asks of an analysis.
 func settings(p api.AnalyzeParams, name string) (s runfolder.Settings, err error) {
 	s = runfolder.Settings{Measures: p.Measures, Name: name, From: p.From, To: p.To}
-	known := append(analyze.Names(), analyze.QualityName)
+	known := append(analyze.Names(), quality.Name)
 	for _, m := range p.Measures {
 		if !slices.Contains(known, m) {
 			return s, api.Errorf(api.InvalidParams, "unknown measure %.80q; known: %v", m, known)

@@ -319,8 +319,8 @@ func own(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()
 }
 
-// numeric reports whether a browser would read a host as an IPv4 address in another form, such as
-// 2130706433, 0x7f.1 or 127.1. Its last part is then a number.
+// numeric reports whether browsers read a host as an IPv4 address, such as 2130706433, 0x7f.1 or
+// 127.1. Its last part is then a number.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, is := strings.CutPrefix(last, "0x"); is {

@@ -174,6 +174,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	group.Go(func() error { d.retain(work); return nil })
 	group.Go(func() error { d.reconcile(work); return nil })
 	group.Go(func() error { d.watchRoom(work); return nil })
+	group.Go(func() error { d.watchLocks(work); return nil })
 	d.mu.Lock()
 	d.ctx, d.group = work, group
 	d.saveEnded()

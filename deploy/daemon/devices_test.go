@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,12 +106,17 @@ func TestOtherProgramHasDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	used := fmt.Sprintf("process %d (daemon.test of ", os.Getpid())
+	r.Until("the device to be in use by another program", func() bool {
+		u := r.Devices()[0]
+		return u.State == "elsewhere" && strings.HasPrefix(u.InUseBy, used)
+	})
 	j := r.Scene("ci", api.StartParams{Devices: []string{"shared"}})
 	r.Until("the job to say what it waits for", func() bool {
 		j, _ := r.Job(j.ID)
-		return strings.Contains(j.Reason, "in use by process")
+		return strings.Contains(j.Reason, "in use by "+used)
 	})
-	if u := r.Devices()[0]; u.State != "elsewhere" {
+	if u := r.Devices()[0]; u.State != "elsewhere" || !strings.HasPrefix(u.InUseBy, used) {
 		t.Errorf("%+v", u)
 	}
 	if err := lock.Close(); err != nil {
@@ -122,7 +128,9 @@ func TestOtherProgramHasDevice(t *testing.T) {
 	if lock, err = r.Store.Locks.Take(t.Context(), "shared", false); err != nil {
 		t.Errorf("the daemon has not given the device back: %v", err)
 	}
+	r.Until("the device to be in use again", func() bool { return r.Devices()[0].InUseBy != "" })
 	lock.Close()
+	r.Until("the device to be free", func() bool { u := r.Devices()[0]; return u.State == "free" && u.InUseBy == "" })
 }
 
 // switchable is a device whose switch records its commands.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -151,7 +152,7 @@ func (d *Daemon) roomToKeep(j *job) error {
 	switch {
 	case of > ownerBytes:
 		return api.Errorf(api.TooMany,
-			"the jobs of %s would take %d bytes to keep, and may take %d: wait until some of them have ended, or send smaller files", j.Owner, of, ownerBytes)
+			"the jobs of %s take %d bytes, more than %d; wait, or send smaller files", j.Owner, of, ownerBytes)
 	case all > maxBytes:
 		return api.Errorf(api.TooMany,
 			"the jobs that wait would take %d bytes to keep, and may take %d: try again later", all, maxBytes)
@@ -224,7 +225,7 @@ func (d *Daemon) engage(j *job) {
 	d.working = append(d.working, j)
 	j.State, j.StartedWallNS, j.Position, j.Reason = running, d.now().UnixNano(), 0, ""
 	for _, u := range j.units {
-		u.job = j
+		u.job, u.elsewhere = j, "" // until it is locked
 		d.deviceChanged(u)
 	}
 	j.context, j.stop = context.WithCancelCause(d.ctx)
@@ -339,6 +340,24 @@ func (d *Daemon) elsewhere(j *job, u *unit, holder string) {
 	}
 	d.deviceChanged(u)
 	d.tell(j)
+}
+
+// locksEvery is the time between two looks at the locks of devices without a job.
+const locksEvery = time.Second
+
+// watchLocks notes which devices other programs use.
+func (d *Daemon) watchLocks(ctx context.Context) {
+	for ; ctx.Err() == nil; wait(ctx, locksEvery) {
+		for _, u := range d.units {
+			by := u.hold.other(u.about.Name)
+			d.mu.Lock()
+			if u.job == nil && u.elsewhere != by {
+				u.elsewhere = by
+				d.deviceChanged(u)
+			}
+			d.mu.Unlock()
+		}
+	}
 }
 
 func asBusy(err error) (*session.BusyError, bool) {

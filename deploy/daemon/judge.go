@@ -71,8 +71,8 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session
 	return d.holdAgainst(j.context, id, base, o.Test)
 }
 
-// baselineOf returns the baseline of runs. Without a name, it is the only one that has runs of the
-// same test by the same browser on the same device. With several such baselines, it returns none.
+// baselineOf returns the baseline of runs. Without a name, it is the only one with runs of the same
+// test, browser and device. With several such baselines, it returns none.
 func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) (baseline, error) {
 	if name != "" {
 		base, err := d.baselineNamed(ctx, name)
@@ -120,7 +120,7 @@ func (d *Daemon) part(ctx context.Context, base string, like store.Query) (strin
 }
 
 // holdAgainst compares the runs in a folder with a baseline, as compare does for the test. It
-// stores the verdict on its primary value.
+// stores the verdict on its primary values.
 func (d *Daemon) holdAgainst(ctx context.Context, id string, base baseline, t *suite.Test) error {
 	release, err := d.store.Use(base.id)
 	if err != nil {
@@ -139,15 +139,11 @@ func (d *Daemon) holdAgainst(ctx context.Context, id string, base baseline, t *s
 		sets[i].Path = filepath.Base(dir)
 		compare.SetThresholds(sets[i], t.Thresholds)
 	}
-	c, err := compare.Compare(sets[0], sets[1], compare.Options{Primary: t.Primary})
-	var none *compare.PrimaryError
-	if errors.As(err, &none) { // what the test looks at first was not measured
-		c, err = compare.Compare(sets[0], sets[1], compare.Options{})
-	}
+	c, err := compare.Compare(sets[0], sets[1], compare.Options{Declared: t.Primary})
 	if err != nil {
 		return err
 	}
-	p := c.Primary
+	p := c.Deciding()
 	v := &store.Verdict{
 		Verdict: p.Verdict, Primary: p.Key.String(), Sentence: p.Sentence(), Baseline: base.name, Base: base.id,
 		JudgedWallNS: d.now().UnixNano(),
@@ -175,7 +171,7 @@ func (d *Daemon) judgeAgain(ctx context.Context, run, test string) {
 		err = d.holdAgainst(ctx, folder, baseline{v.Baseline, v.Base}, t)
 	}
 	if v == nil || err != nil {
-		d.log.Warn("the verdict on runs is taken away: one was measured anew, and they could not be held against their baseline", "run", folder, "error", err)
+		d.log.Warn("remeasured runs lose their verdict: comparison failed", "run", folder, "error", err)
 		err = d.store.SetVerdict(context.WithoutCancel(ctx), folder, nil)
 	}
 	if err != nil {

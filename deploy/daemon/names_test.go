@@ -10,7 +10,8 @@ import (
 //
 // Fault: An uploaded test or address that names files or loopback services
 func TestOwnNames(t *testing.T) {
-	const table = "127.0.0.1 localhost\n# 127.0.0.1 off\n127.0.1.1\tRig-3.example.org rig-3 # ours\n::1 six\n192.0.2.7 other\nbroken\n"
+	const table = "127.0.0.1 localhost\n# 127.0.0.1 off\n127.0.1.1\tRig-3.example.org rig-3 # ours\n::1 six\n" +
+		"192.0.2.7 other\nbroken\n"
 	for name, want := range map[string]bool{
 		"rig-3": true, "rig-3.example.org": true, "six": true, "localhost": true, "a.localhost": true, "off": false,
 		"ours": false, "other": false, "example.org": false, "": false,

@@ -74,7 +74,7 @@ func noRun(j *job) error {
 		at = j.Phase.Name
 	}
 	return api.Errorf(api.Conflict,
-		"job %s records no run right now, it is before, between or after them, at %q: its network can be changed while it records", j.ID, at)
+		"job %s does not record right now (%q): its network can be changed while it records", j.ID, at)
 }
 
 // lineAs is a link as clients see it.

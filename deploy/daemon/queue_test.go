@@ -341,7 +341,8 @@ func TestEndedAndAtWork(t *testing.T) {
 		fmt.Fprintf(&ended, `{"job": "job-%d", "kind": "run", "state": "ok", "ended_wall_ns": 5}, `, i)
 	}
 	for name, text := range map[string]string{
-		"jobs.json": `{"version": 1, "working": [{"job": "twice", "kind": "run", "owner": "ci"}, {"job": "once", "kind": "run", "owner": "ci"}]}`,
+		"jobs.json": `{"version": 1, "working": [{"job": "twice", "kind": "run", "owner": "ci"}, ` +
+			`{"job": "once", "kind": "run", "owner": "ci"}]}`,
 		"ended.json": `{"version": 1, "jobs": [` + ended.String() +
 			`{"job": "twice", "kind": "run", "owner": "ci", "state": "ok", "ended_wall_ns": 7}]}`,
 	} {

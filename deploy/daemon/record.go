@@ -136,7 +136,7 @@ func (d *Daemon) mayRecord(circle bool) error {
 	}
 	if kept >= d.options.Parallel {
 		return api.Errorf(api.TooMany,
-			"the last seconds of %d devices are kept, and those of more are not by runs.parallel: end one with record.stop", kept)
+			"the last seconds of %d devices are kept, the maximum of runs.parallel; end one with record.stop", kept)
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (d *Daemon) KeepLast(ctx context.Context, p api.KeepParams) (string, error)
 		return saved.answer()
 	default:
 		return "", api.Errorf(api.Conflict,
-			"the last seconds of device %s were dropped just then: it is needed for something else, or its source has failed", p.Device)
+			"the last seconds of device %s are dropped: it is in other use, or its source has failed", p.Device)
 	}
 }
 

@@ -93,7 +93,7 @@ func (u *unit) wire() api.Device {
 	case u.job != nil && u.elsewhere == "":
 		d.State, d.Job = "running", u.job.ID
 	case u.elsewhere != "":
-		d.State = "elsewhere"
+		d.State, d.InUseBy = "elsewhere", u.elsewhere
 	case u.quarantine != "":
 		d.State = "quarantined"
 	case u.keep != nil:
@@ -158,6 +158,16 @@ func take(ctx context.Context, locks session.Locks, name string, told func(*sess
 	}
 	told(busy)
 	return locks.Take(ctx, name, true)
+}
+
+// other returns the other program that has the device; "": none, or unknown.
+func (h *hold) other(name string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users > 0 || h.taking != nil {
+		return ""
+	}
+	return h.locks.Holder(name)
 }
 
 // release lets go. The last user gives the device back.

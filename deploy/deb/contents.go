@@ -15,11 +15,13 @@ func (p program) info(media, from string, libraries []string) *nfpm.Info {
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "eideticker", Arch: p.arch, Platform: "linux", Version: p.version, VersionSchema: "none",
 		Section: "video", Priority: "optional",
-		Maintainer:  "Eideticker maintainers <eideticker@users.noreply.github.com>",
-		Homepage:    "https://github.com/eideticker/eideticker",
-		License:     "Apache-2.0",
-		MTime:       p.built,
-		Description: "Records what screens show, and measures it\nA rig records every frame of a capture card or a display, drives the input of the device under test,\nand measures framerate, load, tearing and response. This package is the program, and a box's service.",
+		Maintainer: "Eideticker maintainers <eideticker@users.noreply.github.com>",
+		Homepage:   "https://github.com/eideticker/eideticker",
+		License:    "Apache-2.0",
+		MTime:      p.built,
+		Description: "Records what screens show, and measures it\n" +
+			"A rig records every frame of a capture card or a display, drives the input of the device under test,\n" +
+			"and measures framerate, load, tearing and response. This package is the program, and a box's service.",
 		Overridables: nfpm.Overridables{
 			// systemd makes the user and the folders, and udev gives rights to devices.
 			Depends: append(slices.Clone(libraries), "systemd", "udev"),
@@ -55,6 +57,7 @@ func (p program) contents(media string, in func(string) string) files.Contents {
 		// Who compares in CI installs the package on the machine that asks the rig.
 		file(in("ci/rig-compare"), "/usr/share/eideticker/ci/rig-compare", files.TypeFile, 0o755),
 		file(in("ci/github.yml"), "/usr/share/doc/eideticker/ci/github.yml", files.TypeFile, 0o644),
+		file(in("ci/github-hosted.yml"), "/usr/share/doc/eideticker/ci/github-hosted.yml", files.TypeFile, 0o644),
 		file(in("ci/gitlab.yml"), "/usr/share/doc/eideticker/ci/gitlab.yml", files.TypeFile, 0o644),
 		file(in("ci/taskcluster.yml"), "/usr/share/doc/eideticker/ci/taskcluster.yml", files.TypeFile, 0o644),
 		file(in("ci/buildbot.py"), "/usr/share/doc/eideticker/ci/buildbot.py", files.TypeFile, 0o644),

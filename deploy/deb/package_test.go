@@ -180,7 +180,8 @@ func unit(t *testing.T, root string) {
 func users(t *testing.T, root string) {
 	output(t, need(t, "systemd-sysusers", "systemd"), "--root="+root, "eideticker.conf")
 	passwd := string(read(t, filepath.Join(root, "etc/passwd")))
-	if !regexp.MustCompile(`(?m)^eideticker:[^:]*:[0-9]+:[0-9]+:[^:]*:/var/lib/eideticker:/usr/sbin/nologin$`).MatchString(passwd) {
+	user := regexp.MustCompile(`(?m)^eideticker:[^:]*:[0-9]+:[0-9]+:[^:]*:/var/lib/eideticker:/usr/sbin/nologin$`)
+	if !user.MatchString(passwd) {
 		t.Errorf("passwd is %q", passwd)
 	}
 	groups := string(read(t, filepath.Join(root, "etc/group")))

@@ -51,9 +51,9 @@ func describe(path string) (p program, err error) {
 
 var goVersion = regexp.MustCompile(`^v([0-9]+\.[0-9]+\.[0-9]+)(?:-([0-9A-Za-z.-]+))?(\+[0-9A-Za-z.]+)?$`)
 
-// debianVersion converts a Go version to one that dpkg orders in the same way. A pre-release part,
-// such as v1.2.0-rc.1 or the commits on the way to it, follows a tilde, which dpkg sorts before the
-// end. A hyphen would begin a revision of the package.
+// debianVersion converts a Go version to one that dpkg orders in the same way. A pre-release part
+// follows a tilde, which dpkg sorts before the end. Examples are v1.2.0-rc.1 and the commits before
+// it. A hyphen would begin a revision of the package.
 func debianVersion(v string) (string, error) {
 	m := goVersion.FindStringSubmatch(v)
 	if m == nil {

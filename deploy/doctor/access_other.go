@@ -4,5 +4,5 @@ package doctor
 
 import "errors"
 
-// Access does not know it here.
-func Access(string) error { return errors.ErrUnsupported }
+// access does not know it here.
+func access(string) error { return errors.ErrUnsupported }

@@ -17,9 +17,9 @@ import (
 // askTime is how long another program may take to answer.
 const askTime = 5 * time.Second
 
-// AskService asks systemd for the state of the daemon's unit. An error of the context is in the
+// askService asks systemd for the state of the daemon's unit. An error of the context is in the
 // answer, like all others.
-func AskService(ctx context.Context) (state map[string]string, err error) {
+func askService(ctx context.Context) (state map[string]string, err error) {
 	systemctl, err := exec.LookPath("systemctl")
 	if err != nil {
 		return nil, errors.New("this machine has no systemctl")
@@ -39,8 +39,8 @@ func AskService(ctx context.Context) (state map[string]string, err error) {
 	return parseState(string(out)), nil
 }
 
-// AskRig asks the daemon on this machine whether it is well.
-func AskRig(ctx context.Context, at netip.AddrPort, encrypted bool) error {
+// askRig asks the daemon on this machine whether it is well.
+func askRig(ctx context.Context, at netip.AddrPort, encrypted bool) error {
 	if at.Addr().IsUnspecified() { // it listens everywhere, so here too
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}

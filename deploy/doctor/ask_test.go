@@ -30,7 +30,7 @@ func TestInstalled(t *testing.T) {
 		"lib/systemd/system/eideticker.service": true,
 		"usr/lib/systemd/system/other.service":  false,
 	} {
-		if got := Installed(fstest.MapFS{path: {}}); got != want {
+		if got := installed(fstest.MapFS{path: {}}); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
@@ -41,10 +41,10 @@ func TestKernelTells(t *testing.T) {
 	if s := clockSyncNow(); s.Known && s.MaxError < 0 {
 		t.Errorf("%+v", s)
 	}
-	if err := Access(t.TempDir()); err != nil {
+	if err := access(t.TempDir()); err != nil {
 		t.Error(err)
 	}
-	if Access(t.TempDir()+"/missing") == nil {
+	if access(t.TempDir()+"/missing") == nil {
 		t.Error("what is not there can be opened")
 	}
 }
@@ -70,19 +70,19 @@ func TestAskRig(t *testing.T) {
 		defer server.Close()
 		at := netip.MustParseAddrPort(server.Listener.Addr().String())
 		everywhere := netip.AddrPortFrom(netip.IPv4Unspecified(), at.Port())
-		if err := errors.Join(AskRig(t.Context(), at, encrypted),
-			AskRig(t.Context(), everywhere, encrypted)); err != nil {
+		if err := errors.Join(askRig(t.Context(), at, encrypted),
+			askRig(t.Context(), everywhere, encrypted)); err != nil {
 			t.Errorf("encrypted %v: %v", encrypted, err)
 		}
-		if AskRig(t.Context(), at, !encrypted) == nil {
+		if askRig(t.Context(), at, !encrypted) == nil {
 			t.Errorf("encrypted %v: it answers who is not", encrypted)
 		}
 		status.Store(http.StatusServiceUnavailable)
-		if err := AskRig(t.Context(), at, encrypted); err == nil || !strings.Contains(err.Error(), "disk is full") {
+		if err := askRig(t.Context(), at, encrypted); err == nil || !strings.Contains(err.Error(), "disk is full") {
 			t.Errorf("a rig that is not well: %v", err)
 		}
 		server.Close()
-		if AskRig(t.Context(), at, encrypted) == nil {
+		if askRig(t.Context(), at, encrypted) == nil {
 			t.Error("a rig that is gone answers")
 		}
 	}

@@ -47,9 +47,9 @@ type Device struct {
 type Signal uint8
 
 const (
-	SignalUnknown Signal = iota // the device does not tell
-	SignalPresent
-	SignalMissing
+	signalUnknown Signal = iota // the device does not tell
+	signalPresent
+	signalMissing
 )
 
 // Mode is a format and the time from frame to frame, Num/Den seconds.
@@ -84,7 +84,7 @@ type need struct {
 func (b *Box) need() need {
 	var n need
 	for _, d := range b.Devices {
-		if d.Mode != nil && d.Signal != SignalMissing {
+		if d.Mode != nil && d.Signal != signalMissing {
 			n.modes = append(n.modes, *d.Mode)
 		}
 	}

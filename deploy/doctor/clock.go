@@ -23,9 +23,9 @@ func (b *Box) clock(g *group) {
 		if !slices.Contains(goodClocks(), source) {
 			f.Level = Warn
 			have, _ := b.text("sys/devices/system/clocksource/clocksource0/available_clocksource")
-			f.Advice = "Look into the kernel's log (dmesg | grep -i clocksource) for why it does not use the processor's counter; this clock is slow to read, and some drift."
+			f.Advice = "This clock is slow to read, and some drift; look for the reason with dmesg."
 			if slices.Contains(strings.Fields(have), "tsc") {
-				f.Advice = "Choose the processor's counter with clocksource=tsc on the kernel's command line, if it is stable; this clock is slow to read."
+				f.Advice = "This clock is slow to read; boot with clocksource=tsc if the processor's counter is stable."
 			}
 		}
 		g.add(f)
@@ -58,11 +58,11 @@ func (b *Box) timer(g *group) {
 		"late_p50_ns": float64(c.LateP50), "late_p99_ns": float64(c.LateP99), "late_max_ns": float64(c.LateMax),
 		"frame_period_ns": float64(n.period()), "late_p99_to_frame_period_ratio": share,
 	}}
-	f.Found = fmt.Sprintf("sleeps end %.2f ms late (99 of 100; half of them %.2f ms, the worst %.2f ms), %.1f%% of a frame of %.1f ms",
+	f.Found = fmt.Sprintf("sleeps end %.2f ms late (p99; p50 %.2f ms, max %.2f ms), %.1f%% of a frame of %.1f ms",
 		milli(c.LateP99), milli(c.LateP50), milli(c.LateMax), share*100, milli(n.period()))
 	if share > lateShare {
 		f.Level = Warn
-		f.Advice = "X displays are captured late by as much: end other programs, and in a virtual machine give it processors of its own; capture cards keep their own time."
+		f.Advice = "X displays are captured as late: end other programs, or give a virtual machine more processors."
 	}
 	g.add(f)
 }

@@ -26,8 +26,8 @@ const (
 	sleepTime   = 3 * time.Millisecond // no divisor of the kernel's tick, so that deadlines fall anywhere between two
 )
 
-// MeasureClock takes about a second. An error is returned when ctx ends.
-func MeasureClock(ctx context.Context) (Clock, error) {
+// measureClock takes about a second. An error is returned when ctx ends.
+func measureClock(ctx context.Context) (Clock, error) {
 	c := Clock{
 		ReadNS: cheapest(func() { _ = time.Now() }),
 		CallNS: cheapest(func() { _ = os.Getppid() }),

@@ -26,8 +26,8 @@ func (b *Box) clockSync(g *group) {
 			Numbers: map[string]float64{"time_error_most_ns": float64(s.MaxError)}})
 	default:
 		f := Finding{ID: "clock-sync", Level: Info, Found: "the time of day is not kept by any program",
-			Advice: "Frames have their own clock; to keep runs of several boxes in order, sudo apt install systemd-timesyncd."}
-		if Installed(b.Root) {
+			Advice: "Install systemd-timesyncd to order runs of several boxes; frames have their own clock."}
+		if installed(b.Root) {
 			f.Level = Warn
 		}
 		g.add(f)

@@ -38,7 +38,7 @@ func (b *Box) noDevice(g *group) {
 			Advice: "Record from capture cards on a Linux box; files and scenes can be recorded here."})
 	case !b.exists("sys/module/videodev") && !b.exists("sys/class/video4linux"):
 		g.add(Finding{ID: "device", Level: Info, Found: "no capture device, and the kernel has not loaded V4L2",
-			Advice: "Plug a capture card in, and load its driver if that does not happen by itself; X displays and files need none."})
+			Advice: "Plug a capture card in, and load its driver; X displays and files need none."})
 	default:
 		g.add(Finding{ID: "device", Level: Info, Found: "no capture device",
 			Advice: "Plug a capture card in; X displays and files need none."})
@@ -48,9 +48,9 @@ func (b *Box) noDevice(g *group) {
 // broken is a device that could not be asked.
 func broken(d Device) Finding {
 	f := Finding{ID: "device", Object: d.Path, Level: Fail, Found: d.Err.Error(),
-		Advice: "Unplug the device and plug it in again, and look into the kernel's log (dmesg) for what its driver says."}
+		Advice: "Unplug the device and plug it in again, and look into the kernel's log (dmesg)."}
 	if errors.Is(d.Err, fs.ErrPermission) {
-		f.Advice = "Put yourself into the group that owns the device, mostly with sudo usermod -aG video $USER, and log in again."
+		f.Advice = "Join the group that owns the device (sudo usermod -aG video $USER), and log in again."
 	}
 	return f
 }
@@ -70,11 +70,11 @@ func held(d Device) Finding {
 func signal(d Device) Finding {
 	f := Finding{ID: "signal", Object: d.Path, Found: d.State}
 	switch d.Signal {
-	case SignalPresent:
+	case signalPresent:
 		f.Found = "signal"
-	case SignalMissing:
+	case signalMissing:
 		f.Level = Warn
-		f.Advice = "Look at the cable, and whether the device at its other end is awake and sends a mode that this one can take (eideticker sources lists them)."
+		f.Advice = "Check the cable, and that the other end is awake and sends a mode of eideticker sources."
 	default:
 		f.Level, f.Found = Info, "not told by the device"
 		f.Advice = "This device does not tell whether a signal is there; record a few frames and look at them."
@@ -85,7 +85,7 @@ func signal(d Device) Finding {
 	if d.Refused != "" {
 		f.Level = Fail
 		f.Found += ": " + d.Refused
-		f.Advice = "Choose another mode at the device under test, or another card; eideticker sources lists what this one has."
+		f.Advice = "Choose another mode at the device under test (see eideticker sources), or another card."
 	}
 	if d.Mode != nil {
 		need := d.Mode.bytesPerSecond()

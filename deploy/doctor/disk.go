@@ -43,7 +43,7 @@ func (b *Box) disk(g *group) {
 		"available_bytes_per_s": speed, "needed_most_bytes_per_s": raw, "needed_busy_bytes_per_s": raw / packed,
 		"written_bytes": float64(d.Written), "written_ns": float64(d.Took), "longest_write_ns": float64(d.Longest),
 	}}
-	f.Found = fmt.Sprintf("takes %s (%s written in %.1f s, longest write %v); needed %s if every pixel is noise, %s for busy pictures, with %v",
+	f.Found = fmt.Sprintf("takes %s (%s written in %.1f s, max write %v); needs %s for noise, %s for busy, with %v",
 		speedText(speed), sizeText(float64(d.Written)), d.Took.Seconds(), d.Longest.Round(time.Millisecond),
 		speedText(raw), speedText(raw/packed), n)
 	switch {
@@ -55,13 +55,13 @@ func (b *Box) disk(g *group) {
 		f.Advice = "Record to a faster disk (NVMe), or smaller modes than that."
 	case speed < raw:
 		f.Level = Warn
-		f.Advice = "Pages and most video will do; frames may be lost after seconds of pictures that do not pack, such as noise, so use a faster disk or a larger --ring for those."
+		f.Advice = "Noisy pictures may be lost after seconds: use a faster disk or a larger --ring for those."
 	}
 	g.add(f)
 	if d.Longest > longWrite {
 		g.add(Finding{ID: "disk-stall", Object: d.Dir, Level: Warn,
 			Found:   fmt.Sprintf("one write of %s took %v", sizeText(diskBlock), d.Longest.Round(time.Millisecond)),
-			Advice:  "Keep other programs from this disk while recording, or give record a larger --ring: it must hold the frames that arrive meanwhile.",
+			Advice:  "Keep other programs from this disk, or give record a larger --ring.",
 			Numbers: map[string]float64{"longest_write_ns": float64(d.Longest)}})
 	}
 	b.direct(g)
@@ -75,7 +75,7 @@ func (b *Box) direct(g *group) {
 	}
 	g.add(Finding{ID: "disk-direct", Object: b.Disk.Dir, Level: Warn, Found: "is written through the page cache: " +
 		b.Disk.DirectNote,
-		Advice: "Record to a filesystem that takes O_DIRECT (ext4, xfs, btrfs): the cache costs a copy of all that is written, and stalls when it is full."})
+		Advice: "Record to a filesystem with O_DIRECT (ext4, xfs, btrfs): the cache copies, and stalls when full."})
 }
 
 // space says how long one can record.

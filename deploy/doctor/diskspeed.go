@@ -51,14 +51,14 @@ func (d Disk) bytesPerSecond() float64 {
 	return float64(d.Written) / max(d.Took.Seconds(), 1e-9)
 }
 
-// MeasureDisk writes incompressible bytes to a file in the folder for the given duration, in a
-// circle of at most a tenth of the free space. Data in the page cache must be on the disk before it
-// is overwritten. The file loses its name once it is open, where the system allows that. So it is
-// gone whatever ends the program. openDirect opens a new file past the page cache, or fails with
-// errors.ErrUnsupported.
+// measureDisk writes incompressible bytes to a file in the folder for the given duration. The file
+// is a circle of at most a tenth of the free space. Data in the page cache must be on the disk
+// before it is overwritten. The file loses its name once it is open, where the system allows that.
+// So it is gone whatever ends the program. openDirect opens a new file past the page cache, or
+// fails with errors.ErrUnsupported.
 //
-// Errors of the disk are in the result. MeasureDisk returns an error when ctx ends.
-func MeasureDisk(ctx context.Context, dir string, duration time.Duration,
+// Errors of the disk are in the result. measureDisk returns an error when ctx ends.
+func measureDisk(ctx context.Context, dir string, duration time.Duration,
 	openDirect func(string) (*os.File, error)) (Disk, error) {
 	d := Disk{Dir: dir}
 	most := int64(diskBytes)

@@ -55,7 +55,8 @@ func faultyBoxes() []faultyBox {
 		}
 	}
 	meminfo := "MemTotal: 4096000 kB\nMemAvailable: %d kB\nSwapTotal: %d kB"
-	limits := "Max locked memory         8388608              8388608              bytes\nMax realtime priority     0                    0"
+	limits := "Max locked memory         8388608              8388608              bytes\n" +
+		"Max realtime priority     0                    0"
 	return []faultyBox{
 		{"no V4L2", both(noDevices, files("sys/class/video4linux/video0", "", "sys/class/video4linux/video2", "")),
 			"device", Info, "not loaded V4L2", "load its driver"},
@@ -82,17 +83,18 @@ func faultyBoxes() []faultyBox {
 			d.Timings, d.Mode, d.Refused = "1920x1080i60", nil, "an interlaced signal is not recorded"
 		}), "signal", Fail, `^signal, 1920x1080i60: an interlaced signal is not recorded$`, "another mode"},
 		{"no cable", onDevice(func(_ *testing.T, d *Device) {
-			d.Signal, d.State, d.Timings, d.Mode = SignalMissing, "no cable", "", nil
+			d.Signal, d.State, d.Timings, d.Mode = signalMissing, "no cable", "", nil
 		}), "signal", Warn, "^no cable$", "cable"},
 		{"a signal nobody tells of",
-			onDevice(func(_ *testing.T, d *Device) { d.Signal, d.State = SignalUnknown, "unknown" }), "signal", Info,
+			onDevice(func(_ *testing.T, d *Device) { d.Signal, d.State = signalUnknown, "unknown" }), "signal", Info,
 			"not told by the device, 1920x1080p60", "record a few frames"},
 		{"no driver", files("sys/bus/usb/devices/3-2:1.0/bInterfaceClass", "0e", "sys/bus/usb/devices/3-2/product",
 			"Some Card"), "device-without-driver", Warn, "Some Card, taken by no driver", "modprobe"},
 
 		{"USB 2", both(files(usbCard+"speed", "480"),
 			onDevice(func(t *testing.T, d *Device) { d.Mode = mode(t, frame.YUYV, 1920, 1080, 60) })),
-			"link-speed", Fail, `USB 2-1 at 480 Mbit/s carries at most 53 MB/s; 249 MB/s needed for 1920x1080 YUYV at 60 frames/s`, "USB 3 port"},
+			"link-speed", Fail, "USB 2-1 at 480 Mbit/s carries at most 53 MB/s; " +
+				"249 MB/s needed for 1920x1080 YUYV at 60 frames/s", "USB 3 port"},
 		{"USB 3 with too many bytes a pixel",
 			onDevice(func(t *testing.T, d *Device) { d.Mode = mode(t, frame.BGR4, 1920, 1080, 60) }),
 			"link-speed", Fail, "at 5000 Mbit/s carries at most 450 MB/s; 498 MB/s needed", "NV12"},
@@ -117,7 +119,8 @@ func faultyBoxes() []faultyBox {
 		{"a disk that fails", onDisk(func(d *Disk) { d.Err = errTest }), "disk-speed", Fail, "something broke",
 			"--dir"},
 		{"a slow disk", onDisk(func(d *Disk) { d.Written = 300e6 }), "disk-speed", Warn,
-			`takes 100 MB/s \(286 MiB written in 3.0 s, longest write 20ms\); needed 187 MB/s if every pixel is noise, 47 MB/s for busy`, "larger --ring"},
+			`takes 100 MB/s \(286 MiB written in 3.0 s, max write 20ms\); needs 187 MB/s for noise, 47 MB/s for busy`,
+			"larger --ring"},
 		{"a very slow disk", onDisk(func(d *Disk) { d.Written = 100e6 }), "disk-speed", Fail, "takes 33 MB/s", "NVMe"},
 		{"a very slow disk for nothing", both(noDevices, onDisk(func(d *Disk) { d.Written = 100e6 })), "disk-speed",
 			Warn, "\\(no input has a signal\\)", "NVMe"},
@@ -239,10 +242,12 @@ func faultyBoxes() []faultyBox {
 			Warn, "does not answer: something broke", "another program"},
 		{"a broken configuration", func(_ *testing.T, b *Box) { b.Service.Config = errTest }, "service-address", Warn,
 			"cannot be read: something broke", "restart"},
-		{"no user", files("etc/passwd", "root:x:0:0::/root:/bin/sh"), "service-user", Warn, "does not exist", "sysusers"},
+		{"no user", files("etc/passwd", "root:x:0:0::/root:/bin/sh"), "service-user", Warn, "does not exist",
+			"sysusers"},
 		{"a user without groups",
 			files("etc/group", "video:x:44:alice,eideticker2\ninput:x:998:eideticker\nplugdev:x:46:eideticker"),
-			"service-user", Warn, `is not in gpio \(power by GPIO\), uinput \(the input uinput\), video \(capture cards\)$`, "sysusers"},
+			"service-user", Warn,
+			`is not in gpio \(power by GPIO\), uinput \(the input uinput\), video \(capture cards\)$`, "sysusers"},
 		{"no rules", files("usr/lib/udev/rules.d/60-eideticker.rules", ""), "udev-rules", Warn, "60-eideticker.rules",
 			"Install the package"},
 		{"a card without a name", files("dev/capture/0", ""), "capture-name", Info, "no name",
@@ -399,9 +404,10 @@ func checkFindings(t *testing.T, all []Finding) {
 func TestSharedLinks(t *testing.T) {
 	const hub = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3/"
 	b := good(t)
+	const usb2 = "-> ../../devices/pci0000:00/0000:00:14.0/usb2/2-3/"
 	b.Root = tree(map[string]string{
-		"sys/class/video4linux/video0": "-> ../../devices/pci0000:00/0000:00:14.0/usb2/2-3/2-3.1/2-3.1:1.0/video4linux/video0",
-		"sys/class/video4linux/video1": "-> ../../devices/pci0000:00/0000:00:14.0/usb2/2-3/2-3.4/2-3.4.2/2-3.4.2:1.0/video4linux/video1",
+		"sys/class/video4linux/video0": usb2 + "2-3.1/2-3.1:1.0/video4linux/video0",
+		"sys/class/video4linux/video1": usb2 + "2-3.4/2-3.4.2/2-3.4.2:1.0/video4linux/video1",
 		hub + "speed":                  "5000", hub + "idVendor": "1",
 		hub + "2-3.1/speed": "5000", hub + "2-3.1/idVendor": "1",
 		hub + "2-3.4/speed": "5000", hub + "2-3.4/idVendor": "1",

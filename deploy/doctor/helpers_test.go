@@ -43,12 +43,17 @@ func with(files map[string]string, more ...string) map[string]string {
 // goodFiles are what the kernel of a box without faults tells.
 func goodFiles() map[string]string {
 	return map[string]string{
-		"proc/meminfo":     "MemTotal:       16384000 kB\nMemFree:        100 kB\nMemAvailable:   12288000 kB\nSwapTotal:             0 kB",
-		"proc/loadavg":     "0.10 0.20 0.30 1/100 4242",
-		"proc/cpuinfo":     "processor\t: 0\nmodel name\t: A Processor\nflags\t\t: fpu tsc",
-		"proc/self/status": "Name:\teideticker\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t27 44 1000 \nCapEff:\t0000000000201000",
-		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \nMax locked memory         unlimited            unlimited            bytes     \nMax realtime priority     1                    1                    ",
-		"etc/group":        "root:x:0:\nvideo:x:44:alice,eideticker\nuinput:x:999:eideticker\ninput:x:998:eideticker\ngpio:x:997:eideticker\nplugdev:x:46:bob,eideticker",
+		"proc/meminfo": "MemTotal:       16384000 kB\nMemFree:        100 kB\nMemAvailable:   12288000 kB\n" +
+			"SwapTotal:             0 kB",
+		"proc/loadavg": "0.10 0.20 0.30 1/100 4242",
+		"proc/cpuinfo": "processor\t: 0\nmodel name\t: A Processor\nflags\t\t: fpu tsc",
+		"proc/self/status": "Name:\teideticker\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\n" +
+			"Groups:\t27 44 1000 \nCapEff:\t0000000000201000",
+		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \n" +
+			"Max locked memory         unlimited            unlimited            bytes     \n" +
+			"Max realtime priority     1                    1                    ",
+		"etc/group": "root:x:0:\nvideo:x:44:alice,eideticker\nuinput:x:999:eideticker\n" +
+			"input:x:998:eideticker\ngpio:x:997:eideticker\nplugdev:x:46:bob,eideticker",
 		"sys/kernel/mm/transparent_hugepage/enabled":                          "always [madvise] never",
 		"sys/devices/system/clocksource/clocksource0/current_clocksource":     "tsc",
 		"sys/devices/system/clocksource/clocksource0/available_clocksource":   "tsc hpet acpi_pm",
@@ -63,15 +68,17 @@ func goodFiles() map[string]string {
 		"sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/speed":                          "5000",
 		"sys/devices/pci0000:00/0000:00:14.0/usb2/speed":                              "10000",
 		"sys/devices/pci0000:00/0000:00:14.0/usb2/idVendor":                           "1d6b",
-		"sys/class/video4linux/video2":                                                "-> ../../devices/pci0000:00/0000:03:00.0/video4linux/video2",
-		"sys/devices/pci0000:00/0000:03:00.0/current_link_speed":                      "5.0 GT/s PCIe",
-		"sys/devices/pci0000:00/0000:03:00.0/current_link_width":                      "4",
-		"sys/devices/pci0000:00/0000:03:00.0/max_link_speed":                          "5.0 GT/s PCIe",
-		"sys/devices/pci0000:00/0000:03:00.0/max_link_width":                          "4",
+		"sys/class/video4linux/video2": "" +
+			"-> ../../devices/pci0000:00/0000:03:00.0/video4linux/video2",
+		"sys/devices/pci0000:00/0000:03:00.0/current_link_speed": "5.0 GT/s PCIe",
+		"sys/devices/pci0000:00/0000:03:00.0/current_link_width": "4",
+		"sys/devices/pci0000:00/0000:03:00.0/max_link_speed":     "5.0 GT/s PCIe",
+		"sys/devices/pci0000:00/0000:03:00.0/max_link_width":     "4",
 		// A box: the package is installed, the card has a name, and a gadget is set up.
 		"usr/lib/systemd/system/eideticker.service": "[Unit]",
 		"usr/lib/udev/rules.d/60-eideticker.rules":  "# rules",
-		"etc/passwd":                          "root:x:0:0::/root:/bin/sh\neideticker:x:993:993:Eideticker rig:/var/lib/eideticker:/usr/sbin/nologin",
+		"etc/passwd": "root:x:0:0::/root:/bin/sh\n" +
+			"eideticker:x:993:993:Eideticker rig:/var/lib/eideticker:/usr/sbin/nologin",
 		"dev/capture/0":                       "-> ../video0",
 		"dev/video0":                          "",
 		"dev/uinput":                          "",
@@ -97,7 +104,7 @@ func good(t *testing.T) *Box {
 	t.Helper()
 	return &Box{
 		Root: tree(goodFiles()), CPUs: 4,
-		Devices: []Device{{Path: "/dev/video0", Card: "Card", Driver: "uvcvideo", Signal: SignalPresent,
+		Devices: []Device{{Path: "/dev/video0", Card: "Card", Driver: "uvcvideo", Signal: signalPresent,
 			Timings: "1920x1080p60", Mode: mode(t, frame.NV12, 1920, 1080, 60)}},
 		Screens: []Screen{{Name: ":0", Size: "1920x1080"}},
 		Disk: Disk{Dir: "/recordings", Written: 3 << 30, Took: 3 * time.Second, Longest: 20 * time.Millisecond,

@@ -33,7 +33,7 @@ func (b *Box) uinput(g *group) {
 	switch err := b.access(node); {
 	case errors.Is(err, fs.ErrNotExist):
 		f.Level, f.Found, f.Advice = Info, "is not there",
-			"Load the module with sudo modprobe uinput if a device of yours is this machine itself and takes the input uinput."
+			"Run sudo modprobe uinput if a device of this machine takes the input uinput."
 	case err != nil:
 		f.Level, f.Found = Info, "cannot be opened: "+reason(err)
 		f.Advice = fmt.Sprintf(rights, f.Object)
@@ -60,14 +60,14 @@ func (b *Box) gadget(g *group) {
 	switch {
 	case len(ports) == 0:
 		f.Found = "no USB port of this machine can be a device"
-		f.Advice = "For the input hid take a small board with such a port, on which the agent runs (controller/input/hid/agent); nothing else needs one."
+		f.Advice = "Only the input hid needs one: run the agent (controller/input/hid/agent) on a small board."
 	case !b.exists("sys/kernel/config/usb_gadget"):
 		f.Found = fmt.Sprintf("the USB port %s can be a device, and the kernel's part for it is not loaded",
 			ports[0].Name())
-		f.Advice = "Load it with sudo modprobe libcomposite, and mount configfs at /sys/kernel/config if it is not; name the module in /etc/modules-load.d to keep it."
+		f.Advice = "Run sudo modprobe libcomposite, and mount configfs at /sys/kernel/config."
 	default:
 		f.Found = fmt.Sprintf("the USB port %s can be a device, and none is set up", ports[0].Name())
-		f.Advice = "The agent of controller/input/hid sets one up as root; then devices of the input hid name its node, such as hid:/dev/hidg0."
+		f.Advice = "The agent of controller/input/hid sets one up as root; name its node, such as hid:/dev/hidg0."
 	}
 	g.add(f)
 }

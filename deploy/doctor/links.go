@@ -42,7 +42,7 @@ func (b *Box) links(g *group) {
 		switch {
 		case unknown == len(l.devices):
 			f.Level = Info
-			f.Advice = "What the device will need is known when it has a signal; 1920x1080 YUYV at 60 frames/s needs 249 MB/s."
+			f.Advice = "The need is known when it has a signal; 1920x1080 YUYV at 60 frames/s needs 249 MB/s."
 			g.add(f)
 			continue
 		case sum > l.payload:
@@ -130,9 +130,9 @@ func (b *Box) usbLink(at, name string) (link, bool) {
 		return link{}, false
 	}
 	l := link{key: at, name: name, speed: strconv.FormatFloat(mbit, 'f', -1, 64) + " Mbit/s", payload: usbPayload(mbit)}
-	l.better = "Choose a smaller mode or a format with fewer bytes a pixel (such as NV12), or give each device a root port of its own."
+	l.better = "Choose a smaller mode, a smaller format such as NV12, or a root port for each device."
 	if mbit < 5000 {
-		l.better = "Plug the device into a USB 3 port, with a USB 3 cable and no USB 2 hub between; if it still runs at this speed it is a USB 2 device and cannot do this mode uncompressed."
+		l.better = "Use a USB 3 port and cable without a USB 2 hub; a USB 2 device cannot send this mode uncompressed."
 	}
 	return l, true
 }

@@ -26,7 +26,7 @@ func empty(t *testing.T, dir string) {
 
 func TestMeasureDisk(t *testing.T) {
 	dir := t.TempDir()
-	d, err := MeasureDisk(t.Context(), dir, shortly, create)
+	d, err := measureDisk(t.Context(), dir, shortly, create)
 	if err != nil || d.Err != nil {
 		t.Fatal(err, d.Err)
 	}
@@ -63,7 +63,7 @@ func TestDiskIsWrittenInACircle(t *testing.T) {
 
 // TestFolderWithoutFiles names one that is there and takes none.
 func TestFolderWithoutFiles(t *testing.T) {
-	d, err := MeasureDisk(t.Context(), t.TempDir(), shortly, func(path string) (*os.File, error) {
+	d, err := measureDisk(t.Context(), t.TempDir(), shortly, func(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	})
 	if err != nil || !errors.Is(d.Err, errNoFiles) {
@@ -78,7 +78,7 @@ func TestFolderWithoutFiles(t *testing.T) {
 
 func TestMeasureDiskWithoutDirect(t *testing.T) {
 	dir := t.TempDir()
-	d, err := MeasureDisk(t.Context(), dir, shortly, func(path string) (*os.File, error) {
+	d, err := measureDisk(t.Context(), dir, shortly, func(path string) (*os.File, error) {
 		f, err := create(path) // as a kernel may do: the file is there, and yet refused
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func TestMeasureDiskFails(t *testing.T) {
 		{"a file", file, create, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, err := MeasureDisk(t.Context(), tc.dir, shortly, tc.open)
+			d, err := measureDisk(t.Context(), tc.dir, shortly, tc.open)
 			if err != nil || d.Err == nil || tc.want != nil && !errors.Is(d.Err, tc.want) {
 				t.Errorf("%v, %v, want %v", d.Err, err, tc.want)
 			}
@@ -120,7 +120,7 @@ func TestMeasureDiskFails(t *testing.T) {
 func TestMeasurementsEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	_, err := MeasureDisk(ctx, dir, shortly, func(path string) (*os.File, error) {
+	_, err := measureDisk(ctx, dir, shortly, func(path string) (*os.File, error) {
 		cancel() // while the file is open
 		return create(path)
 	})
@@ -128,13 +128,13 @@ func TestMeasurementsEndWithTheirContext(t *testing.T) {
 		t.Errorf("disk: %v", err)
 	}
 	empty(t, dir)
-	if _, err := MeasureClock(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := measureClock(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("clock: %v", err)
 	}
 }
 
 func TestMeasureClock(t *testing.T) {
-	c, err := MeasureClock(t.Context())
+	c, err := measureClock(t.Context())
 	if err != nil || c.Err != nil {
 		t.Fatal(err, c.Err)
 	}

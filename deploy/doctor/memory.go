@@ -60,7 +60,7 @@ func (b *Box) hugePages(g *group) {
 			Advice: "Frames in memory cost a little more than they need to; a kernel with huge pages mends that."})
 	case strings.Contains(policy, "[never]"):
 		g.add(Finding{ID: "huge-pages", Level: Warn, Found: "transparent huge pages are switched off",
-			Advice: "Switch them on with echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled: walking through frames costs less then."})
+			Advice: "Switch them on: echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled."})
 	default:
 		g.add(Finding{ID: "huge-pages", Found: "transparent huge pages can be had"})
 	}
@@ -86,10 +86,11 @@ func (b *Box) locked(g *group, ring float64) {
 	default:
 		f := Finding{ID: "memory-lock", Level: Info, Found: fmt.Sprintf("only %s can be locked in memory, %s wanted",
 			sizeText(limit), sizeText(ring)),
-			Advice: "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity; without swap the risk is small.", Numbers: numbers}
+			Advice:  "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity; without swap the risk is low.",
+			Numbers: numbers}
 		if swap > 0 {
 			f.Level = Warn
-			f.Advice = "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity, or switch swap off: frames that are swapped out come late."
+			f.Advice = "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity, or switch swap off."
 		}
 		g.add(f)
 	}

@@ -68,9 +68,10 @@ func (b *Box) sandbox(g *group) {
 func (b *Box) packetLink(g *group) {
 	const node = "dev/net/tun"
 	f := Finding{ID: "packet-link", Found: "tests that ask for a network can have one"}
-	advice := "Run tests that ask for a network as root, or slow a line down without rights by eideticker netsim link --stream, which is approximate."
+	advice := "Run tests with a network as root, or use eideticker netsim link --stream, which is approximate."
 	if b.exists("usr/lib/systemd/system/eideticker.service") {
-		advice = "Give the service these rights with sudo install -D -m 644 /usr/share/eideticker/network.conf /etc/systemd/system/eideticker.service.d/network.conf if tests ask for a network, and restart it."
+		advice = "Run sudo install -D -m 644 /usr/share/eideticker/network.conf " +
+			"/etc/systemd/system/eideticker.service.d/network.conf for the service, and restart it."
 	}
 	switch err := b.access(node); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -103,7 +104,7 @@ func (b *Box) realtime(g *group) {
 	default:
 		g.add(Finding{ID: "realtime", Level: Warn, Found: "the capture thread cannot have real-time priority",
 			Numbers: numbers,
-			Advice:  "Allow it with ulimit -r 1, LimitRTPRIO=1 or CAP_SYS_NICE: without it frames may come late while the box is busy."})
+			Advice:  "Allow it with ulimit -r 1, LimitRTPRIO=1 or CAP_SYS_NICE: frames come late on a busy box."})
 	}
 }
 
@@ -130,7 +131,7 @@ func (b *Box) videoGroup(g *group) {
 	default:
 		f := Finding{ID: "video-group", Level: Info,
 			Found:  fmt.Sprintf("you are not in the group %s, which mostly owns capture devices", name),
-			Advice: "Join it with sudo usermod -aG video $USER and log in again, unless your login is given devices in another way."}
+			Advice: "Join it with sudo usermod -aG video $USER and log in again, unless you have access already."}
 		if slices.ContainsFunc(b.Devices, func(d Device) bool { return d.Err != nil }) {
 			f.Level = Warn
 		}

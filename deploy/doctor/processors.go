@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -30,13 +31,13 @@ func (b *Box) processors(g *group) {
 }
 
 func (b *Box) load(g *group) {
-	load, ok := b.number("proc/loadavg")
-	if !ok || b.CPUs < 1 {
+	load := machine.Load(b.Root)
+	if load == nil || b.CPUs < 1 {
 		return
 	}
-	f := Finding{ID: "load", Numbers: map[string]float64{"load": load},
-		Found: fmt.Sprintf("%.2f programs wanted to run in the last minute", load)}
-	if load > busyShare*float64(b.CPUs) {
+	f := Finding{ID: "load", Numbers: map[string]float64{"load": *load},
+		Found: fmt.Sprintf("%.2f programs wanted to run in the last minute", *load)}
+	if *load > busyShare*float64(b.CPUs) {
 		f.Level = Warn
 		f.Advice = "End other programs before you record: they take processors and memory bandwidth from it."
 	}
@@ -66,7 +67,7 @@ func (b *Box) governor(g *group) {
 	switch {
 	case slow:
 		f.Level = Warn
-		f.Advice = "Set it with sudo cpupower frequency-set -g performance: powersave keeps the processors at their slowest."
+		f.Advice = "Set it with sudo cpupower frequency-set -g performance: powersave is slowest."
 	case !slices.Equal(names, []string{"performance"}):
 		f.Level = Info
 		f.Advice = "For measurements that repeat best set it with sudo cpupower frequency-set -g performance."

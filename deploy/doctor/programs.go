@@ -17,7 +17,8 @@ func programs() []program {
 			"Install one with sudo apt install chromium if you want to run eideticker demo."},
 		// Which mostly only root's PATH leads to.
 		{"dnsmasq", []string{"dnsmasq", "/usr/sbin/dnsmasq"},
-			"it gives devices that are fed by an interface of this machine their addresses, in tests that ask for a network", "Install it with sudo apt install dnsmasq-base if devices.yaml names a network and tests ask for one."},
+			"it gives devices at an interface of this machine their addresses, in tests with a network",
+			"Run sudo apt install dnsmasq-base if devices.yaml names a network."},
 		{"hostapd", []string{"hostapd", "/usr/sbin/hostapd"},
 			"it makes a wireless interface of this machine an access point for a device under test",
 			"Install it with sudo apt install hostapd if a device is fed by such an interface."},

@@ -28,8 +28,8 @@ type Service struct {
 	Config error
 }
 
-// Installed reports whether a box's service is installed, through a root directory.
-func Installed(root fs.FS) bool {
+// installed reports whether a box's service is installed, through a root directory.
+func installed(root fs.FS) bool {
 	for _, dir := range []string{"etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"} {
 		if _, err := fs.Stat(root, path.Join(dir, serviceName)); err == nil {
 			return true
@@ -40,9 +40,9 @@ func Installed(root fs.FS) bool {
 
 // service says whether this machine is set up as a box, and what of that is missing.
 func (b *Box) service(g *group) {
-	if !Installed(b.Root) {
+	if !installed(b.Root) {
 		g.add(Finding{ID: "service", Level: Info, Found: "this machine is not set up as a box that serves runs",
-			Advice: "Install the package if it is to be one (make package, docs/install-a-box.md); everything else works without."})
+			Advice: "Install the package to make it one (make package, docs/install-a-box.md)."})
 		return
 	}
 	b.unit(g)
@@ -89,7 +89,7 @@ func (b *Box) answers(g *group) {
 			"Mend it, and restart the service with sudo systemctl restart eideticker."
 	case s.Answer != nil:
 		f.Level, f.Found = Warn, "the rig does not answer: "+reason(s.Answer)
-		f.Advice = "See the service above; if another program has the port (sudo ss -ltnp), give the rig another in /etc/eideticker/eideticker.toml."
+		f.Advice = "See the service above; if another program has its port (sudo ss -ltnp), choose another."
 	case s.Address == "":
 		return
 	}
@@ -124,7 +124,7 @@ func (b *Box) user(g *group) {
 		Found: "is in the groups of capture cards, input, power and phones"}
 	if len(missing) > 0 {
 		f.Level, f.Found = Warn, "is not in "+strings.Join(missing, ", ")
-		f.Advice = "Put it there with sudo systemd-sysusers eideticker.conf and restart the service, unless devices are given to it in another way."
+		f.Advice = "Run sudo systemd-sysusers eideticker.conf and restart the service, unless it has access already."
 	}
 	g.add(f)
 }
@@ -169,7 +169,8 @@ func (b *Box) captureName(g *group, d Device) {
 	f := Finding{ID: "capture-name", Object: d.Path, Level: Info, Found: "has no name that stays"}
 	f.Advice = "Give it one in /etc/udev/rules.d/61-eideticker-capture.rules."
 	if at := b.udev(d, "ID_PATH"); at != "" {
-		f.Advice = fmt.Sprintf(`Put the line SUBSYSTEM=="video4linux", ATTR{index}=="0", ENV{ID_PATH}=="%s", SYMLINK+="capture/%d" into /etc/udev/rules.d/61-eideticker-capture.rules.`, at, b.freeName(dir))
+		f.Advice = fmt.Sprintf(`Put the line SUBSYSTEM=="video4linux", ATTR{index}=="0", ENV{ID_PATH}=="%s", `+
+			`SYMLINK+="capture/%d" into /etc/udev/rules.d/61-eideticker-capture.rules.`, at, b.freeName(dir))
 	}
 	g.add(f)
 }

@@ -17,16 +17,15 @@
 // seconds of processor time. Time in it is slow and uneven. Tests compare sequence numbers and
 // content there, never speed.
 //
-// A machine leaves nothing behind. Kernel and initramfs are files in memory, the port is a pair of
-// sockets, and QEMU dies with the process that started it. Only a Disk stays, which is the
-// caller's. Every wait is bounded: the guest's start, each call and the machine's life have
-// timeouts. A guest that panics ends QEMU. Every waiting call then gets a *diedError with the end
-// of the console.
+// A machine leaves nothing behind. Kernel and initramfs are files in memory. The port is a pair of
+// sockets. QEMU dies with the process that started it. Only a Disk stays, which is the caller's.
+// Every wait is bounded: the guest's start, each call and the machine's life have timeouts. A guest
+// that panics ends QEMU. Every waiting call then gets a *diedError with the end of the console.
 //
 // The kernel is the newest of the Debian release that apt knows. It is kept in the user's cache
 // folder: eideticker/rigvm there, about 500 MB. EIDETICKER_CACHE names another place. A newer
-// kernel replaces it. Its SHA-256 is compared with apt's index at each start, and that of each
-// unpacked file with a list made when it was unpacked.
+// kernel replaces it. Its SHA-256 is compared with apt's index at each start. That of each unpacked
+// file is compared with a list made at unpacking.
 //
 // # Adding a test that runs in the VM
 //

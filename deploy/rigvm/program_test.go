@@ -9,7 +9,8 @@ import (
 )
 
 func TestLibraries(t *testing.T) {
-	const text = "\tlinux-vdso.so.1 (0x00007ffc)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f41)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f41)\n"
+	const text = "\tlinux-vdso.so.1 (0x00007ffc)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f41)\n" +
+		"\t/lib64/ld-linux-x86-64.so.2 (0x00007f41)\n"
 	got, err := parseLibraries(text)
 	if want := []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"}; err != nil ||
 		!slices.Equal(got, want) {

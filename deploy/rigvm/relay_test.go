@@ -75,7 +75,8 @@ func TestRelay(t *testing.T) {
 			output A --- PASS: A
 			pass A
 			pass`,
-			"TestRelayed; TestRelayed/A: a_test.go:1: said; TestRelayed/A/b; pass TestRelayed; pass TestRelayed/A; pass TestRelayed/A/b; row A/b pass 1.50; row A pass 1.50", ""},
+			"TestRelayed; TestRelayed/A: a_test.go:1: said; TestRelayed/A/b; pass TestRelayed; pass TestRelayed/A; " +
+				"pass TestRelayed/A/b; row A/b pass 1.50; row A pass 1.50", ""},
 		{"one fails", `
 			run A
 			run A/b
@@ -87,20 +88,23 @@ func TestRelay(t *testing.T) {
 			run B
 			pass B
 			fail`,
-			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: wrong; TestRelayed/A/c; TestRelayed/B; fail TestRelayed; fail TestRelayed/A; fail TestRelayed/A/b; pass TestRelayed/A/c; pass TestRelayed/B; " +
+			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: wrong; TestRelayed/A/c; TestRelayed/B; fail " +
+				"TestRelayed; fail TestRelayed/A; fail TestRelayed/A/b; pass TestRelayed/A/c; pass TestRelayed/B; " +
 				"row A/b fail 1.50; row A/c pass 1.50; row A fail 1.50; row B pass 1.50", ""},
 		{"skipped", `
 			run A
 			output A     a_test.go:1: no such device
 			skip A
 			pass`,
-			"TestRelayed; TestRelayed/A: a_test.go:1: no such device; pass TestRelayed; skip TestRelayed/A; row A skip 1.50", ""},
+			"TestRelayed; TestRelayed/A: a_test.go:1: no such device; pass TestRelayed; skip TestRelayed/A; " +
+				"row A skip 1.50", ""},
 		{"skipped under CI", `
 			run A
 			output A     a_test.go:1: no such device
 			skip A
 			pass`,
-			"TestRelayed; TestRelayed/A: a_test.go:1: no such device; TestRelayed/A: it was skipped in the VM, which holds all that the tests need: under CI=true that is a failure; " +
+			"TestRelayed; TestRelayed/A: a_test.go:1: no such device; TestRelayed/A: " +
+				"it was skipped in the VM, which holds all that the tests need: under CI=true that is a failure; " +
 				"fail TestRelayed; fail TestRelayed/A; row A skip 1.50", "true"},
 		{"in parallel", `
 			run A
@@ -116,13 +120,15 @@ func TestRelay(t *testing.T) {
 			pass A/b
 			pass A
 			pass`,
-			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: of b; TestRelayed/A/c: a_test.go:2: of c; pass TestRelayed; pass TestRelayed/A; pass TestRelayed/A/b; pass TestRelayed/A/c; " +
+			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: of b; TestRelayed/A/c: a_test.go:2: of c; " +
+				"pass TestRelayed; pass TestRelayed/A; pass TestRelayed/A/b; pass TestRelayed/A/c; " +
 				"row A/b pass 1.50; row A/c pass 1.50; row A pass 1.50", ""},
 		{"the guest dies", `
 			run A
 			run A/b
 			output A/b     a_test.go:1: before`,
-			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: before; TestRelayed/A/b: it was running when the tests in the VM ended: the kernel panicked; " +
+			"TestRelayed; TestRelayed/A; TestRelayed/A/b: a_test.go:1: before; TestRelayed/A/b: " +
+				"it was running when the tests in the VM ended: the kernel panicked; " +
 				"fail TestRelayed; fail TestRelayed/A; fail TestRelayed/A/b; row A/b LOST 0.00; row A LOST 0.00", ""},
 		{"the name has a slash", `
 			run A
@@ -130,7 +136,8 @@ func TestRelay(t *testing.T) {
 			fail A/x/y
 			fail A
 			fail`,
-			"TestRelayed; TestRelayed/A; TestRelayed/A/x/y; fail TestRelayed; fail TestRelayed/A; fail TestRelayed/A/x/y; row A/x/y fail 1.50; row A fail 1.50", ""},
+			"TestRelayed; TestRelayed/A; TestRelayed/A/x/y; fail TestRelayed; fail TestRelayed/A; " +
+				"fail TestRelayed/A/x/y; row A/x/y fail 1.50; row A fail 1.50", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text, err := io.ReadAll(events(strings.TrimSpace(tc.events)))

@@ -349,7 +349,9 @@ func TestVMPowerCut(t *testing.T) {
 	}
 
 	vm = Boot(t, cfg)
-	if got := sh(t, vm, "seq 1 100000 | cmp - /disk/synced && seq 1 1000 >/tmp/x && head -n 1000 /disk/growing | cmp - /tmp/x && echo same"); got != "same\n" {
+	same := "seq 1 100000 | cmp - /disk/synced && seq 1 1000 >/tmp/x && " +
+		"head -n 1000 /disk/growing | cmp - /tmp/x && echo same"
+	if got := sh(t, vm, same); got != "same\n" {
 		t.Errorf("after the power cut: %q", got)
 	}
 	_, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "echo c >/proc/sysrq-trigger"}})

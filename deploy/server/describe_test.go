@@ -11,7 +11,8 @@ var update = flag.Bool("update", false, "write the part of API.md that follows f
 
 const (
 	specification = "API.md"
-	referenceHead = "<!-- What follows is made from package api: go test ./deploy/server -run TestReference -update -->\n\n"
+	referenceHead = "<!-- What follows is made from package api: " +
+		"go test ./deploy/server -run TestReference -update -->\n\n"
 )
 
 // TestReference holds what API.md says of methods, fields and codes against the types.

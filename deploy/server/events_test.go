@@ -161,7 +161,8 @@ func TestSilentClient(t *testing.T) {
 	s.api.times.write = 4 * time.Second
 	silent, good := s.socket(), s.socket()
 	for _, conn := range []*websocket.Conn{silent, good} {
-		if r := talk(t, conn, `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"kinds":["log"]}}`); r.Error != nil {
+		r := talk(t, conn, `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"kinds":["log"]}}`)
+		if r.Error != nil {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -252,7 +253,8 @@ func TestCrowd(t *testing.T) {
 		return last <= first*3/2+8<<20
 	})
 	latencies := c.leave(t)
-	t.Logf("alone %d of %d frames were lost, with %d clients %d of %d; %d events heard, latency p50 %v, p99 %v; %d pictures taken meanwhile; heap %d KiB, then %d KiB",
+	t.Logf("alone %d of %d frames were lost, with %d clients %d of %d; %d events heard, latency p50 %v, p99 %v; "+
+		"%d pictures taken meanwhile; heap %d KiB, then %d KiB",
 		alone.Lost, alone.Frames+alone.Lost, clients, watched.Lost, watched.Frames+watched.Lost, len(latencies),
 		percentile(latencies, 50), percentile(latencies, 99), c.pictures.Load()-before, first>>10, last>>10)
 	if c.gaps.Load() > 0 {

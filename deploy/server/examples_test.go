@@ -170,7 +170,9 @@ func TestOpenRPC(t *testing.T) {
 			t.Errorf("%s is not described", name)
 		}
 	}
-	for _, promised := range strings.Fields("rig.status sources.list suite.list run.start run.cancel run.list run.get run.delete record.start record.stop record.keepLast device.list device.reserve device.quarantine device.power analyze.start compare subscribe preview.start") {
+	for _, promised := range strings.Fields(`rig.status sources.list suite.list run.start run.cancel run.list run.get
+run.delete record.start record.stop record.keepLast device.list device.reserve device.quarantine device.power
+analyze.start compare subscribe preview.start`) {
 		if !described[promised] {
 			t.Errorf("%s was promised", promised)
 		}

@@ -160,6 +160,7 @@ func (s *served) dial(header ...string) (*websocket.Conn, *http.Response, error)
 // talk sends a message, and returns the answer, past events and pictures.
 func talk(t testing.TB, conn *websocket.Conn, message string) (r api.Response) {
 	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(daemontest.Patience)) // a failure is an error of the read
 	if err := conn.WriteMessage(websocket.TextMessage, []byte(message)); err != nil {
 		t.Fatal(err)
 	}

@@ -422,7 +422,8 @@ func (s *Server) compare(ctx context.Context, _ *call, p api.CompareParams) (*ap
 		return nil, err
 	}
 	defer s.rest()
-	out, err := s.o.Compare(ctx, dirs[0], dirs[1], CompareOptions{p.Threshold, p.Primary, s.testOf(ctx, ids[1])})
+	out, err := s.o.Compare(ctx, dirs[0], dirs[1], CompareOptions{p.Threshold, p.Primaries(), p.JudgeAll,
+		p.JudgeUnlike, s.testOf(ctx, ids[1])})
 	if err != nil {
 		return nil, api.Errorf(api.Failed, "%v", err)
 	}

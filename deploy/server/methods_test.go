@@ -156,7 +156,7 @@ func (u *user) finds(sets [2]string) {
 	var compared api.Compared
 	u.do("compare", api.CompareParams{Base: "release", With: sets[1], Threshold: 0.5, Primary: "fps.framerate"},
 		&compared)
-	if compared.Base != sets[0] || compared.With != sets[1] || compared.Sentence != "0.5 fps.framerate" {
+	if compared.Base != sets[0] || compared.With != sets[1] || compared.Sentence != "0.5 [fps.framerate]" {
 		u.t.Errorf("%+v", compared)
 	}
 	u.do("baseline.set", api.Baseline{Name: "release"}, nil)

@@ -177,7 +177,8 @@ func TestSlowClient(t *testing.T) {
 	slow, quick := s.socket(), s.socket()
 	for _, conn := range []*websocket.Conn{slow, quick} {
 		subscribed(t, conn, `{"kinds":["log"]}`)
-		if r := talk(t, conn, `{"jsonrpc":"2.0","id":2,"method":"preview.start","params":{"device":"local"}}`); r.Error != nil {
+		r := talk(t, conn, `{"jsonrpc":"2.0","id":2,"method":"preview.start","params":{"device":"local"}}`)
+		if r.Error != nil {
 			t.Fatalf("%+v", r.Error)
 		}
 	}

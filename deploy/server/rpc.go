@@ -14,8 +14,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
-	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
 // call is one that is carried out.
@@ -67,10 +67,7 @@ func decodeParams(raw json.RawMessage, into any) error {
 	}
 	if name, is := strings.CutPrefix(err.Error(), `json: unknown field "`); is {
 		name = strings.TrimSuffix(name, `"`)
-		text := fmt.Sprintf("has no parameter %.80q", name)
-		if near := spelling.Nearest(name, fieldNames(into)); near != "" {
-			text += "; did you mean " + near + "?"
-		}
+		text := fmt.Sprintf("has no parameter %.80q%s", name, wording.Near(name, fieldNames(into)))
 		return &api.Error{Code: api.InvalidParams, Message: text}
 	}
 	return api.Errorf(api.InvalidParams, "has parameters that cannot be read: %v", err)
@@ -194,7 +191,7 @@ func (s *Server) one(ctx context.Context, c *call, raw json.RawMessage) *api.Res
 	if err := d.Decode(&r); err != nil || r.Version != api.JSONRPC || !goodID(r.ID) {
 		return s.wrong(c, idOf(raw),
 			api.Errorf(api.InvalidRequest,
-				`a call is {"jsonrpc": "2.0", "id": …, "method": "…", "params": {…}}, with a string or a number for id`))
+				`a call is {"jsonrpc": "2.0", "id": …, "method": "…", "params": {…}}; id is a string or number`))
 	}
 	result, err := s.invoke(ctx, c, &r)
 	answer := response(r.ID, result, err)
@@ -263,10 +260,7 @@ func unknown(name string) error {
 	for _, m := range api.Methods() {
 		names = append(names, m.Name)
 	}
-	text := fmt.Sprintf("unknown method %.80q", name)
-	if near := spelling.Nearest(name, names); near != "" {
-		text += "; did you mean " + near + "?"
-	}
+	text := fmt.Sprintf("unknown method %.80q%s", name, wording.Near(name, names))
 	return &api.Error{Code: api.UnknownMethod, Message: text}
 }
 

@@ -71,7 +71,9 @@ var badMessages = []struct {
 	{"no such run", `{"jsonrpc": "2.0", "id": 1, "method": "run.get", "params": {"run": "none"}}`, api.NotFound},
 	{"no such device", `{"jsonrpc": "2.0", "id": 1, "method": "device.quarantine", "params": {"device": "../local"}}`,
 		api.NotFound},
-	{"no such switch", `{"jsonrpc": "2.0", "id": 1, "method": "device.power", "params": {"device": "local", "do": "explode"}}`, api.InvalidParams},
+	{"no such switch",
+		`{"jsonrpc": "2.0", "id": 1, "method": "device.power", "params": {"device": "local", "do": "explode"}}`,
+		api.InvalidParams},
 }
 
 // Fault: Paths with `../`, links, hidden files or other schemes

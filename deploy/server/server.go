@@ -24,8 +24,11 @@ type CompareOptions struct {
 	// smaller differences than this part are of no interest; 0: those of the test, or of the
 	// measures
 	Threshold float64
-	Primary   string      // value to compare by; "": the test's
-	Test      *suite.Test // of the runs, as the rig has it; nil: it has none of that name
+	Primary   []string // values to compare by; none: the test's
+	JudgeAll  bool     // values of the second family decide too
+	// JudgeUnlike judges sides that were not measured alike.
+	JudgeUnlike bool
+	Test        *suite.Test // of the runs, as the rig has it; nil: it has none of that name
 }
 
 // Options say what a server has.

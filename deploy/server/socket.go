@@ -202,7 +202,7 @@ func (k *socket) drain() {
 // The bytes read of a message that is too large.
 const (
 	drained   = 16 * api.MaxMessage
-	drainTime = time.Second
+	drainTime = 10 * time.Second // of a slow link or a busy machine
 )
 
 // close tells the client why the connection ends.

@@ -155,7 +155,7 @@ var reserved = []string{localOwner, "configuration"}
 // Add makes a token. What it returns is not kept anywhere: it is seen this once.
 func (t *Tokens) Add(name string, role api.Role, valid time.Duration, now time.Time) (string, error) {
 	if !tokenName.MatchString(name) || slices.Contains(reserved, name) {
-		return "", fmt.Errorf("%.80q is not a name of a token: must be letters, digits and . _ @ -, at most 64, and neither of %v", name, reserved)
+		return "", fmt.Errorf("token %.80q: must be 1 to 64 letters, digits and . _ @ -, not in %v", name, reserved)
 	}
 	if !slices.Contains(api.Roles(), role) {
 		return "", fmt.Errorf("invalid role %.80q: must be one of %v", role, api.Roles())

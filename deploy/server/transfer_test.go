@@ -181,7 +181,8 @@ func TestPushOneAtATime(t *testing.T) {
 	s := serve(t, nil)
 	s.loud()
 	_, whole := s.ask("GET", "/api/v1/runs/"+s.scene()+"/zip", "")
-	const head = "POST /api/v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/zip\r\nContent-Length: 1000000\r\n\r\nPK"
+	const head = "POST /api/v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/zip\r\n" +
+		"Content-Length: 1000000\r\n\r\nPK"
 	conn := s.raw(head)
 	s.Until("the first to come in", func() bool {
 		if s.api.uploads.TryLock() {

@@ -44,8 +44,8 @@
 //
 // Runs are ordered by their start on the wall clock. Runs of one millisecond have an arbitrary,
 // stable order. That makes one number. It is the key of the index's tables, the cursor of a page
-// and the order of the index of words. So a page needs no sorting. A clock that was set back mixes
-// the runs of both times, and loses none.
+// and the order of words. So a page needs no sorting. A clock that was set back mixes the runs of
+// both times, and loses none.
 //
 // # Ownership
 //

@@ -237,8 +237,9 @@ func putPoints(ctx context.Context, tx *sql.Tx, key, first int64, r *row) error 
 	if !r.Counts() || len(r.Values) == 0 {
 		return nil
 	}
-	put, err := tx.PrepareContext(ctx, `INSERT INTO points (measure, name, test, folder_key, key, place, window, device, browser, branch,
-		value, low, high, unit, state, better, threshold, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	put, err := tx.PrepareContext(ctx, `INSERT INTO points (measure, name, test, folder_key, key, place, window,
+		device, browser, branch, value, low, high, unit, state, better, threshold, version)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	if err != nil {
 		return err
 	}

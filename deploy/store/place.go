@@ -15,12 +15,12 @@ import (
 // nameTime is how a folder's name begins: when it was made, in UTC.
 const nameTime = "20060102-150405"
 
-// rejectedBeside ends the name of a folder that package session makes beside a single run's, for
-// attempts whose capture was not good enough.
+// rejectedBeside ends the name of the folder for rejected attempts, which package session makes
+// beside a single run's.
 const rejectedBeside = "-rejected"
 
-// Place chooses the folder of a run or set that is going to be made, and reserves the name until
-// Add. It does not make the folder.
+// Place chooses the folder of a run or set to be made, and reserves the name until Add. It does not
+// make the folder.
 func (s *Store) Place(test string) (dir string, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
@@ -90,8 +90,7 @@ func plainName(name string) string {
 // path is where a folder is on the system.
 func (s *Store) path(id string) string { return filepath.Join(s.dir, filepath.FromSlash(pathOf(id))) }
 
-// Refresh updates the index for a folder at or below one that Place has named, while a run is being
-// made there.
+// Refresh updates the index for a folder of Place or one below, while a run is being made there.
 func (s *Store) Refresh(ctx context.Context, dir string) error {
 	id, err := s.ID(dir)
 	if err != nil {

@@ -232,7 +232,7 @@ func (s *Store) openFile(id, name string) (*os.File, error) {
 }
 
 // complete brings the data into bounds. A run without a start time started at the time in its
-// folder's name, or at the latest when its folder was changed.
+// folder's name, else when its folder was changed.
 func (s *Store) complete(r *Run) {
 	for _, text := range []*string{&r.Test, &r.Device, &r.Browser, &r.Label, &r.Branch, &r.Revision} {
 		*text = clip(*text, maxName)

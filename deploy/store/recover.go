@@ -18,8 +18,8 @@ import (
 const Interrupted = "interrupted: the program ended in the middle of the run"
 
 // Recover ends runs that are marked as running although no program makes them, after a crash or
-// power cut. Their recordings are repaired, and joined from the parts of the last seconds, so that
-// the data on the disk can be read. Their state becomes failed. It returns their IDs. It skips runs
+// power cut. Their recordings are repaired and joined from the parts of the last seconds. So the
+// data on the disk can be read. Their state becomes failed. It returns their IDs. It skips runs
 // that this store has placed, and those whose device another program has.
 func (s *Store) Recover(ctx context.Context) (ended []string, err error) {
 	var errs []error

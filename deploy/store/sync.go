@@ -65,9 +65,9 @@ func (s *Store) catchUp(ctx context.Context) error {
 	return s.settle(ctx)
 }
 
-// settle updates the names of folders in the index if the time of the folder of runs shows that
-// they may have changed. It reads names only. The store itself changes the content of existing
-// folders. Other programs that do must call Reconcile.
+// settle updates the names of folders in the index if the time of the folder of runs has changed.
+// It reads names only. The store itself changes the content of existing folders. Other programs
+// that do must call Reconcile.
 func (s *Store) settle(ctx context.Context) error {
 	st, err := os.Stat(filepath.Join(s.dir, runsDir))
 	if err != nil {
@@ -243,9 +243,9 @@ func (s *Store) renew(ctx context.Context, generation uint64) error {
 	return s.rebuild(context.WithoutCancel(ctx))
 }
 
-// Reconcile compares the whole index with all folders, and repairs it where another program has
-// changed files below the folder of runs. It reads every folder, so call it rarely. It returns how
-// many folders below runs/ differed from the index.
+// Reconcile compares the whole index with all folders. It repairs it where another program has
+// changed files. It reads every folder, so call it rarely. It returns how many folders below runs/
+// differed from the index.
 func (s *Store) Reconcile(ctx context.Context, progress func(done, total int)) (changed int, err error) {
 	if err := s.checkIndex(ctx); err != nil {
 		return 0, err

@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/stats"
 )
 
-// Trend returns a value over time, oldest first. It has a point for each set, or for each of its
-// browsers and devices, and one for each single run. Runs that do not count are excluded.
+// Trend returns a value over time, oldest first. It has a point for each set, or its browsers and
+// devices, and one for each single run. Runs that do not count are excluded.
 func (s *Store) Trend(ctx context.Context, q TrendQuery) (t Trend, err error) {
 	if q.Test == "" || q.Measure == "" || q.Value == "" {
 		return t, errors.New("a trend is of a test, a measure and one of its values: give all three")
@@ -97,8 +97,8 @@ func (q *TrendQuery) groups(ctx context.Context, db *sql.DB) (all []*group, err 
 	if !q.To.IsZero() {
 		w.and("p.folder_key < ?", nanoseconds(q.To))
 	}
-	rows, err := db.QueryContext(ctx, `SELECT p.folder_key, p.key, runs.folder, p.device, p.browser, p.branch, runs.id, label, revision, started,
-			p.value, p.low, p.high, p.unit, p.state, p.better, p.threshold, p.version
+	rows, err := db.QueryContext(ctx, `SELECT p.folder_key, p.key, runs.folder, p.device, p.browser, p.branch, runs.id,
+			label, revision, started, p.value, p.low, p.high, p.unit, p.state, p.better, p.threshold, p.version
 		FROM points p CROSS JOIN runs ON runs.key = p.key WHERE `+strings.Join(w.conditions, " AND ")+`
 		ORDER BY p.folder_key DESC, p.key DESC, p.place DESC`, w.args...)
 	if err != nil {
@@ -178,7 +178,7 @@ func (g *group) point(before *group) (Point, error) {
 	if measure.Threshold == 0 && measure.Better != analyze.Higher && measure.Better != analyze.Lower {
 		measure.Threshold = stats.UsualThreshold
 	}
-	d, err := stats.Compare([]stats.Pair{{Measure: measure, A: before.sample(), B: sample}})
+	d, err := stats.Compare([]stats.Pair{{Measure: measure, A: before.sample(), B: sample}}, stats.Alpha)
 	if err != nil {
 		return p, fmt.Errorf("compare %s with %s: %w", g.folder, before.folder, err)
 	}

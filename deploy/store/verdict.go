@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/stats"
-	"github.com/eideticker/eideticker/deploy/config/spelling"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // Verdict is the verdict of runs against a baseline, after all had been made. It is a file in their
@@ -25,8 +25,8 @@ type Verdict struct {
 	Schema  string `json:"schema"`
 	Version int    `json:"version"`
 
-	Verdict  stats.Verdict `json:"verdict"`            // of the primary value
-	Primary  string        `json:"primary"`            // window, measure and value
+	Verdict  stats.Verdict `json:"verdict"`            // of the primary values
+	Primary  string        `json:"primary"`            // window, measure and value of the deciding one
 	Sentence string        `json:"sentence"`           // the finding about it
 	Baseline string        `json:"baseline,omitempty"` // the name by which the base was asked for; empty: by its ID
 	// ID of the run or the folder of runs that they were held against
@@ -53,11 +53,8 @@ func checkVerdict(v stats.Verdict) error {
 		}
 		known = append(known, string(k))
 	}
-	err := fmt.Errorf("%.40q is %w; known: %s", v, ErrVerdict, strings.Join(known, ", "))
-	if meant := spelling.Nearest(string(v), known); meant != "" {
-		err = fmt.Errorf("%w; did you mean %s?", err, meant)
-	}
-	return err
+	return fmt.Errorf("%.40q is %w; known: %s%s", v, ErrVerdict, strings.Join(known, ", "),
+		wording.Near(string(v), known))
 }
 
 // SetVerdict stores the verdict of the runs in a folder. A nil verdict removes the stored one.
@@ -99,8 +96,8 @@ func (s *Store) writeVerdict(id string, v *Verdict) error {
 	return staging.WriteFile(filepath.Join(s.path(id), verdictFile), append(raw, '\n'), 0o640)
 }
 
-// Judged returns the verdict of a run or a folder of runs, and the ID of the folder with its file.
-// It returns nil if there is none.
+// Judged returns the verdict of a run or a folder of runs, and the ID of that folder. It returns
+// nil if there is none.
 func (s *Store) Judged(id string) (folder string, v *Verdict, err error) {
 	if err := s.there(id); err != nil {
 		return "", nil, err

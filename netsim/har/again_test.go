@@ -97,7 +97,8 @@ func TestReadWaterfallRefuses(t *testing.T) {
 		}
 		return strings.Replace(whole, old, new, 1)
 	}
-	const first = `{"request":{"method":"GET"},"_moments":{"sent":{"at_ns":1,"earliest_ns":1,"latest_ns":1,"by":"line"}}}`
+	const first = `{"request":{"method":"GET"},` +
+		`"_moments":{"sent":{"at_ns":1,"earliest_ns":1,"latest_ns":1,"by":"line"}}}`
 	for want, text := range map[string]string{
 		"unexpected EOF":            whole[:len(whole)/2],
 		"invalid character":         with(`"entries":`, `"entries" 1 `),

@@ -41,16 +41,19 @@ var schema = map[string]string{
 	"program":     "name:s version:s comment?:s",
 	"page":        "startedDateTime:t id:s title:s pageTimings:o.pageTimings comment?:s",
 	"pageTimings": "onContentLoad?:n onLoad?:n comment?:s",
-	"entry":       "pageref?:s startedDateTime:t time:n request:o.request response:o.response cache:o.cache timings:o.timings serverIPAddress?:s connection?:s comment?:s",
-	"request":     "method:s url:s httpVersion:s cookies:[.cookie headers:[.pair queryString:[.pair postData?:o.postData headersSize:i bodySize:i comment?:s",
-	"response":    "status:i statusText:s httpVersion:s cookies:[.cookie headers:[.pair content:o.content redirectURL:s headersSize:i bodySize:i comment?:s",
-	"cookie":      "name:s value:s path?:s domain?:s expires?:t httpOnly?:b secure?:b comment?:s",
-	"pair":        "name:s value:s comment?:s",
-	"postData":    "mimeType:s params?:[.param text:s comment?:s",
-	"param":       "name:s value?:s fileName?:s contentType?:s comment?:s",
-	"content":     "size:i compression?:i mimeType:s text?:s encoding?:s comment?:s",
-	"cache":       "comment?:s",
-	"timings":     "blocked?:n dns?:n connect?:n send:n wait:n receive:n ssl?:n comment?:s",
+	"entry": "pageref?:s startedDateTime:t time:n request:o.request response:o.response cache:o.cache " +
+		"timings:o.timings serverIPAddress?:s connection?:s comment?:s",
+	"request": "method:s url:s httpVersion:s cookies:[.cookie headers:[.pair queryString:[.pair " +
+		"postData?:o.postData headersSize:i bodySize:i comment?:s",
+	"response": "status:i statusText:s httpVersion:s cookies:[.cookie headers:[.pair content:o.content " +
+		"redirectURL:s headersSize:i bodySize:i comment?:s",
+	"cookie":   "name:s value:s path?:s domain?:s expires?:t httpOnly?:b secure?:b comment?:s",
+	"pair":     "name:s value:s comment?:s",
+	"postData": "mimeType:s params?:[.param text:s comment?:s",
+	"param":    "name:s value?:s fileName?:s contentType?:s comment?:s",
+	"content":  "size:i compression?:i mimeType:s text?:s encoding?:s comment?:s",
+	"cache":    "comment?:s",
+	"timings":  "blocked?:n dns?:n connect?:n send:n wait:n receive:n ssl?:n comment?:s",
 }
 
 // againstSchema says what of a value is not as the specification has it.
@@ -227,7 +230,10 @@ func TestSchemaCatches(t *testing.T) {
 const least = `{"log":{"version":"1.2","creator":{"name":"a","version":"1"},"entries":[%s]}}`
 
 // minimal is an entry as other programs write them: with less than there could be.
-const minimal = `{"startedDateTime":"2026-11-22T03:00:00.123+01:00","time":3,"request":{"method":"GET","url":"https://a.test/x?y","headers":[]},"response":{"status":200,"content":{"size":3,"mimeType":"text/plain","text":"YWJj","encoding":"base64"}},"cache":{"afterRequest":{"hitCount":1}},"timings":{"send":1,"wait":1,"receive":1},"_of":"others"}`
+const minimal = `{"startedDateTime":"2026-11-22T03:00:00.123+01:00","time":3,
+"request":{"method":"GET","url":"https://a.test/x?y","headers":[]},
+"response":{"status":200,"content":{"size":3,"mimeType":"text/plain","text":"YWJj","encoding":"base64"}},
+"cache":{"afterRequest":{"hitCount":1}},"timings":{"send":1,"wait":1,"receive":1},"_of":"others"}`
 
 func TestReadOthers(t *testing.T) {
 	f, err := Read(strings.NewReader(fmt.Sprintf(least, minimal)))
@@ -274,7 +280,8 @@ func TestReadRefuses(t *testing.T) {
 		"which is not there": strings.Replace(with(`"time":3`, `"time":3,"pageref":"q"`), `"entries"`,
 			`"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z","title":"","pageTimings":{}}],"entries"`, 1),
 		"has no id of its own": strings.Replace(fmt.Sprintf(least, minimal), `"entries"`,
-			`"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"},{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"}],"entries"`, 1),
+			`"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"},`+
+				`{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"}],"entries"`, 1),
 		"cannot unmarshal array": `{"log":[]}`,
 	} {
 		_, err := Read(strings.NewReader(text))

@@ -121,7 +121,9 @@ func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 	d := drawing{Picture: p, fall: w}
 	d.draw()
 	var whole bytes.Buffer
-	fmt.Fprintf(&whole, `<svg xmlns="http://www.w3.org/2000/svg" class="waterfall" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", svgWidth, d.y, svgWidth, d.y, escaped(cmp.Or(p.Title, "waterfall")))
+	fmt.Fprintf(&whole, `<svg xmlns="http://www.w3.org/2000/svg" class="waterfall" width="%d" height="%d" `+
+		`viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
+		svgWidth, d.y, svgWidth, d.y, escaped(cmp.Or(p.Title, "waterfall")))
 	whole.WriteString(svgHead)
 	whole.Write(d.out.Bytes())
 	whole.WriteString("</svg>\n")
@@ -135,31 +137,48 @@ func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 // the parts do not differ by colour alone.
 const svgHead = `<style>
 :root { color-scheme: light dark }
-.waterfall { --card: #fff; --text: #16202c; --muted: #5a6776; --rule: #dde3ea; --grid: #e9edf1; --band: #f7f9fb; --name: #0d8f77; --connect: #e07b16; --tls: #7a5bd0; --wait: #8ea0b5; --load: #1d63c9; --bad: #b83a1a; --mark: #b83280;
-  font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", Arial, sans-serif; font-variant-numeric: tabular-nums }
-@media (prefers-color-scheme: dark) { .waterfall { --card: #1b212a; --text: #eef2f7; --muted: #9fabbb; --rule: #343d4a; --grid: #28303b; --band: #202731; --name: #4fd1a5; --connect: #ffa94d; --tls: #b197fc; --wait: #74859b; --load: #5ab0ff; --bad: #ff8f6b; --mark: #f783ac } }
+.waterfall { --card: #fff; --text: #16202c; --muted: #5a6776; --rule: #dde3ea; --grid: #e9edf1; --band: #f7f9fb;
+  --name: #0d8f77; --connect: #e07b16; --tls: #7a5bd0; --wait: #8ea0b5; --load: #1d63c9; --bad: #b83a1a;
+  --mark: #b83280; font: 12px system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", Arial,
+  sans-serif; font-variant-numeric: tabular-nums }
+@media (prefers-color-scheme: dark) { .waterfall {
+  --card: #1b212a; --text: #eef2f7; --muted: #9fabbb; --rule: #343d4a; --grid: #28303b; --band: #202731;
+  --name: #4fd1a5; --connect: #ffa94d; --tls: #b197fc; --wait: #74859b; --load: #5ab0ff; --bad: #ff8f6b;
+  --mark: #f783ac } }
 .waterfall text { fill: var(--text) }
 .waterfall .title { font-size: 15px; font-weight: 650 }
 .waterfall .muted, .waterfall .tick { fill: var(--muted) } .waterfall .tick, .waterfall .small { font-size: 11px }
-.waterfall .host { fill: var(--muted); font-size: 11px; paint-order: stroke; stroke: var(--card); stroke-width: 3px; stroke-linejoin: round }
+.waterfall .host { fill: var(--muted); font-size: 11px; stroke: var(--card); stroke-width: 3px }
+.waterfall .host { paint-order: stroke; stroke-linejoin: round }
 .waterfall .bad { fill: var(--bad) }
 .waterfall .back { fill: var(--card) } .waterfall .band { fill: var(--band) }
 .waterfall .grid { stroke: var(--grid) } .waterfall .rule { stroke: var(--rule) }
 .waterfall .frame { fill: none; stroke: var(--rule) }
-.waterfall .area { fill: var(--load); opacity: .12 } .waterfall .line { fill: none; stroke: var(--load); stroke-width: 1.8; stroke-linejoin: round }
-.waterfall .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 3 } .waterfall .mark-name { fill: var(--mark); font-size: 11px; font-weight: 600 }
+.waterfall .area { fill: var(--load); opacity: .12 }
+.waterfall .line { fill: none; stroke: var(--load); stroke-width: 1.8; stroke-linejoin: round }
+.waterfall .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 3 }
+.waterfall .mark-name { fill: var(--mark); font-size: 11px; font-weight: 600 }
 .waterfall .bound { stroke: var(--text); opacity: .45 }
-.waterfall .f-name { fill: var(--name) } .waterfall .f-load { fill: var(--load) } .waterfall .f-open { fill: none; stroke: var(--load); stroke-dasharray: 2 2 }
-.waterfall .c-name { fill: url(#w-name) } .waterfall .c-connect { fill: url(#w-connect) } .waterfall .c-tls { fill: url(#w-tls) } .waterfall .c-wait { fill: url(#w-wait) }
+.waterfall .f-name { fill: var(--name) } .waterfall .f-load { fill: var(--load) }
+.waterfall .f-open { fill: none; stroke: var(--load); stroke-dasharray: 2 2 }
+.waterfall .c-name { fill: url(#w-name) } .waterfall .c-connect { fill: url(#w-connect) }
+.waterfall .c-tls { fill: url(#w-tls) } .waterfall .c-wait { fill: url(#w-wait) }
 .waterfall .row:hover .hover { fill: var(--load); opacity: .1 } .waterfall .hover { fill: transparent }
-.waterfall .s-connect, .waterfall .s-tls, .waterfall .s-wait { stroke-width: 2 } .waterfall .s-connect { stroke: var(--connect) } .waterfall .s-tls { stroke: var(--tls) } .waterfall .s-wait { stroke: var(--wait) }
-.waterfall .t-connect { fill: var(--connect); opacity: .35 } .waterfall .t-tls { fill: var(--tls); opacity: .3 } .waterfall .t-wait { fill: var(--wait); opacity: .28 } .waterfall .t-name { fill: var(--name); opacity: .3 } .waterfall .s-name { stroke: var(--name) }
+.waterfall .s-connect, .waterfall .s-tls, .waterfall .s-wait { stroke-width: 2 }
+.waterfall .s-connect { stroke: var(--connect) } .waterfall .t-connect { fill: var(--connect); opacity: .35 }
+.waterfall .s-tls { stroke: var(--tls) } .waterfall .t-tls { fill: var(--tls); opacity: .3 }
+.waterfall .s-wait { stroke: var(--wait) } .waterfall .t-wait { fill: var(--wait); opacity: .28 }
+.waterfall .s-name { stroke: var(--name) } .waterfall .t-name { fill: var(--name); opacity: .3 }
 </style>
 <defs>
 <clipPath id="w-label"><rect x="40" y="0" width="222" height="8192"/></clipPath>
-<pattern id="w-name" width="4" height="4" patternUnits="userSpaceOnUse"><rect class="t-name" width="4" height="4"/><path class="s-name" stroke-width="2" d="M0 2h4"/></pattern>
-<pattern id="w-connect" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="t-connect" width="6" height="6"/><path class="s-connect" d="M1.5 0v6"/></pattern>
-<pattern id="w-tls" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="t-tls" width="5" height="5"/><path class="s-tls" d="M2.5 0v5"/></pattern>
-<pattern id="w-wait" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><rect class="t-wait" width="7" height="7"/><path class="s-wait" stroke-opacity=".55" d="M1 0v7"/></pattern>
+<pattern id="w-name" width="4" height="4" patternUnits="userSpaceOnUse">
+<rect class="t-name" width="4" height="4"/><path class="s-name" stroke-width="2" d="M0 2h4"/></pattern>
+<pattern id="w-connect" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect class="t-connect" width="6" height="6"/><path class="s-connect" d="M1.5 0v6"/></pattern>
+<pattern id="w-tls" width="5" height="5" patternUnits="userSpaceOnUse">
+<rect class="t-tls" width="5" height="5"/><path class="s-tls" d="M2.5 0v5"/></pattern>
+<pattern id="w-wait" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
+<rect class="t-wait" width="7" height="7"/><path class="s-wait" stroke-opacity=".55" d="M1 0v7"/></pattern>
 </defs>
 `

@@ -91,11 +91,13 @@ func (d *drawing) header() {
 	x := 16
 	for _, k := range []struct{ class, name string }{{"c-name", "name"}, {"c-connect", "connect"}, {"c-tls", "TLS"},
 		{"c-wait", "asked, waiting"}, {"f-load", "download"}} {
-		d.print(`<rect class="%s" x="%d" y="60" width="18" height="10" rx="2"/><text class="small muted" x="%d" y="69">%s</text>`, k.class, x, x+24, k.name)
+		d.print(`<rect class="%s" x="%d" y="60" width="18" height="10" rx="2"/>`+
+			`<text class="small muted" x="%d" y="69">%s</text>`, k.class, x, x+24, k.name)
 		x += 24 + 7*len(k.name) + 18
 	}
 	if d.uncertain() {
-		d.print(`<path class="bound" d="M%d 65h18M%d 61v8M%d 61v8"/><text class="small muted" x="%d" y="69">not exact: it lies between</text>`, x, x, x+18, x+24)
+		d.print(`<path class="bound" d="M%d 65h18M%d 61v8M%d 61v8"/>`+
+			`<text class="small muted" x="%d" y="69">not exact: it lies between</text>`, x, x, x+18, x+24)
 	}
 	d.y = 76
 }
@@ -128,7 +130,8 @@ func (d *drawing) film() {
 	for i, s := range d.Film {
 		middle := svgLeft + (float64(i)+0.5)*each
 		h := width / s.Aspect
-		d.print(`<g><title>%s</title><image x="%.1f" y="%d" width="%.1f" height="%.1f" href="data:%s;base64,%s"/><rect class="frame" x="%.1f" y="%d" width="%.1f" height="%.1f"/><path class="rule" d="M%.1f %.1fv5"/></g>`,
+		d.print(`<g><title>%s</title><image x="%.1f" y="%d" width="%.1f" height="%.1f" href="data:%s;base64,%s"/>`+
+			`<rect class="frame" x="%.1f" y="%d" width="%.1f" height="%.1f"/><path class="rule" d="M%.1f %.1fv5"/></g>`,
 			escaped("on the screen at "+clock(s.At.Sub(d.From))), middle-width/2, d.y, width, h, s.Type,
 			base64.StdEncoding.EncodeToString(s.Data), middle-width/2, d.y, width, h, d.x(s.At), float64(d.y)+high)
 	}
@@ -143,7 +146,9 @@ func (d *drawing) curve() {
 	top, bottom := float64(d.y+6), float64(d.y+curveHigh-8)
 	at := func(share float64) float64 { return bottom - math.Max(0, math.Min(1, share))*(bottom-top) }
 	for _, share := range []float64{0, 0.5, 1} {
-		d.print(`<path class="grid" d="M%d %.1fH%d"/><text class="tick" x="%d" y="%.1f" text-anchor="end">%.0f %%</text>`, svgLeft, at(share), svgRight, svgLeft-10, at(share)+4, 100*share)
+		d.print(`<path class="grid" d="M%d %.1fH%d"/>`+
+			`<text class="tick" x="%d" y="%.1f" text-anchor="end">%.0f %%</text>`,
+			svgLeft, at(share), svgRight, svgLeft-10, at(share)+4, 100*share)
 	}
 	d.print(`<text class="tick" x="16" y="%.1f">of the last picture is there</text>`, at(0.5)+4)
 	var line strings.Builder

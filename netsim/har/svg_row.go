@@ -33,7 +33,8 @@ func (d *drawing) row(i int, r *Request) {
 	if m := r.Served.Method; m != "GET" && m != "" {
 		path = m + " " + path
 	}
-	d.print(`<text class="tick" x="36" y="%d" text-anchor="end">%d</text><text class="%s" clip-path="url(#w-label)" x="44" y="%d">%s</text>`,
+	d.print(`<text class="tick" x="36" y="%d" text-anchor="end">%d</text>`+
+		`<text class="%s" clip-path="url(#w-label)" x="44" y="%d">%s</text>`,
 		y+14, i+1, class, y+14, escaped(rowLabel(path, maxLabel)))
 	d.bar(y, "c-name", r.Name.From, r.Name.To)
 	d.bar(y, "c-connect", r.Connect.From, r.Connect.To)

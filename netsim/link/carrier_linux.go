@@ -144,7 +144,7 @@ func (l *packetLoad) light(packets int, now timeline.Time) bool {
 
 // schedule raises the priority of the thread, so that it wakes in time. A packet that is read late
 // is sent late. On a busy machine the link would be idle while senders wait for answers. If a rate
-// bounds the work, or the load is small, the thread goes before all threads without a deadline
+// or a small load bounds the work, the thread goes before all threads without a deadline
 // (sched(7)). Otherwise it could be busy for ever, and must not block the recorder.
 func schedule(urgent bool) {
 	const nice = -15

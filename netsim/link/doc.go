@@ -1,5 +1,5 @@
-// Package link is the link between a device under test and the servers of the rig, with a
-// configured rate, delay and loss.
+// Package link is the link between a device under test and the rig's servers. Its rate, delay and
+// loss are configured.
 //
 // # The model
 //
@@ -17,23 +17,22 @@
 //  4. It arrives after the delay, ± jitter, uniformly distributed. Packets do not overtake each
 //     other, except the share that is reordered.
 //
-// Random numbers come from a seed. The fates of the n-th packet of a direction are the same for the
-// same seed, whatever the other settings and times are.
+// Random numbers come from a seed. The seed alone decides the fate of the n-th packet of a
+// direction.
 //
 // # Implementations
 //
 // pipe is the model alone, on its user's clock. [Packet] (Linux, root) carries IP packets through
-// two pipes, between a [Namespace] for the device's browser and one for the servers. TUN interfaces
-// hand over every sent packet and accept arriving ones. A packet is stamped when it is read. A
-// thread that sleeps in the kernel delivers it when it is due. A late packet does not delay others.
-// The device's side may be an interface of this machine instead, with a device behind it: a
+// two pipes. They join a [Namespace] for the device's browser and one for the servers. TUN
+// interfaces hand over every sent packet and accept arriving ones. A packet is stamped when it is
+// read. A thread that sleeps in the kernel delivers it when it is due. A late packet does not delay
+// others. The device's side may be an interface of this machine instead, with a device behind it: a
 // [Segment]. [Stream] is for TCP alone. It needs no privileges, works on any system, and is
 // approximate.
 //
 // # Observations
 //
-// A packet link sees every packet. [Packet.Flows] has the times at which the device opened each
-// connection, was answered, and had the n-th byte of a server. All links probe themselves with
-// packets that pass them ([Packet.Probe]). [Conditions.Off] lists the differences from the
-// configuration.
+// A packet link sees every packet. [Packet.Flows] has the device's times of each connection: its
+// opening, its answer, and the n-th byte of a server. All links probe themselves with packets that
+// pass them ([Packet.Probe]). [Conditions.Off] lists the differences from the configuration.
 package link

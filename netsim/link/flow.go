@@ -24,8 +24,8 @@ type Flow struct {
 	LostUp, LostDown       uint64 // packets, on the way or in a queue
 	SentAgain              uint64 // packets to the device with data of TCP that it had been given before
 
-	// RepeatedUp and RepeatedDown are packets of TCP that begin with something that was sent before
-	// (a SYN, data), delivered or not. Those of the server are counted where it sends them.
+	// RepeatedUp and RepeatedDown are packets of TCP that begin with a repetition (a SYN, data),
+	// delivered or not. Those of the server are counted where it sends them.
 	RepeatedUp, RepeatedDown uint64
 
 	// Arrivals is how much of what a TCP server sent the device had, and since when: ascending. Of

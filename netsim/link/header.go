@@ -25,8 +25,8 @@ const (
 	maxExtensions = 8 // of IPv6, in a row
 )
 
-// read decodes a packet of IPv4 (RFC 791) or IPv6 (RFC 8200), from its first byte, that carries TCP
-// (RFC 9293) or UDP (RFC 768). It reports whether the packet is one and complete.
+// read decodes a packet of IPv4 (RFC 791) or IPv6 (RFC 8200). It carries TCP (RFC 9293) or UDP (RFC
+// 768). It reports whether the packet is one and complete.
 func (h *header) read(b []byte) bool {
 	if len(b) < 1 {
 		return false

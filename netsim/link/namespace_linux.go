@@ -40,26 +40,31 @@ func refused(what string, err error) error {
 func NewNamespace(nameserver string) (*Namespace, error) {
 	n := &Namespace{calls: make(chan func()), stop: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan error)
-	go n.stand(nameserver, ready)
+	go onOwnThread(func() { n.stand(nameserver, ready) })
 	if err := <-ready; err != nil {
 		return nil, err
 	}
 	return n, nil
 }
 
-// stand is the thread. It is not given back: it would carry the namespace to whatever ran on it
-// next.
-func (n *Namespace) stand(nameserver string, ready chan<- error) {
+// onOwnThread calls f on a thread that ends with it. It is called as a goroutine. A thread in
+// another namespace is not given back: it would carry the namespace to whatever ran on it next.
+func onOwnThread(f func()) {
 	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() {
-		// The first thread is what /proc/self shows, and it never ends. Another one does it, while
-		// this one is kept from being chosen again.
-		again := make(chan struct{})
-		go func() { defer close(again); n.stand(nameserver, ready) }()
-		<-again
-		runtime.UnlockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		f()
 		return
 	}
+	// The first thread is what /proc/self shows, and it never ends. Another one does it, while this
+	// one is kept from being chosen again.
+	again := make(chan struct{})
+	go func() { defer close(again); onOwnThread(f) }()
+	<-again
+	runtime.UnlockOSThread()
+}
+
+// stand is the thread.
+func (n *Namespace) stand(nameserver string, ready chan<- error) {
 	defer close(n.done)
 	if err := enter(nameserver); err != nil {
 		ready <- err
@@ -156,7 +161,8 @@ func (n *Namespace) ListenPacket(network, address string) (c net.PacketConn, err
 	return c, err
 }
 
-// Dial connects to an address, not a name: names would be asked from another thread.
+// Dial connects to an address, not a name: names would be asked from another thread. Several calls
+// may wait at once.
 func (n *Namespace) Dial(ctx context.Context, network, address string) (c net.Conn, err error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -165,7 +171,21 @@ func (n *Namespace) Dial(ctx context.Context, network, address string) (c net.Co
 	if net.ParseIP(host) == nil {
 		return nil, fmt.Errorf("dial %s in a namespace: it is not an address", address)
 	}
-	err = n.Do(func() (err error) { c, err = new(net.Dialer).DialContext(ctx, network, address); return err })
+	var here *os.File
+	if err := n.Do(func() (err error) { here, err = os.Open("/proc/thread-self/ns/net"); return err }); err != nil {
+		return nil, err
+	}
+	defer here.Close()
+	dialled := make(chan struct{})
+	go onOwnThread(func() {
+		defer close(dialled)
+		if err = unix.Setns(int(here.Fd()), unix.CLONE_NEWNET); err != nil {
+			err = refused("enter a network namespace", err)
+			return
+		}
+		c, err = new(net.Dialer).DialContext(ctx, network, address)
+	})
+	<-dialled
 	return c, err
 }
 

@@ -17,8 +17,8 @@ import (
 // Segment is an interface of this machine as the device's side of a packet link. A device behind it
 // has the link to the servers, and no other way out.
 //
-// The interface is moved from the machine's own network to the namespace of the link's device,
-// which forwards between the two. The link carries the device's IP packets unchanged. Ethernet and
+// The interface is moved from the machine's network to the namespace of the link's device. That
+// forwards between the two. The link carries the device's IP packets unchanged. Ethernet and
 // neighbour discovery stay on the cable. A bridge would put frames on the link that a real link
 // does not carry. Reading packets from the interface itself would need the kernel's neighbour
 // handling a second time. A probe of the link does not include the cable or radio.
@@ -200,7 +200,7 @@ func (s *Segment) examine(l netlink.Link) error {
 	case "device", "dsa": // of hardware: the kernel gives them back, however this program ends
 	case "veth": // for a machine that is a container itself: whoever made the pair makes it again
 	default:
-		return busy("it is one of the kernel's own (%s), which would be gone for good if this program was killed; take one of hardware", kind)
+		return busy("it is one of the kernel's own (%s) and would not survive a crash; use a hardware interface", kind)
 	}
 	if a.MTU < MTU {
 		return busy("it carries packets of up to %d bytes only, and a line %d", a.MTU, MTU)
@@ -223,7 +223,7 @@ func (s *Segment) examine(l netlink.Link) error {
 		return err
 	}
 	if len(ways) > 0 {
-		return busy("it is this machine's way to %s, and taking it would cut the machine off; take an interface that leads to the device alone", destination(&ways[0]))
+		return busy("it is this machine's way to %s, and taking it would cut the machine off", destination(&ways[0]))
 	}
 	return nil
 }

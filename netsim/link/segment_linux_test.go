@@ -286,7 +286,9 @@ func (b *bench) await6() {
 		}
 	}
 	a, _ := b.run("sh", "-c",
-		"ip -6 addr; ip -6 route; grep . /proc/sys/net/ipv6/conf/eth0/accept_ra* /proc/sys/net/ipv6/conf/*/forwarding /proc/sys/net/ipv6/conf/eth0/autoconf; cat /proc/net/snmp6 | grep -v '\\b0$'")
+		"ip -6 addr; ip -6 route; grep . /proc/sys/net/ipv6/conf/eth0/accept_ra* "+
+			"/proc/sys/net/ipv6/conf/*/forwarding /proc/sys/net/ipv6/conf/eth0/autoconf; "+
+			"cat /proc/net/snmp6 | grep -v '\\b0$'")
 	b.t.Fatalf("no router has told the device of an address:\n%s", a)
 }
 

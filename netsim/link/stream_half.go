@@ -191,8 +191,8 @@ func (h *half) missing(g *streamSegment, at timeline.Time) {
 	resend(at)
 }
 
-// put takes written data, waits for room, and returns the number of bytes taken and the reason if
-// not all were.
+// put takes written data and waits for room. It returns the number of bytes taken, and an error if
+// some were not.
 func (h *half) put(b []byte, d *deadline) (n int, err error) {
 	for {
 		if d.over() {

@@ -176,7 +176,8 @@ func TestStreamShares(t *testing.T) {
 	for i, h := range all {
 		if got, want := h.read(clock, ms(1+20)), []int{5, 5, 5, 5, 0}[i]; got < (want-want/5)*mss ||
 			got > (want+want/5)*mss {
-			t.Errorf("connection %d has %d bytes after 20 of 40 segments, want %d, or one more or less of those that have any", i, got, want*mss)
+			t.Errorf("connection %d has %d bytes after 20 of 40 segments, want %d, "+
+				"or one more or less of those that have any", i, got, want*mss)
 		}
 	}
 }

@@ -189,7 +189,8 @@ func TestStreamReset(t *testing.T) {
 	device, server := pair(t, s)
 	_ = device.(*net.TCPConn).SetLinger(0)
 	device.Close()
-	if n, err := server.Read(make([]byte, 1)); err == nil || err == io.EOF { //nolint:errorlint // it would be given as it is
+	n, err := server.Read(make([]byte, 1))
+	if err == nil || err == io.EOF { //nolint:errorlint // it would be given as it is
 		t.Errorf("%d, %v is read of a connection that was reset", n, err)
 	}
 }

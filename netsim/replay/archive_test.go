@@ -258,10 +258,13 @@ func TestArchivesRefused(t *testing.T) {
 		"a password": {exchange(`{"number":1,"method":"GET","url":"http://me:secret@a/"}`),
 			"not a URL of a site"},
 		"a method": {exchange(`{"number":1,"method":"GET /","url":"http://a/"}`), "invalid method"},
+		"a status": {exchange(`{"number":1,"method":"GET","url":"http://a/","status":9999}`), "not a status"},
 		"a split response": {
-			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X","a\r\nSet-Cookie: b"]]}`), "characters that none may have"},
+			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,` +
+				`"response_header":[["X","a\r\nSet-Cookie: b"]]}`), "characters that none may have"},
 		"a split name": {
-			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X: y\r\nZ","a"]]}`), "not a name of a header"},
+			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,` +
+				`"response_header":[["X: y\r\nZ","a"]]}`), "not a name of a header"},
 		"an absurd header": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[["X","` +
 			long(300<<10) + `"]]}`), "longer than"},
 		"too many fields": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[` +
@@ -272,7 +275,6 @@ func TestArchivesRefused(t *testing.T) {
 			exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":9223372036854775807}`), "is not between"},
 		"chunks of nothing": {exchange(`{"number":1,"method":"GET","url":"http://a/","chunks":[[5,0]]}`),
 			"do not add up"},
-		"a status":             {exchange(`{"number":1,"method":"GET","url":"http://a/","status":99999}`), "not a status"},
 		"sizes behind entries": {streamed(t), "packed again"},
 	} {
 		_, err := readBack(tc.file)
@@ -428,9 +430,10 @@ func FuzzExchange(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	f.Add(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_body":{"sha256":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","bytes":3},"chunks":[[1,0],[2,5]]}`)
-	begin := append(written(f, nil, false),
-		stored("bodies/2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "foo")...)
+	const body = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+	f.Add(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_body":{"sha256":"` + body +
+		`","bytes":3},"chunks":[[1,0],[2,5]]}`)
+	begin := append(written(f, nil, false), stored("bodies/"+body, "foo")...)
 	f.Fuzz(func(t *testing.T, text string) {
 		b := append(bytes.Clone(begin), stored("exchanges/000001.json", text)...)
 		if a, err := readArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {

@@ -13,10 +13,10 @@ import (
 // Determinism gives pages a deterministic clock and deterministic random numbers, by a script at
 // the start of each HTML document.
 //
-// The clock begins at Clock and does not use real time. Reading it advances it by a tenth of a
-// millisecond, a drawn frame by 1/60 s, and a timer by its duration. Date, performance.now,
-// timeOrigin and the times of animation callbacks all use it. Math.random is a xorshift generator
-// (G. Marsaglia, Xorshift RNGs, 2003).
+// The clock begins at Clock and does not use real time. Reading it advances it by 0.1 ms, a drawn
+// frame by 1/60 s, and a timer by its duration. Date, performance.now, timeOrigin and the times of
+// animation callbacks all use it. Math.random is a xorshift generator (G. Marsaglia, Xorshift RNGs,
+// 2003).
 //
 // Only HTML documents are changed. Resources that are compared with a hash (SRI), and scripts of
 // service workers, stay unchanged byte for byte. These are not covered:

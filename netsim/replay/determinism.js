@@ -3,11 +3,13 @@ function (start, state, secrets) {
   let clock = 0, frame = -1;
   const read = () => (clock += 0.1);
   const now = () => Math.floor(start + read());
-  const define = (on, name, value) => Object.defineProperty(on, name, {value, writable: true, configurable: true, enumerable: false});
+  const define = (on, name, value) => Object.defineProperty(on, name,
+    {value, writable: true, configurable: true, enumerable: false});
 
   const Real = Date;
   const Own = new Proxy(Real, {
-    construct: (target, values, made) => Reflect.construct(target, values.length ? values : [now()], made === Own ? target : made),
+    construct: (target, values, made) => Reflect.construct(target, values.length ? values : [now()],
+      made === Own ? target : made),
     apply: () => new Real(now()).toString(),
   });
   define(Real, 'now', now);

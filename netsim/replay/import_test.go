@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"compress/gzip"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,26 +15,8 @@ import (
 	"time"
 )
 
-const harFromBrowser = "\xef\xbb\xbf" + `{"log":{"version":"1.2","creator":{"name":"WebInspector","version":"537.36"},"pages":[],"entries":[
-{"startedDateTime":"2026-03-04T05:06:08.500Z","time":60,"request":{"method":"GET","url":"https://a.test/late.js#x","httpVersion":"h2","headers":[{"name":":authority","value":"a.test"},{"name":"accept","value":"*/*"}],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
- "response":{"status":200,"statusText":"","httpVersion":"h2","headers":[{"name":"content-type","value":"text/javascript"},{"name":"content-encoding","value":"br"},{"name":"content-length","value":"5"},{"name":"set-cookie","value":"a=1\nb=2"}],"cookies":[],"content":{"size":9,"mimeType":"text/javascript","text":"let a = 1"},"redirectURL":"","headersSize":-1,"bodySize":-1,"_transferSize":100},
- "cache":{},"timings":{"blocked":1,"dns":-1,"connect":30,"ssl":20,"send":1,"wait":25.5,"receive":3},"_priority":"High"},
-{"startedDateTime":"2026-03-04T05:06:07.000Z","time":60,"request":{"method":"GET","url":"https://a.test/","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
- "response":{"status":200,"statusText":"","httpVersion":"h2","headers":[{"name":"content-type","value":"text/html; charset=iso-8859-1"}],"cookies":[],"content":{"size":9,"mimeType":"text/html","text":"<p>ä"},"redirectURL":"","headersSize":-1,"bodySize":-1},
- "cache":{},"timings":{"blocked":-1,"dns":-1,"connect":-1,"ssl":-1,"send":0,"wait":10,"receive":3}},
-{"startedDateTime":"2026-03-04T05:06:09.000Z","time":60,"request":{"method":"POST","url":"https://a.test/form","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":5,"postData":{"mimeType":"application/x-www-form-urlencoded","params":[{"name":"a b","value":"1&2"}]}},
- "response":{"status":200,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":4,"mimeType":"image/png","text":"iVBORw==","encoding":"base64"},"redirectURL":"","headersSize":-1,"bodySize":-1},
- "cache":{},"timings":{"send":0,"wait":10,"receive":3}},
-{"startedDateTime":"2026-03-04T05:06:10.000Z","time":60,"request":{"method":"GET","url":"https://a.test/none.png","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
- "response":{"status":200,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":400,"mimeType":"image/png"},"redirectURL":"","headersSize":-1,"bodySize":-1},
- "cache":{},"timings":{"send":0,"wait":10,"receive":3}},
-{"startedDateTime":"2026-03-04T05:06:11.000Z","time":0,"request":{"method":"GET","url":"https://gone.test/","httpVersion":"","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
- "response":{"status":0,"statusText":"","httpVersion":"","headers":[],"cookies":[],"content":{"size":0,"mimeType":"x-unknown"},"redirectURL":"","headersSize":-1,"bodySize":-1},
- "cache":{},"timings":{"send":0,"wait":0,"receive":0}},
-{"startedDateTime":"2026-03-04T05:06:12.000Z","time":0,"request":{"method":"GET","url":"data:text/css,a","httpVersion":"","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
- "response":{"status":200,"statusText":"","httpVersion":"","headers":[],"cookies":[],"content":{"size":1,"mimeType":"text/css","text":"a"},"redirectURL":"","headersSize":-1,"bodySize":-1},
- "cache":{},"timings":{"send":0,"wait":0,"receive":0}}
-]}}`
+//go:embed testdata/browser.har
+var harFromBrowser string
 
 func TestImportHAR(t *testing.T) {
 	a, err := importHAR(strings.NewReader(harFromBrowser), DefaultLimits())

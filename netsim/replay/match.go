@@ -18,10 +18,9 @@ import (
 //  2. without the query parameters of Ignore.
 //  3. if Near is set, with the recorded URL of the same path that has most parameters in common.
 //
-// Of several recorded ones, the best has the same body, the same Range and the same values of
-// certain header fields. These are the fields of Headers and of the site's Vary. If several are
-// left, the first request gets the first response, the second the second, and so on. The last one
-// repeats.
+// Of several recorded ones, the best has the same body, Range and values of certain header fields.
+// These are the fields of Headers and of the site's Vary. If several are left, the first request
+// gets the first response, the second the second, and so on. The last one repeats.
 type Rules struct {
 	Ignore  []string // names of query parameters, with * as in file names
 	Near    bool

@@ -328,8 +328,11 @@ func TestReplayGivesNoInterimResponse(t *testing.T) {
 		one("GET", "http://a.test/socket", 101, ""))
 
 	entry := func(path string, status int) string {
-		return fmt.Sprintf(`{"startedDateTime":"2026-03-04T05:06:07Z","time":1,"request":{"method":"GET","url":"http://a.test/%s","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
-"response":{"status":%d,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":10,"mimeType":"text/plain","text":"the answer"},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"send":0,"wait":1,"receive":0}}`, path, status)
+		return fmt.Sprintf(`{"startedDateTime":"2026-03-04T05:06:07Z","time":1,
+"request":{"method":"GET","url":"http://a.test/%s","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],
+"headersSize":-1,"bodySize":0},"response":{"status":%d,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],
+"content":{"size":10,"mimeType":"text/plain","text":"the answer"},"redirectURL":"","headersSize":-1,"bodySize":-1},
+"cache":{},"timings":{"send":0,"wait":1,"receive":0}}`, path, status)
 	}
 	fromHAR, err := importHAR(
 		strings.NewReader(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+

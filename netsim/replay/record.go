@@ -117,8 +117,8 @@ const (
 )
 
 // within sets a deadline for one step of a response to a device. It ends with the step: HTTP/2
-// resets a stream after its deadline even if no write is under way, for example while the site is
-// slow. With 0 there is no deadline.
+// resets a stream after its deadline even without a write, for example while the site is slow. 0
+// removes the deadline.
 func within(control *http.ResponseController, most time.Duration, step func() error) error {
 	if most == 0 {
 		return step()

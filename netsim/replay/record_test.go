@@ -100,7 +100,9 @@ func answering(t *testing.T, answer string) string {
 // TestRecorderKeepsSpelling: fields of HTTP/1.1 responses keep their order and spelling, also after
 // an interim response.
 func TestRecorderKeepsSpelling(t *testing.T) {
-	address := answering(t, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\nset-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
+	address := answering(t,
+		"HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\n"+
+			"set-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
 	r := record(t, RecorderOptions{})
 	c := r.client(t, false)
 	for range 2 { // the second over the same connection

@@ -122,7 +122,8 @@ func recordReplayed(t *testing.T, resources int) (off, asked time.Duration) {
 	if len(late) < 2*resources {
 		t.Fatalf("%d chunks were recorded of %d resources", len(late), resources)
 	}
-	t.Logf("%d chunks, at up to %v: off by %v (median), %v (p95); think times by %v (median); a plain sleep on this machine is off by %v", len(late), slices.Max(due), middle(late), at(late, 0.95),
+	t.Logf("%d chunks, at up to %v: off by %v (median), %v (p95); think times by %v (median); "+
+		"a plain sleep on this machine is off by %v", len(late), slices.Max(due), middle(late), at(late, 0.95),
 		middle(thought), plainSleep(t))
 	return middle(late), middle(due)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // tape holds a response's body between the site and the device. Data is taken and kept at once. So
-// the times are the site's also if the device reads slowly. A body that becomes too long to be kept
-// is still passed on, and the site then waits for the device.
+// the times are the site's also if the device reads slowly. A body that becomes too long is still
+// passed on. The site then waits for the device.
 type tape struct {
 	limits Limits
 	memory *atomic.Int64 // left of what all tapes together may hold

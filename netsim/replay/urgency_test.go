@@ -79,7 +79,8 @@ func TestUrgentResponsesAreNotShared(t *testing.T) {
 				}
 			}
 			if others > size/4 {
-				t.Errorf("%d frames of the deferred response came before the end of the urgent one, of %d", others/frame,
+				t.Errorf("%d frames of the deferred response came before the end of the urgent one, of %d",
+					others/frame,
 					size/frame)
 			}
 		})

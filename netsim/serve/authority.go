@@ -115,7 +115,7 @@ func (a *Authority) load(path string) error {
 	if info, err := f.Stat(); err != nil {
 		return err
 	} else if secretShown(info) {
-		return fmt.Errorf("%s is readable by others, who could impersonate any site; chmod 600 it, or delete it to make a new one", path)
+		return fmt.Errorf("%s is readable by others, who could impersonate any site; chmod 600 or delete it", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
@@ -148,7 +148,8 @@ func (a *Authority) parse(path string, data []byte) (err error) {
 		return fmt.Errorf("key and certificate in %s do not match; delete it to make a new one",
 			path)
 	case a.now().After(a.root.NotAfter.Add(-leafLife)):
-		return fmt.Errorf("the certificate in %s ended on %s; delete it to make a new one, and install that on devices", path, a.root.NotAfter.Format(time.DateOnly))
+		return fmt.Errorf("the certificate in %s ended on %s; delete it, and install the new one on devices",
+			path, a.root.NotAfter.Format(time.DateOnly))
 	}
 	return nil
 }

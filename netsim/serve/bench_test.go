@@ -168,7 +168,8 @@ func startNginx(b *testing.B, program string, body []byte, a *Authority) map[boo
 %s
 events { worker_connections 1024; }
 http {
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=10; default_type application/octet-stream;
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=10;
+  default_type application/octet-stream;
   client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
   server {
     listen %s; listen %s ssl; root %s; ssl_certificate cert.pem; ssl_certificate_key key.pem;

@@ -3,8 +3,8 @@
 // recorded.
 //
 // The maker of a network opens sockets at its far end and gives them to a [Server]. The server's
-// records ([Server.Witnessed]) go into the waterfall of a run, together with those of the link and
-// the name server. The browser needs no hooks.
+// records ([Server.Witnessed]) go into the run's waterfall, like those of the link and the name
+// server. The browser needs no hooks.
 //
 // # Records
 //

@@ -12,11 +12,11 @@ import (
 // which waits for its turn among the other responses. On a slow link all pictures of a page would
 // end together, long after they have arrived.
 //
-// So if the length of a body is known, the frame with its last byte gets the flag, and the empty
-// frame is left out. That frame uses no window, so flow control is unaffected. Between the two, the
-// client counts a stream as closed that the library counts as open. So clients are offered half as
-// many streams as the library accepts. The next streams of a client that uses all of them are then
-// never too many.
+// So if a body's length is known, the frame with its last byte gets the flag. The empty frame is
+// left out. That frame uses no window, so flow control is unaffected. Between the two, the client
+// counts a stream as closed that the library counts as open. So clients are offered half as many
+// streams as the library accepts. The next streams of a client that uses all of them are then never
+// too many.
 type endings struct {
 	head    [frameHead]byte // of a frame, as far as it has been written
 	have    int
@@ -24,8 +24,8 @@ type endings struct {
 	changed []byte
 }
 
-// put returns the bytes to write in place of b, which is a part of the library's output and is not
-// changed. The result is b, or is valid until the next call.
+// put returns the bytes to write in place of b, a part of the library's output. It does not change
+// b. The result is b, or is valid until the next call.
 func (p *endings) put(b []byte, toCome map[int64]int64) []byte {
 	out, from := p.changed[:0], 0 // what of b is not in out yet
 	for i := 0; i < len(b); {

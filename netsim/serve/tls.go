@@ -71,7 +71,8 @@ func (s *Server) secure(ctx context.Context, c *connection) {
 func (s *Server) refuseTLS(c *connection, err error) {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && record.Conn != nil && looksLikeHTTP(record.RecordHeader[:]) {
-		_, _ = io.WriteString(c, "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS, and was spoken to in HTTP.\n")
+		_, _ = io.WriteString(c, "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"+
+			"This port speaks HTTPS, and was spoken to in HTTP.\n")
 		err = errors.New("the client spoke HTTP to a port for HTTPS")
 	}
 	s.log.Printf("TLS with %s: %v", c.RemoteAddr(), err)

@@ -6,7 +6,7 @@
 // when. It gets the next page of the playlist in return, so one browser plays a whole run by
 // itself.
 //
-// The program makes a [Site] for a run, serves it ([Over]), gives the browser [Server.URL], and
+// The program makes a [Site] for a run, serves it ([Over]) and gives the browser [Server.URL]. It
 // takes one [Report] per page from [Site.Next]. Reports carry times on the rig's clock. Before the
 // green, a page asks the site for the time. Each answer bounds the offset between the two clocks.
 //

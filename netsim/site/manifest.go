@@ -1,5 +1,7 @@
 package site
 
+import "slices"
+
 // Pages returns the manifests of all test pages, in the order in which they are played.
 func Pages() []Page {
 	pages := []Page{
@@ -9,6 +11,7 @@ func Pages() []Page {
 			Cadence: EveryFrame, DurationMillis: 1500,
 		},
 		loadPage(),
+		slowLoadPage(),
 	}
 	pages = append(pages, galleryPage())
 	pages = append(pages, frameratePages()...)
@@ -158,7 +161,7 @@ const (
 
 func loadPage() Page {
 	return Page{
-		Name: "load", Title: "Load", Path: "/load.html",
+		Name: "load", Title: "Load", Path: "/load.html", file: "/load.html",
 		Draws:   "a news page that appears in 12 steps: frames, then words, then pictures, the largest of them late",
 		Cadence: CadenceParts, DurationMillis: 2400,
 		Steps: []Step{
@@ -169,6 +172,19 @@ func loadPage() Page {
 		},
 		Parts: loadParts(),
 	}
+}
+
+// slowLoadPage is the load page with each step twice as late. Comparisons must find it slower.
+func slowLoadPage() Page {
+	p := loadPage()
+	p.Name, p.Title, p.Path = "load-slow", "Load, slower", "/load-slow.html"
+	p.Draws = "the load page, each step of it twice as late"
+	p.DurationMillis *= 2
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		p.Steps[i].AtMillis *= 2
+	}
+	return p
 }
 
 func loadParts() []Part {
@@ -195,7 +211,8 @@ func loadParts() []Part {
 			TurnMillis: 80},
 		text(4, 64, 504, 704, 36, 24, true, ink, white, "Sixty pictures a second, all of them kept"),
 		text(5, 64, 546, 704, 48, 15, false, soft, white,
-			"A page does not appear at once. First its frame, then its words, then its pictures, each at a moment that somebody who waits will notice."),
+			"A page does not appear at once. First its frame, then its words, then its pictures, each at a moment "+
+				"that somebody who waits will notice."),
 	)
 	for i, card := range []struct{ colour, title, words string }{
 		{sea, "The sea", "Flat today, wave height nil. Swimmers are advised to count."},
@@ -212,7 +229,8 @@ func loadParts() []Part {
 	}
 	return append(parts,
 		text(9, 64, 600, 704, 48, 15, false, soft, white,
-			"This one appears in known steps at known times, so that whoever measures how it loads can be told exactly how wrong they are."),
+			"This one appears in known steps at known times, so that whoever measures how it loads can be told "+
+				"exactly how wrong they are."),
 		Part{Kind: partPicture, Step: 10, Area: Area{64, 192, 704, 296}, Colour: sea},
 		box(11, 0, 684, 1280, 36, ink),
 		text(11, 816, 692, 424, 20, 13, false, "#aebccb", ink, "This page claims to be complete after 2,100 ms."),

@@ -114,8 +114,8 @@ const (
 type Flip struct {
 	Images int     `json:"images"` // picture id shows image id mod Images; see tearingImage
 	Layers []layer `json:"layers"` // from top to bottom, bands of equal height
-	// Still is the number of animation frames for which each image is shown whole at first, once,
-	// to show the set. Then each animation frame shows another one.
+	// Still is the number of animation frames of each whole image at first, when the set is shown
+	// once. Then each animation frame shows another one.
 	Still int `json:"still"`
 	// Torn says that the page draws torn pictures on purpose. They are in its report.
 	Torn bool `json:"torn,omitempty"`

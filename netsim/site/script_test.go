@@ -20,7 +20,8 @@ Object.defineProperty(globalThis, 'performance', { value: { now: () => now } });
 Object.defineProperty(globalThis, 'navigator', { value: { userAgent: '日'.repeat(400) } });
 Object.assign(globalThis, {
   window: globalThis, innerWidth: 1280, innerHeight: 720, devicePixelRatio: 1, self: globalThis,
-  document: { getElementById: (id) => elements[id], addEventListener() {}, createElement: element, body: { append() {} } }, addEventListener() {},
+  document: { getElementById: (id) => elements[id], addEventListener() {}, createElement: element,
+    body: { append() {} } }, addEventListener() {},
   requestAnimationFrame: (f) => setImmediate(() => f(now += 16)),
   fetch: async (path, options) => {
     if (path.startsWith('/clock')) return { json: async () => ({ now_ns: '1' }) };

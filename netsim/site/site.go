@@ -23,9 +23,8 @@ type Options struct {
 	Strip    json.RawMessage // geometry and code of the strip (strip.Spec), or nil for none
 	Clock    timeline.Clock  // the rig's; nil for timeline.Monotonic
 	Nonce    string          // letters and digits that name this run; "" for random ones
-	// MarkCode makes each page draw copy 0 of the strip on its green and red, with the code of the
-	// package documentation. So a marker of another run is not mistaken for this one's. It needs
-	// Strip.
+	// MarkCode makes each page draw copy 0 of the strip on its green and red (see the package
+	// documentation). So a marker of another run is not mistaken for this one's. It needs Strip.
 	MarkCode bool
 	// Arrive makes the first page begin at once, without a green of its own. The browser comes from
 	// a green page, and the time until the page appears is measured. It cannot be used with a page

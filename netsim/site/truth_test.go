@@ -208,7 +208,8 @@ func FuzzTruth(f *testing.F) {
 	pages := []string{"load", "tearing-drawn", "checkerboard"}
 	for i, seed := range []string{
 		`{"pixels":900,"counts":[1,2,3],"step_ids":[0,0,2]}`,
-		`{"tears":[{"id":2,"rows":[8,100],"ids":[2,1,0],"images":[2,1,0]}],"claims":[{"name":"a","unit":"ms","value":1.5}]}`,
+		`{"tears":[{"id":2,"rows":[8,100],"ids":[2,1,0],"images":[2,1,0]}],` +
+			`"claims":[{"name":"a","unit":"ms","value":1.5}]}`,
 		`{"tiles":[{"x":-5,"y":700,"width":160,"height":144,"from":0,"to":2,"filled":true}]}`,
 	} {
 		f.Add(i, []byte(seed))
@@ -305,7 +306,8 @@ func TestPlacesAreChecked(t *testing.T) {
 		"its content a": {place(0, 1), place(1e9, 1), place(0, 1)},
 	} {
 		s, m := truthful(t, "zoom", map[string]any{"places": places})
-		if status, said, _ := ask(s, "POST", "/report", "application/json", text(t, m)); (status == 200) != (want == "") || !strings.Contains(said, want) {
+		status, said, _ := ask(s, "POST", "/report", "application/json", text(t, m))
+		if (status == 200) != (want == "") || !strings.Contains(said, want) {
 			t.Errorf("%v: %d %s, want %q", places, status, said, want)
 		}
 	}

@@ -28,7 +28,8 @@ static void encoder_free(encoder *e) {
 	}
 }
 
-static int encoder_open(encoder *e, const char *url, int width, int height, int64_t num, int64_t den, int key_interval) {
+static int encoder_open(
+	encoder *e, const char *url, int width, int height, int64_t num, int64_t den, int key_interval) {
 	const AVCodec *x264 = avcodec_find_encoder_by_name("libx264");
 	if (!x264) return AVERROR_ENCODER_NOT_FOUND;
 	int ret = avformat_alloc_output_context2(&e->file, NULL, "mp4", url);
@@ -49,7 +50,7 @@ static int encoder_open(encoder *e, const char *url, int width, int height, int6
 	c->gop_size = key_interval;
 	c->thread_count = 1;
 	c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-	// The conversion below is BT.601 in limited range whatever the size. Players guess BT.709 from 720 lines on.
+	// The conversion below is BT.601 in limited range. Players guess BT.709 from 720 lines on.
 	c->color_range = AVCOL_RANGE_MPEG;
 	c->colorspace = AVCOL_SPC_SMPTE170M;
 	c->color_primaries = AVCOL_PRI_BT709;
@@ -58,13 +59,14 @@ static int encoder_open(encoder *e, const char *url, int width, int height, int6
 	if ((ret = avcodec_open2(c, x264, NULL)) < 0) return ret;
 	if ((ret = avcodec_parameters_from_context(e->stream->codecpar, c)) < 0) return ret;
 	if ((ret = av_frame_get_buffer(e->frame, 0)) < 0) return ret;
-	e->convert = sws_getContext(width, height, AV_PIX_FMT_BGR24, width, height, c->pix_fmt, SWS_BICUBIC, NULL, NULL, NULL);
+	e->convert = sws_getContext(
+		width, height, AV_PIX_FMT_BGR24, width, height, c->pix_fmt, SWS_BICUBIC, NULL, NULL, NULL);
 	if (!e->convert) return AVERROR(ENOMEM);
 	if ((ret = avio_open(&e->file->pb, url, AVIO_FLAG_WRITE)) < 0) return ret;
 	return avformat_write_header(e->file, NULL);
 }
 
-// encoder_send encodes a frame, or with NULL what the encoder still holds, and writes the packets there are.
+// encoder_send encodes a frame, or flushes the encoder if it is NULL, and writes the packets.
 static int encoder_send(encoder *e, AVFrame *frame) {
 	int ret = avcodec_send_frame(e->codec, frame);
 	while (ret >= 0) {

@@ -1,6 +1,5 @@
 // Package browsertest shows pages to a real Chromium in tests, and notes what must not happen
 // there: messages on the console, exceptions, requests to elsewhere.
 //
-// Each browser has a home of its own that goes with it, so that nothing is left in folders that all
-// programs share.
+// Each browser has a home of its own that is removed with it.
 package browsertest

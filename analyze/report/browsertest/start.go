@@ -29,8 +29,8 @@ func Path(t testing.TB) string {
 	return ""
 }
 
-// Start starts a browser that ends with the test, and bounds how long all that is done in it may
-// take; no result depends on that.
+// Start starts a browser that ends with the test. All its work together has a time limit; no result
+// depends on that.
 func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Helper()
 	path := Path(t)

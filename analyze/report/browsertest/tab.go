@@ -28,7 +28,7 @@ type Tab struct {
 }
 
 // NewTab starts a browser and opens a tab, from which requests go to allowed addresses only; those
-// of websockets are told as http.
+// of websockets are reported as http.
 func NewTab(t *testing.T, patience time.Duration, allowed func(url string) bool) *Tab {
 	t.Helper()
 	b := &Tab{T: t, Ctx: Start(t, patience), allowed: allowed}

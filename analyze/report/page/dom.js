@@ -2,10 +2,10 @@
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
-const svgNames = new Set(['svg', 'path', 'line', 'rect', 'circle', 'text']);
+const svgNames = new Set(['svg', 'path', 'line', 'rect', 'circle', 'text', 'title']);
 
 /**
- * h makes an element. Attributes that begin with "on" are listeners; true is an attribute without a value, null and false are none.
+* h makes an element. Attributes "on…" are listeners. true sets an empty attribute, null and false none.
  * @param {string} name with classes, such as "div.card.result"
  * @param {Record<string, any> | null} [attributes]
  * @param {...(Child | Child[])} children
@@ -13,7 +13,8 @@ const svgNames = new Set(['svg', 'path', 'line', 'rect', 'circle', 'text']);
  */
 export function h(name, attributes, ...children) {
   const [tag, ...classes] = name.split('.');
-  const e = svgNames.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  const e = svgNames.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag)
+    : document.createElement(tag);
   if (classes.length) {
     e.setAttribute('class', classes.join(' '));
   }
@@ -53,7 +54,7 @@ export function fill(e, ...children) {
 }
 
 /**
- * arrange has an element contain others in an order. What stands there already stays untouched: it may have the focus, or be being clicked.
+* arrange gives an element its children in an order. Present ones stay untouched: they may have the focus.
  * @param {Element} e
  * @param {Element[]} children
  */
@@ -100,7 +101,8 @@ export function complain(error) {
     return; // somebody changed their mind
   }
   const text = error instanceof Error ? error.message : String(error);
-  const toast = h('div.toast', null, h('p', null, text), h('button.plain', {'aria-label': 'Close', onclick: () => toast.remove()}, '×'));
+  const toast = h('div.toast', null, h('p', null, text),
+    h('button.plain', {'aria-label': 'Close', onclick: () => toast.remove()}, '×'));
   get('toasts').append(toast);
 }
 
@@ -116,7 +118,8 @@ export function ask(question, detail, yes) {
     const dialog = h('dialog.sheet-dialog', {'aria-labelledby': 'question'},
       h('form', {method: 'dialog'},
         h('h2', {id: 'question'}, question), h('p', null, detail),
-        h('div.row', null, h('button.button', {value: 'no', autofocus: true}, 'Cancel'), h('button.button.danger', {value: 'yes'}, yes))));
+        h('div.row', null, h('button.button', {value: 'no', autofocus: true}, 'Cancel'),
+          h('button.button.danger', {value: 'yes'}, yes))));
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(dialog.returnValue === 'yes');

@@ -25,6 +25,26 @@ export function windowData(w, base) {
 }
 
 /**
+ * headline is the value that stands for a measure: its namesake, or the first with a direction.
+ * @param {import('rig').Result} r
+ */
+function headline(r) {
+  const measured = r.values.filter((v) => v.state !== 'refused');
+  return measured.find((v) => /(^|\.)(framerate|speed_index)$/.test(v.name))
+    ?? measured.find((v) => v.better === 'higher' || v.better === 'lower');
+}
+
+/**
+ * answerOf stands in for the answer that an older program did not write.
+ * @param {import('rig').Result[]} all
+ * @returns {import('rig').Answer}
+ */
+function answerOf(all) {
+  const primary = all.flatMap((r) => headline(r) ? [`${r.measure}.${headline(r)?.name}`] : []);
+  return {sentence: '', primary: primary.slice(0, 6), moments: []};
+}
+
+/**
  * whole fills in what results that were written by an older program of the same version lack.
  * @param {any} results
  * @returns {Results | null}
@@ -39,6 +59,7 @@ export function whole(results) {
     settings: {measures: [], masks: [], region: [], tolerance: 0, min_pixels: 0, strict: false}, ...results,
     quality: result(results.quality),
     windows: (results.windows ?? []).map((/** @type {any} */ w) => ({
+      answer: answerOf((w.results ?? []).map(result)),
       region: [], masks: [], claims: {}, checks: [], pictures: [], warnings: [], tolerance: 0, min_pixels: 0, ...w,
       frame_times: {first_frame: w.start_frame, time_ns: [], lost: [], ...w.frame_times},
       results: (w.results ?? []).map(result),
@@ -47,7 +68,7 @@ export function whole(results) {
 }
 
 /**
- * film puts video and windows together. Without a video, or without its map, the frames of the recording alone are there.
+* film joins video and windows. Without a video or its map, it has the recording's frames only.
  * @param {import('./pictures.js').Files} files
  * @param {Results | null} results
  * @param {import('rig').Map | null} map
@@ -76,6 +97,7 @@ export function film(files, results, map, frames) {
  * @param {import('rig').Map} map
  */
 function content({content: c, width, height}) {
-  const inside = c && c.x >= 0 && c.y >= 0 && c.width > 0 && c.height > 0 && c.x + c.width <= width && c.y + c.height <= height;
+  const inside = c && c.x >= 0 && c.y >= 0 && c.width > 0 && c.height > 0 && c.x + c.width <= width &&
+    c.y + c.height <= height;
   return inside ? [c.x / width, c.y / height, c.width / width, c.height / height] : [0, 0, 1, 1];
 }

@@ -48,16 +48,19 @@ addEventListener('keydown', pressed, {capture: true});
 const shown = {' ': 'space', ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓'};
 
 /** @param {string} key */
-const keyName = (key) => shown[key] ?? key.replace(/Arrow(Left|Right|Up|Down)/, (name) => shown[name]).replace('Shift+', 'shift ');
+const keyName = (key) =>
+  shown[key] ?? key.replace(/Arrow(Left|Right|Up|Down)/, (name) => shown[name]).replace('Shift+', 'shift ');
 
 /** showHelp lists all keys that do something now. */
 export function showHelp() {
   const list = (/** @type {Key[]} */ keys) => h('dl.keys-list', null, keys.map((k) => h('div', null,
-    h('dt', null, k.keys.slice(0, 3).flatMap((key, i) => [i ? ' ' : '', h('kbd', null, keyName(key))])), h('dd', null, k.about))));
+    h('dt', null, k.keys.slice(0, 3).flatMap((key, i) => [i ? ' ' : '', h('kbd', null, keyName(key))])),
+      h('dd', null, k.about))));
   const dialog = h('dialog.sheet-dialog', {'aria-labelledby': 'keys-title'},
     h('form', {method: 'dialog'}, h('h2', {id: 'keys-title'}, 'Keys'),
       here.length ? [h('h3', null, 'On this page'), list(here)] : null,
-      h('h3', null, 'Everywhere'), list(everywhere), h('div.row', null, h('button.button', {autofocus: true}, 'Close'))));
+      h('h3', null, 'Everywhere'), list(everywhere),
+        h('div.row', null, h('button.button', {autofocus: true}, 'Close'))));
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,7 +1,7 @@
 // Lanes lie above the charts on the same times: the frames of a window, and the events of its recording.
 
 import {h} from './dom.js';
-import {below, clock, grouped} from './format.js';
+import {below, grouped} from './format.js';
 import {margin, Plot} from './plot.js';
 import {plain} from './words.js';
 
@@ -75,7 +75,8 @@ export class EventLane extends Plot {
    */
   constructor(view, timeline, seek, events) {
     const sources = [...new Set(events.map((e) => e.source))].sort();
-    super(view, timeline, seek, Math.max(1, sources.length) * row + 4, 'Events of the recording; they are listed below');
+    super(view, timeline, seek, Math.max(1, sources.length) * row + 4,
+      'Events of the recording; they are listed below');
     this.sources = sources;
     this.events = events;
     this.begin();
@@ -113,6 +114,6 @@ export class EventLane extends Plot {
     const source = this.sources[Math.floor((y - 2) / row)];
     const reach = 8 / this.inner * (this.view.to - this.view.from);
     const near = this.events.filter((e) => e.source === source && Math.abs(e.at_ns - t) < reach).slice(0, 4);
-    return near.map((e) => `${plain(e.kind)} ${clock(e.at_ns)}`);
+    return near.map((e) => `${plain(e.kind)} ${this.view.clock(e.at_ns)}`);
   }
 }

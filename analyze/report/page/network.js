@@ -2,7 +2,7 @@
 
 import {h} from './dom.js';
 import {bytes} from './words.js';
-import {clock, grouped} from './format.js';
+import {grouped} from './format.js';
 
 /** @typedef {import('rig').Network} Network */
 /** @typedef {import('rig').Request} Request */
@@ -77,8 +77,9 @@ function requests(list, view, start, seek) {
     return h(r.status === 0 || r.status >= 400 ? 'tr.missed' : 'tr', null, h('td.number', null, grouped(i + 1)),
       h('th', {scope: 'row', title: `${r.method} ${r.url}`}, name.slice(0, 120), h('small', null, about)),
       h('td.answer', null, r.status === 0 ? 'none' : String(r.status)),
-      h('td.number', null, h('button.to', {title: `Show frame ${grouped(frame)}, the nearest`, onclick: () => seek(frame)},
-        clock(r.begin_ns - start))),
+      h('td.number', null, h('button.to', {title: `Show frame ${grouped(frame)}, the nearest`,
+        onclick: () => seek(frame)},
+        view.clock(r.begin_ns - start))),
       has.map(([field]) => h('td.number', r.exact ? null : {title: inexact},
         r[field] < 0 ? '' : (r.exact ? '' : '≈ ') + ms(r[field]))),
       h('td.number', null, bytes(Math.max(r.wire_bytes, r.body_bytes)),
@@ -86,7 +87,8 @@ function requests(list, view, start, seek) {
   });
   return h('div.requests', {tabindex: 0, role: 'region', 'aria-label': 'Requests'}, h('table.values', null,
     h('thead', null, h('tr', null, h('th.number', null, '#'), h('th', null, 'Request'), h('th', null, 'Status'),
-      h('th.number', null, 'Begins at'), has.map(([, name]) => h('th.number', null, name)), h('th.number', null, 'Bytes'))),
+      h('th.number', null, 'Begins at'), has.map(([, name]) => h('th.number', null, name)),
+      h('th.number', null, 'Bytes'))),
     h('tbody', null, rows)));
 }
 

@@ -21,14 +21,14 @@ function enlarge(from) {
 /**
  * figure shows a picture with its text, or nothing where its file is missing.
  * @param {Files} files
- * @param {import('rig').Picture} p
+ * @param {import('rig').Picture & {alt?: string}} p
  * @param {(frame: number) => void} seek
  */
 export function figure(files, p, seek) {
   if (!files.url(p.file)) {
     return null;
   }
-  const img = h('img', {src: files.url(p.file), alt: p.text, loading: 'lazy'});
+  const img = h('img', {src: files.url(p.file), alt: p.alt ?? p.text, loading: 'lazy'});
   const data = p.data ? files.url(p.data) : '';
   return h(`figure.picture.${p.kind}`, null,
     h('button.enlarge', {title: 'Show it large', onclick: () => enlarge(img)}, img),

@@ -49,7 +49,8 @@ export class Player {
     };
     if (video.requestVideoFrameCallback) {
       video.cancelVideoFrameCallback(this.watching);
-      this.watching = video.requestVideoFrameCallback((/** @type {number} */ _, /** @type {{mediaTime: number}} */ shown) => next(shown.mediaTime));
+      this.watching = video.requestVideoFrameCallback((/** @type {number} */ _,
+        /** @type {{mediaTime: number}} */ shown) => next(shown.mediaTime));
     } else {
       cancelAnimationFrame(this.watching);
       this.watching = requestAnimationFrame(() => next(video.currentTime));
@@ -134,7 +135,7 @@ export class Player {
  * objectURL makes a file in memory of a data URI: not every browser plays and seeks in those.
  * @param {string} uri
  */
-function objectURL(uri) {
+export function objectURL(uri) {
   const comma = uri.indexOf(',');
   const text = atob(uri.slice(comma + 1));
   const bytes = new Uint8Array(text.length);

@@ -1,7 +1,7 @@
 // Drawing over a window's time: scales, ticks, and lines of as many points as there are pixels.
 
 import {h} from './dom.js';
-import {clock, grouped, million, rounded} from './format.js';
+import {grouped, million, rounded} from './format.js';
 
 export const margin = {left: 50, right: 10, top: 8, bottom: 20};
 
@@ -200,7 +200,11 @@ export class Plot {
       }
     };
     if (w.green >= 0) {
-      band(view.whole[0], 0, 'band-green');
+      band(view.whole[0], 0, 'band-nothing');
+      const x = this.x(Math.max(view.from, view.whole[0]));
+      if (this.x(0) - x > 90) {
+        parent.append(h('text.nothing-text', {x: this.x(0) - 6, y: bottom - 4, 'text-anchor': 'end'}, 'nothing yet'));
+      }
     }
     if (w.red >= 0) {
       band(w.to - w.from, view.whole[1], 'band-red');
@@ -218,15 +222,16 @@ export class Plot {
   }
 
   /**
-   * timeAxis draws the axis of time at the bottom.
+   * timeAxis draws the axis of time at the bottom. It counts from T0.
    * @param {Element} parent
    */
   timeAxis(parent) {
     const fine = this.view.to - this.view.from < 2e9;
     const unit = fine ? million : 1e9;
-    const {step, all} = ticks(this.view.from / unit, this.view.to / unit, this.inner / 90);
+    const zero = this.view.data.t0 ?? 0;
+    const {step, all} = ticks((this.view.from - zero) / unit, (this.view.to - zero) / unit, this.inner / 90);
     for (const t of all) {
-      const x = this.x(t * unit);
+      const x = this.x(t * unit + zero);
       parent.append(h('line.grid', {x1: x, x2: x, y1: margin.top, y2: this.height - margin.bottom}),
         h('text.tick', {x, y: this.height - 5, 'text-anchor': 'middle'}, tickText(t, step) + (fine ? ' ms' : ' s')));
     }
@@ -259,7 +264,8 @@ export class Plot {
         this.pointer.setAttribute('x2', this.x(t));
         this.pointer.setAttribute('visibility', 'visible');
         const y = event.clientY - svg.getBoundingClientRect().top;
-        tip.textContent = [`frame ${grouped(frame)}`, clock(t), ...this.about(frame, timeAt(event), y)].join(' · ');
+        tip.textContent = [`frame ${grouped(frame)}`, this.view.clock(t), ...this.about(frame, timeAt(event), y)]
+          .join(' · ');
         tip.hidden = false;
         const room = document.documentElement.clientWidth - tip.offsetWidth - 4;
         tip.style.left = `${Math.max(4, Math.min(room, event.clientX + 14))}px`;

@@ -54,25 +54,26 @@ function parted(name) {
 }
 
 /**
- * valuesTable is null where a result has no values.
+ * valuesTable is null without values.
  * @param {Result} r
+ * @param {import('rig').Value[]} values of it
  * @param {Record<string, string>} claims texts of the page's, by measure and value
  * @param {Seek} seek
  */
-function valuesTable(r, claims, seek) {
-  if (!r.values.length) {
+function valuesTable(r, values, claims, seek) {
+  if (!values.length) {
     return null;
   }
-  const claimed = r.values.some((v) => `${r.measure}.${v.name}` in claims);
+  const claimed = values.some((v) => `${r.measure}.${v.name}` in claims);
   let group = '';
-  const rows = r.values.flatMap((v) => {
+  const rows = values.flatMap((v) => {
     const name = parted(v.name);
     const begins = name.group && name.group !== group ? h('tr.group', null,
       h('th', {scope: 'rowgroup', colspan: claimed ? 5 : 4}, titled(plain(name.group)))) : null;
     group = name.group;
     const digits = v.low === v.high ? `${v.value} ${v.unit}` : `${v.value} ${v.unit}, between ${v.low} and ${v.high}`;
     return [begins, h('tr', null,
-      h('th', {scope: 'row'}, valueTitle(name.last), v.note ? h('small', null, v.note) : null),
+      h('th', {scope: 'row', title: v.meaning ?? ''}, valueTitle(name.last), v.note ? h('small', null, v.note) : null),
       h('td.number', {title: digits}, valueText(v)),
       h('td.bounds', null, boundsText(v) || h(`span.state.${v.state}`, null, v.state)),
       claimed ? h('td.number.claim', null, claims[`${r.measure}.${v.name}`] ?? '') : null,
@@ -85,30 +86,72 @@ function valuesTable(r, claims, seek) {
 }
 
 /**
- * headline is the value that stands for a measure: its namesake, or the first with a direction.
- * @param {Result} r
+ * tiles are the values to read first.
+ * @param {RunWindow} w
+ * @param {Seek} seek
  */
-export function headline(r) {
-  const measured = r.values.filter((v) => v.state !== 'refused');
-  return measured.find((v) => /(^|\.)(framerate|speed_index)$/.test(v.name))
-    ?? measured.find((v) => v.better === 'higher' || v.better === 'lower') ?? null;
-}
-
-/** @param {RunWindow} w */
-export function tiles(w) {
-  const shown = w.results.flatMap((r) => {
-    const v = headline(r);
-    return v ? [{r, v}] : [];
-  }).slice(0, 6);
-  return h('div.tiles', null, shown.map(({r, v}) => {
+function tiles(w, seek) {
+  const shown = w.answer.primary.flatMap((name) => {
+    const dot = name.indexOf('.');
+    const r = w.results.find((one) => one.measure === name.slice(0, dot));
+    const v = r?.values.find((one) => one.name === name.slice(dot + 1));
+    const {group, last} = parted(v?.name ?? '');
+    return r && v ? [{r, v, title: group ? `${valueTitle(last)} (${plain(group)})` : valueTitle(last)}] : [];
+  });
+  return h('div.tiles', null, shown.map(({r, v, title}) => {
     const [number, ...unit] = valueText(v).split(' ');
-    const name = parted(v.name);
-    return h(`div.tile.${v.state}`, null, h('p.of', null, measureTitle(r.measure)),
+    const claim = w.claim_texts?.[`${r.measure}.${v.name}`];
+    const frames = v.frames.filter((n) => !w.answer.moments.some((m) => m.frame === n)); // these have their buttons
+    const alike = measureTitle(r.measure) !== title && shown.some((o) => o.title === title && o.r !== r);
+    return h(`div.tile.${v.state}`, {title: [v.meaning, v.note].filter(Boolean).join(' ')},
+      h('p.of', null, alike ? `${title}, ${measureTitle(r.measure)}` : title),
       h('p.big', null, number, unit.length ? h('small', null, unit.join(' ')) : null),
-      h('p.what', null, valueTitle(name.last)), name.group ? h('p.what', null, titled(plain(name.group))) : null,
-      h('p.bounds', null, boundsText(v) || v.state));
+      h('p.bounds', null, boundsText(v) || v.state), claim ? h('p.what', null, `the page says ${claim}`) : null,
+      frames.length ? h('div.frames', null, frameLinks(frames, seek)) : null);
   }));
 }
+
+/**
+ * answer is what a window shows first: a sentence, the values to read, and moments to look at.
+ * @param {RunWindow} w
+ * @param {Seek} seek
+ */
+export function answer(w, seek) {
+  const {sentence, moments} = w.answer;
+  return [sentence ? h('p.answer', null, sentence) : null, tiles(w, seek),
+    moments.length ? h('div.moments', null, moments.map((m) => h('button.moment',
+      {'data-frame': m.frame, title: `Show frame ${grouped(m.frame)}`, onclick: () => seek(m.frame)},
+      h('b', null, m.at), ' ', titled(m.what)))) : null];
+}
+
+/**
+ * told are the warnings that stand above the fold: those of measures that were asked for or have a value there. What
+ * lacks samples is not among them.
+ * @param {RunWindow} w
+ * @param {string[]} asked measures
+ */
+export function told(w, asked) {
+  return w.results.filter((r) => !silent(r) && first(w, r, asked))
+    .flatMap((r) => r.warnings.filter((s) => !s.includes('are too few for')));
+}
+
+/**
+ * first reports whether a measure was asked for, or has a value that is shown first.
+ * @param {RunWindow} w
+ * @param {Result} r
+ * @param {string[]} asked
+ */
+export const first = (w, r, asked) => asked.includes(r.measure)
+  || w.answer.primary.some((name) => name.startsWith(r.measure + '.'));
+
+/**
+ * rest are the values of a result that are not shown first, without those that repeat another.
+ * @param {RunWindow} w
+ * @param {Result} r
+ */
+export const rest = (w, r) => r.values.filter((v) => !w.answer.primary.includes(`${r.measure}.${v.name}`)
+  && !(v.name.includes('.crossed_')
+    && r.values.some((o) => o.name === v.name.replace('.crossed_', '.complete_') && o.value === v.value)));
 
 /**
  * evidenceCards show the frames that prove something, with their pictures.
@@ -176,7 +219,8 @@ function verdict(r) {
     return {text: 'The quality of this recording is unknown.', good: false};
   }
   if (lost > 0) {
-    return {text: `${lost === 1 ? '1 frame is' : `${grouped(lost)} frames are`} missing from this recording.`, good: false};
+    return {text: `${lost === 1 ? '1 frame is' : `${grouped(lost)} frames are`} missing from this recording.`,
+      good: false};
   }
   if (unclosed) {
     return {text: 'This recording was cut off: frames at its end are missing.', good: false};
@@ -197,8 +241,7 @@ export function quality(files, r, seek) {
   const rate = recording.period_ns ? (1e9 / recording.period_ns).toFixed(3).replace(/\.?0+$/, '') : '';
   const facts = [['recorded', counted(recording.frames, 'frame')], ['duration', clock(recording.duration_ns)],
     ['size', `${recording.width_px} × ${recording.height_px}`], ['rate', rate && `${rate} frames/s`],
-    ['pixels', recording.pixel_format], ['clock', recording.own_clock ? 'the file’s own' : ''],
-    ...['dut', 'browser', 'os', 'network'].map((key) => [environmentNames[key] ?? key, r.environment[key]])];
+    ['pixels', recording.pixel_format], ['clock', recording.own_clock ? 'the file’s own' : '']];
   const times = r.retried_runs === 1 ? 'once' : `${grouped(r.retried_runs)} times`;
   const notes = r.retried_runs > 0 ? [`This run was retried ${times} before it succeeded.`, ...r.notes] : r.notes;
   return h(`section.quality.card.${good ? 'good' : 'doubtful'}`, {'aria-label': 'Capture quality'},
@@ -209,7 +252,7 @@ export function quality(files, r, seek) {
     r.quality.refusal ? h('p.refusal', null, titled(r.quality.refusal)) : null, sentences(r.quality.warnings),
     notes.length ? h('div.notes', null, notes.slice(0, 20).map((n) => h('p', null, n))) : null,
     h('details.all', null, h('summary', null, 'Environment and all figures'), environment(files, r),
-      valuesTable(r.quality, {}, seek)));
+      valuesTable(r.quality, r.quality.values, {}, seek)));
 }
 
 /** @type {Record<string, string>} in the order in which they are shown; other keys follow */
@@ -239,18 +282,18 @@ function environment(files, r) {
   const list = (/** @type {string[][]} */ facts) =>
     h('dl.table', null, facts.flatMap(([name, text]) => [h('dt', null, name), h('dd', null, text)]));
   return h('div.two', null,
-    h('section', null, h('h3', null, 'Where'), where.length ? list(where) : h('p', null, 'The environment is unknown.')),
+    h('section', null, h('h3', null, 'Where'),
+      where.length ? list(where) : h('p', null, 'The environment is unknown.')),
     h('section', null, h('h3', null, 'How'), list(how)),
     names.length ? h('section', null, h('h3', null, 'Files'),
       h('ul', null, names.map((name) => h('li', null, h('a', {href: files.url(name)}, name))))) : null);
 }
 
 /**
- * refused lists the measures that only state why they have no values.
- * @param {RunWindow} w
+ * refused lists measures that only state why they have no values.
+ * @param {Result[]} all
  */
-export function refused(w) {
-  const all = w.results.filter(silent);
+export function refused(all) {
   return all.length ? h('article.card', null, h('h3', null, 'Not measured'), all.map((r) => h('div.refusal', null,
     h('b', null, measureTitle(r.measure)), ' ', h('code', null, r.measure), h('p', null, titled(r.refusal ?? '')),
     sentences(r.warnings)))) : null;
@@ -267,17 +310,19 @@ export const silent = (r) => Boolean(r.refusal) && !r.values.length && !r.series
  * @param {Result} r
  * @param {Seek} seek
  * @param {Element[]} charts
+ * @param {string[]} said warnings that stand elsewhere
  */
-export function resultCard(files, w, r, seek, charts) {
+export function resultCard(files, w, r, seek, charts, said) {
   const own = w.pictures.filter((p) => p.measure === r.measure && p.kind !== 'evidence');
   const graphs = own.filter((p) => p.file.endsWith('.svg') && files.url(p.file));
   // Where files can be read the heat map lies over the frame.
   const shown = own.filter((p) => !p.file.endsWith('.svg') && !(p.kind === 'heatmap' && files.read));
   return h('article.card.result', null,
     h('h3', null, measureTitle(r.measure), ' ', h('code', null, r.measure), h(`span.state.${r.state}`, null, r.state)),
-    r.refusal ? h('p.refusal', null, `Not measured: ${r.refusal}`) : null, sentences(r.warnings), charts,
+    r.refusal ? h('p.refusal', null, `Not measured: ${r.refusal}`) : null,
+    sentences(r.warnings.filter((s) => !said.includes(s))), charts,
     graphs.length ? h('p.graphs', null, 'as a picture: ', graphs.map((p) =>
       [h('a', {href: files.url(p.file), download: true, title: p.text}, p.file.split('/').pop()), ' ']).flat()) : null,
-    valuesTable(r, w.claim_texts ?? {}, seek), evidenceCards(files, r, w.pictures, seek),
+    valuesTable(r, rest(w, r), w.claim_texts ?? {}, seek), evidenceCards(files, r, w.pictures, seek),
     shown.map((p) => figure(files, p, seek)));
 }

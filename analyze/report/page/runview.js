@@ -6,9 +6,8 @@ import {Stage} from './stage.js';
 import {controls, stepKeys} from './controls.js';
 import {title, WindowView} from './window.js';
 import {HeatControl} from './heatcontrol.js';
-import {headline, quality} from './results.js';
+import {quality} from './results.js';
 import {figure} from './pictures.js';
-import {boundsText, measureTitle, valueText} from './words.js';
 import {grouped} from './format.js';
 
 /** @typedef {import('./pictures.js').Files} Files */
@@ -23,6 +22,8 @@ import {grouped} from './format.js';
  * @property {import('rig').RecordedEvent[]} events of the recording
  * @property {number} frames of the recording
  */
+
+const lead = 15; // frames before a window that its video shows at least
 
 export class RunView {
   /** @param {Run} run */
@@ -64,11 +65,13 @@ export class RunView {
     this.heat = new HeatControl(this.files, stage);
     const where = () => {
       const w = this.current();
-      return w ? {name: this.shown.windows.length > 1 ? w.name : '', t: stage.timeline.time - w.from} : null;
+      return w ? {name: this.shown.windows.length > 1 ? w.name : '', t: stage.timeline.time - w.from - (w.t0 ?? 0)}
+        : null;
     };
     return h('aside.player', {'aria-label': 'Frames and video'}, stage.root,
       controls(stage, this.shown.hasVideo, where), this.heat.root,
-      h('p.keys-hint', null, h('kbd', null, '←'), ' ', h('kbd', null, '→'), ' one frame · ', h('kbd', null, '?'), ' all keys'));
+      h('p.keys-hint', null, h('kbd', null, '←'), ' ', h('kbd', null, '→'), ' one frame · ', h('kbd', null, '?'),
+        ' all keys'));
   }
 
   /** overview lists the windows where there are several. */
@@ -77,21 +80,12 @@ export class RunView {
     if (windows.length < 2) {
       return null;
     }
-    const measures = new Set(windows.flatMap((w) => w.whole.results.filter(headline).map((r) => r.measure)));
-    const columns = [...measures];
-    this.rows = windows.map(({whole: w}) => {
-      const cells = columns.map((measure) => {
-        const r = w.results.find((one) => one.measure === measure);
-        const v = r && headline(r);
-        return h('td', {'data-of': measureTitle(measure)},
-          v ? [h('span', null, valueText(v)), h('small', null, boundsText(v) || v.state)] : null);
-      });
-      return h('tr', null, h('th', {scope: 'row'},
-        h('button.link', {onclick: () => this.seek(w.start_frame)}, title(w)),
-        h('small', null, `frames ${grouped(w.start_frame)} – ${grouped(w.end_frame)}`)), cells);
-    });
+    this.rows = windows.map(({whole: w}) => h('tr', null, h('th', {scope: 'row'},
+      h('button.link', {onclick: () => this.seek(w.start_frame)}, title(w)),
+      h('small', null, `frames ${grouped(w.start_frame)} – ${grouped(w.end_frame)}`)),
+    h('td', null, w.answer.sentence)));
     return h('nav.card.contents', {'aria-label': 'Windows'}, h('table', null,
-      h('thead', null, h('tr', null, h('th', null, 'Window'), columns.map((c) => h('th', null, measureTitle(c))))),
+      h('thead', null, h('tr', null, h('th', null, 'Window'), h('th', null, 'Answer'))),
       h('tbody', null, this.rows)));
   }
 
@@ -118,7 +112,9 @@ export class RunView {
       this.rows.forEach((row, i) => row.classList.toggle('here', shown.windows[i] === w));
     }
     this.window?.moved();
-    const {frame} = stage.timeline;
+    const {frame, time} = stage.timeline;
+    stage.nothing.hidden = !shown.windows.some((o) => o.green >= 0 && frame >= 0 && frame < o.start
+      && (frame >= o.start - lead || time >= o.from + (o.t0 ?? 0)));
     const {whole} = this.window?.data ?? {};
     const evidence = (whole?.results ?? []).flatMap((r) => r.evidence).filter((e) => e.frame === frame);
     stage.mark(evidence, whole?.region ?? []);
@@ -129,19 +125,21 @@ export class RunView {
    * @param {import('./film.js').WindowData} w
    */
   windowView(stage, w) {
-    return new WindowView(this.files, w, stage, this.events, this.seek, this.results?.network);
+    return new WindowView(this.files, w, stage, this.events, this.seek, this.results);
   }
 
   /** print shows all windows, one below the other, until end is called. */
   print() {
     const {stage} = this;
-    if (!stage || this.shown.windows.length < 2) {
+    if (!stage || !this.window) {
       return {end: () => {}};
     }
+    const {unfolded} = stage;
     const all = this.shown.windows.map((w) => this.windowView(stage, w));
     fill(this.place, all.map((w) => w.root));
     all.forEach((w) => w.draw());
     return {end: () => {
+      stage.unfolded = unfolded;
       all.reverse().forEach((w) => w.close());
       fill(this.place, this.window?.root);
     }};

@@ -29,7 +29,8 @@ export class Stage {
     const viewBox = `0 0 ${size.width} ${size.height}`;
     this.over = h('svg.over-marks', {viewBox, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
     this.gone = h('p.gone', {hidden: true}, 'This frame was not recorded');
-    this.content = h('div.content', null, this.exact, this.heat, this.over);
+    this.nothing = h('p.nothing', {hidden: true}, 'nothing yet'); // in place of the green before the content
+    this.content = h('div.content', null, this.exact, this.heat, this.over, this.nothing);
     this.root = h('div.stage', null, h('div.sheet', null, shown.hasVideo ? this.video : null, this.content), this.gone);
     // Of the video only the recording's picture is shown: what it says of itself below stands on the page too.
     const [x, y, width, height] = shown.film.content;
@@ -43,6 +44,7 @@ export class Stage {
     /** @type {number} the frame whose exact picture is shown; -1: none */
     this.shown = -1;
     this.resting = false;
+    this.unfolded = false; // the rest of a window is shown
     /** @type {(() => void)[]} */
     this.listeners = [];
     const settle = later(() => this.settle(), 30);

@@ -114,7 +114,8 @@ export class Timeline {
     let place = this.place;
     for (let left = Math.abs(n), way = Math.sign(n); left > 0; left--) {
       let next = place + way;
-      while (next >= 0 && next < this.frames.length && (this.frames[next] < 0 || this.frames[next] === this.frames[place])) {
+      while (next >= 0 && next < this.frames.length &&
+        (this.frames[next] < 0 || this.frames[next] === this.frames[place])) {
         next += way;
       }
       if (next < 0 || next >= this.frames.length) {

@@ -1,4 +1,4 @@
-import {below} from './format.js';
+import {below, clock} from './format.js';
 
 // A view is the part of a window's time that its graphs show. All graphs of a window share one.
 
@@ -30,6 +30,14 @@ export class View {
     this.least = Math.min(this.whole[1] - this.whole[0], Math.max(8 * period, 1));
     /** @type {(() => void)[]} */
     this.listeners = [];
+  }
+
+  /**
+   * clock is the text of a time. It counts from T0, or from s without T0.
+   * @param {number} t from s
+   */
+  clock(t) {
+    return clock(t - (this.data.t0 ?? 0));
   }
 
   /** @param {() => void} listener */

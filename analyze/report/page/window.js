@@ -5,7 +5,7 @@ import {Chart, chartsOf, chartTitle} from './chart.js';
 import {EventLane, FrameLane} from './lanes.js';
 import {View} from './view.js';
 import {clock, grouped} from './format.js';
-import {checks, refused, resultCard, sentences, silent, tiles} from './results.js';
+import {answer, checks, first, refused, rest, resultCard, sentences, silent, told} from './results.js';
 import {figure} from './pictures.js';
 import {network} from './network.js';
 import {counted, plain} from './words.js';
@@ -20,9 +20,9 @@ export class WindowView {
    * @param {import('./stage.js').Stage} stage
    * @param {import('./lanes.js').RecordedEvent[]} events of the run
    * @param {(frame: number) => void} seek
-   * @param {import('rig').Network} [link] of the run
+   * @param {import('rig').Results | null} run
    */
-  constructor(files, data, stage, events, seek, link) {
+  constructor(files, data, stage, events, seek, run) {
     this.data = data;
     this.stage = stage;
     this.view = new View(data);
@@ -38,15 +38,21 @@ export class WindowView {
     const w = data.whole;
     const near = events.map((e) => ({...e, at_ns: e.at_ns - data.from}))
       .filter((e) => e.at_ns >= view.whole[0] && e.at_ns <= view.whole[1]);
+    const link = run?.network;
+    const asked = run?.settings.measures ?? [];
+    const said = told(w, asked);
     const cards = w.results.filter((r) => !silent(r)).map((r) => resultCard(files, w, r, seek, chartsOf(r).map((c) => {
       const chart = new Chart(c, view, timeline, seek);
-      return h('div.chart-box', null, h('div.chart-head', null, h('h4', null, chartTitle(c)), chart.legend), drawn(chart));
-    })));
+      return h('div.chart-box', null, h('div.chart-head', null, h('h4', null, chartTitle(c)), chart.legend),
+        drawn(chart));
+    }), said));
+    const differ = w.checks.some((k) => !k.agrees && !k.unchecked);
+    const none = w.results.filter(silent);
+    const wanted = none.filter((r) => first(w, r, asked));
     this.root = h('section.window', {'aria-label': title(w)},
       h('div.heading', null, h('h2', null, title(w)), stage.video.src
-        ? h('button.play-window', {onclick: () => stage.player.playRange(w.start_frame, w.end_frame)}, 'Play') : null,
-      h('p.about', null, about(w).map((text) => h('span', null, text)))),
-      tiles(w), sentences(w.warnings), checks(w, seek),
+        ? h('button.play-window', {onclick: () => stage.player.playRange(w.start_frame, w.end_frame)}, 'Play') : null),
+      answer(w, seek), sentences([...w.warnings, ...said]), refused(wanted), differ ? checks(w, seek) : null,
       w.frame_times.time_ns.length ? h('div.card.strip-card', null,
         h('div.chart-head', null, h('h3', null, 'Frames'), h('ul.legend.keys-of-strip', null,
           h('li.k-unique', null, 'changed (high)'), h('li.k-same', null, 'the same as before (low)'),
@@ -55,7 +61,22 @@ export class WindowView {
         near.length ? [h('div.chart-head', null, h('h3', null, 'Events')),
           drawn(new EventLane(view, timeline, seek, near)), eventTable(near, view, seek)] : null) : null,
       strips(files, w, seek), link ? network(files, link, view, w.start_ns, seek) : null,
-      cards, refused(w), claims(w), others(files, w, seek));
+      this.fold(w, [h('p.about', null, about(w).map((text) => h('span', null, text))),
+        differ ? null : checks(w, seek), cards, refused(none.filter((r) => !wanted.includes(r))), claims(w),
+        others(files, w, seek)]));
+  }
+
+  /**
+   * fold shows the rest on demand. It stays as it is from window to window.
+   * @param {RunWindow} w
+   * @param {import('./dom.js').Child[]} nodes
+   */
+  fold(w, nodes) {
+    const n = w.results.reduce((sum, r) => sum + rest(w, r).length, 0);
+    const fold = h('details.fold', {open: this.stage.unfolded}, h('summary', null,
+      n ? `${counted(n, 'more value')}, charts and evidence` : 'Charts and evidence'), nodes.flat());
+    fold.addEventListener('toggle', () => { this.stage.unfolded = fold.open; });
+    return fold;
   }
 
   zoomButtons() {
@@ -67,6 +88,7 @@ export class WindowView {
 
   /** draw draws all charts at once, for print. */
   draw() {
+    this.root.querySelector('.fold').open = true;
     this.plots.forEach((plot) => plot.draw());
   }
 
@@ -164,7 +186,7 @@ function eventTable(events, view, seek) {
   const rows = events.slice(0, maxEvents).map((e) => {
     const frame = view.frameAt(e.at_ns);
     const data = e.data ? JSON.stringify(e.data).slice(0, 200) : '';
-    return h('tr', null, h('td.number', null, clock(e.at_ns)), h('td', null, e.source),
+    return h('tr', null, h('td.number', null, view.clock(e.at_ns)), h('td', null, e.source),
       h('td', null, plain(e.kind), data ? h('small', null, data) : null),
       h('td', null, h('button.to', {onclick: () => seek(frame)}, grouped(frame))));
   });

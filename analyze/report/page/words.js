@@ -33,7 +33,8 @@ export const titled = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** @type {Record<string, string>} */
 const measures = {
-  fps: 'Framerate', loadhist: 'Load histogram', speedindex: 'Load figures', heatmap: 'Heat map', windowopen: 'Window opening', response: 'Responsiveness',
+  fps: 'Framerate', loadhist: 'Load histogram', speedindex: 'Load figures', heatmap: 'Heat map',
+  windowopen: 'Window opening', response: 'Responsiveness',
   strip: 'Code strip', scroll: 'Scrolling', quality: 'Capture quality',
 };
 
@@ -51,9 +52,12 @@ export function valueTitle(name) {
 
 /** @type {Record<string, [string, string]>} a mark beside the word, so that colour is not all there is */
 const states = {
-  ok: ['✓', 'good'], passed: ['✓', 'good'], running: ['▶', 'bounded'], queued: ['…', 'refused'], failed: ['✕', 'bad'], rejected: ['!', 'doubt'], unreadable: ['?', 'bad'],
-  cancelled: ['–', 'refused'], interrupted: ['!', 'doubt'], free: ['○', 'good'], keeping: ['●', 'bounded'], reserved: ['⚑', 'doubt'], quarantined: ['✕', 'bad'],
-  elsewhere: ['↗', 'doubt'], regressed: ['▼', 'bad'], improved: ['▲', 'good'], unchanged: ['=', 'refused'], different: ['≠', 'bounded'], inconclusive: ['?', 'doubt'],
+  ok: ['✓', 'good'], passed: ['✓', 'good'], running: ['▶', 'bounded'], queued: ['…', 'refused'], failed: ['✕', 'bad'],
+  rejected: ['!', 'doubt'], unreadable: ['?', 'bad'],
+  cancelled: ['–', 'refused'], interrupted: ['!', 'doubt'], free: ['○', 'good'], keeping: ['●', 'bounded'],
+  reserved: ['⚑', 'doubt'], quarantined: ['✕', 'bad'],
+  elsewhere: ['↗', 'doubt'], regressed: ['▼', 'bad'], improved: ['▲', 'good'], unchanged: ['=', 'refused'],
+  different: ['≠', 'bounded'], inconclusive: ['?', 'doubt'], untested: ['–', 'refused'],
 };
 
 /**
@@ -94,7 +98,8 @@ export function duration(ns) {
  * @param {number} ns since 1970
  */
 export function moment(ns) {
-  return new Date(ns / 1e6).toLocaleString('en-GB', {year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit'});
+  return new Date(ns / 1e6).toLocaleString('en-GB',
+    {year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit'});
 }
 
 /**

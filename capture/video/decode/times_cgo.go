@@ -7,9 +7,10 @@ package decode
 #include <stdlib.h>
 #include <libavformat/avformat.h>
 
-// packet_times reads a file's packets without decoding them, and returns the presentation times of those of its first video
-// stream, which is the one that OpenCV decodes, in the order of the file. It returns how many there are, or a negative
-// number if some have no time, there are more than max, or the file can't be read.
+// packet_times reads a file's packets without decoding them. It returns the presentation times of
+// the packets of the first video stream, in the order of the file. OpenCV decodes this stream. It
+// returns their number. A negative number is an error: a time is missing, there are more than max,
+// or the file cannot be read.
 static int64_t packet_times(const char *path, int64_t max, int64_t **times, AVRational *base) {
 	AVFormatContext *in = NULL;
 	*times = NULL;

@@ -77,7 +77,8 @@ func TestGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, file, want string }{
-		{"with a cookie", path, "l\x00\x0b\x00\x00\x00\x12\x00\x06\x00\x00\x00MIT-MAGIC-COOKIE-1\x00\x00secret\x00\x00"},
+		{"with a cookie", path,
+			"l\x00\x0b\x00\x00\x00\x12\x00\x06\x00\x00\x00MIT-MAGIC-COOKIE-1\x00\x00secret\x00\x00"},
 		{"without a file", filepath.Join(t.TempDir(), "none"), "l\x00\x0b\x00\x00\x00\x00\x00\x00\x00\x00\x00"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

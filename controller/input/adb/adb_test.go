@@ -297,7 +297,8 @@ func TestUinput(t *testing.T) {
 		injected = append(injected, strings.TrimSpace(line))
 	}
 	want := []string{
-		`{"id":1,"command":"inject","events":[3,47,0,3,57,0,3,53,10,3,54,20,3,47,9,3,57,1,3,53,539,3,54,1199,1,330,1,0,0,0]}`,
+		`{"id":1,"command":"inject","events":[` +
+			`3,47,0,3,57,0,3,53,10,3,54,20,3,47,9,3,57,1,3,53,539,3,54,1199,1,330,1,0,0,0]}`,
 		`{"id":1,"command":"inject","events":[3,47,9,3,53,30,3,54,40,0,0,0]}`,
 		`{"id":1,"command":"inject","events":[3,47,0,3,57,-1,0,0,0]}`,
 		`{"id":2,"command":"inject","events":[1,63,1,0,0,0]}`,

@@ -23,7 +23,7 @@ type Options struct {
 type way interface {
 	// plan returns a function that sends the actions, or an error if they cannot be done. The
 	// function is called before the next plan is made. If actions are sent in part, fingers that
-	// were or came down count as down, so that they can be lifted.
+	// were or came down count as down. So they can be lifted.
 	plan(actions []input.Action) (tell func(context.Context) error, err error)
 	name() string
 	close() error

@@ -131,7 +131,7 @@ func (e *refusedError) Error() string {
 	reason := strings.TrimSpace(e.Reason)
 	switch {
 	case strings.Contains(reason, "unauthorized"):
-		return "adb: the device does not trust this machine: unlock it and allow debugging in the question that it shows"
+		return "adb: the device does not trust this machine: unlock it and allow debugging on its screen"
 	case strings.Contains(reason, "more than one"):
 		return "adb: several devices are attached: name one, as adb:SERIAL"
 	case strings.Contains(reason, "no devices"):

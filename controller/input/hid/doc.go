@@ -2,10 +2,9 @@
 // port. The rig, or a small board beside it, is their hardware. It needs a USB port that can be a
 // device, which few PCs have, and Linux's USB gadget there.
 //
-// [Open] or [New] sets up a gadget through configfs, or finds an existing one, and waits until the
+// [Open] or [New] sets up a gadget through configfs or finds an existing one. It waits until the
 // host has chosen its configuration. The driver makes reports of actions and writes them to
-// /dev/hidgN. Descriptors and encoders (keyboard, mouse, touch) are plain Go and work
-// everywhere.
+// /dev/hidgN. Descriptors and encoders (keyboard, mouse, touch) are plain Go and work everywhere.
 //
 // # Times
 //
@@ -30,10 +29,10 @@
 // # Limits
 //
 // The kernel has four HID functions for all gadgets together (HIDG_MINORS of f_hid.c). A board with
-// several device ports sets up one gadget with all three functions, or up to four with one each.
-// Note: one function that is all three, with report numbers, was left out. On hosts with Linux the
-// driver of touch screens takes it and drops the keyboard and the mouse. It would have to claim to
-// be one for Windows, and then Linux lifts fingers that lie still.
+// several device ports sets up one gadget with all three functions, or one for each. Note: one
+// function that is all three, with report numbers, was left out. On hosts with Linux the driver of
+// touch screens takes it and drops the keyboard and the mouse. It would have to claim to be one for
+// Windows, and then Linux lifts fingers that lie still.
 //
 // Kernels before 6.12 do not let a gadget answer how many fingers it supports. Hosts with Linux and
 // Android then use the number in the descriptor. A touch screen has no certificate of Microsoft's,

@@ -168,8 +168,8 @@ func (d *driver) present() error {
 	return nil
 }
 
-// Do implements input.Driver. The interval begins before the kernel got the first report and ends
-// when the host has certainly fetched the last one.
+// Do implements input.Driver. The interval begins before the kernel got the first report. It ends
+// when the host has fetched the last one for certain.
 func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("hid: %w", os.ErrClosed)
@@ -265,7 +265,7 @@ func (d *driver) Info() input.Info {
 		}
 	}
 	if slices.Contains(d.kinds, relativeMouse) {
-		i.Note += "; places are reached by ways from the upper left corner, right where the device accelerates no pointer"
+		i.Note += "; places are reached from the upper left corner; switch pointer acceleration off on the device"
 	}
 	return i
 }

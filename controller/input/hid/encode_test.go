@@ -44,8 +44,9 @@ func TestReports(t *testing.T) {
 			{[]input.Action{input.KeyUp{Key: "f"}}, "k 01004c0000000000"},
 			{[]input.Action{input.KeyUp{Key: "Delete"}, input.KeyUp{Key: "ControlLeft"}}, "k 0000000000000000"},
 			{[]input.Action{input.Text{Text: "aA"}},
-				"k 0000040000000000; k 0000000000000000; k 0200000000000000; k 0200040000000000; k 0200000000000000; k 0000000000000000"},
-			{many, "error tells 6 keys at once"},
+				"k 0000040000000000; k 0000000000000000; k 0200000000000000; k 0200040000000000; k 0200000000000000; " +
+					"k 0000000000000000"},
+			{many, "error holds 6 keys"},
 			{[]input.Action{input.Move{X: 1, Y: 1}}, "error no mouse"},
 			{[]input.Action{input.Text{Text: "ß"}}, `error "ß" (U+00DF)`},
 			{many[:6], "k 0000040506070809"},

@@ -144,7 +144,7 @@ func (e *endpoint) unasked() error {
 		patience)
 }
 
-// answer sets the kernel's answer to a host that requests a report by its number, to learn the
+// answer sets the kernel's answer to a host that requests a report by its number. It has the
 // maximum number of fingers. Without an answer, kernels from 6.12 on keep the host waiting for
 // seconds. Earlier ones answer all with zeros. Hosts with Linux then use the largest count in the
 // descriptor, which is the same.

@@ -24,7 +24,7 @@ type gadget struct {
 // plug sets up a gadget with functions and binds it to a port. The host sees it from then on.
 func plug(all []function, udc string) (*gadget, error) {
 	if _, err := os.Stat(configRoot); err != nil {
-		return nil, fmt.Errorf("%w: load the module with modprobe libcomposite, and mount configfs at /sys/kernel/config", err)
+		return nil, fmt.Errorf("%w: run modprobe libcomposite, and mount configfs at /sys/kernel/config", err)
 	}
 	removeLeftovers(configRoot)
 	ports, err := freePorts(udc)
@@ -72,7 +72,7 @@ func freePorts(udc string) (free []string, err error) {
 	case udc != "":
 		return nil, fmt.Errorf("port %s not found below %s: %w", udc, udcClass, fs.ErrNotExist)
 	}
-	return nil, fmt.Errorf("no USB port of this machine can be a device: PCs seldom have one; use a board that has, with its agent: %w", errors.ErrUnsupported)
+	return nil, fmt.Errorf("this machine has no USB device port: %w; use a board and its agent", errors.ErrUnsupported)
 }
 
 // Numbers that a host sees: the Linux Foundation's for a gadget of several functions, in US

@@ -96,7 +96,8 @@ func (k *keyboard) set(usage uint8, down bool) error {
 	switch {
 	case down && !held:
 		if k.Rollover == boot && len(k.keys) == bootKeys {
-			return fmt.Errorf("a keyboard of the boot protocol tells %d keys at once beside the modifiers: keyboard=full tells all: %w", bootKeys, errors.ErrUnsupported)
+			return fmt.Errorf("a boot keyboard holds %d keys beside the modifiers: %w; use keyboard=full",
+				bootKeys, errors.ErrUnsupported)
 		}
 		k.keys = append(slices.Clone(k.keys), usage)
 	case !down && held:

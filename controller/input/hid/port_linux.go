@@ -79,7 +79,8 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 			if state == configured {
 				state += ", by a host that is gone"
 			}
-			return fmt.Errorf("%w: no host has configured the gadget at port %s within %v (it is %s): is the cable plugged in and the device on?", input.ErrGone, p.name, patience, state)
+			return fmt.Errorf("%w: no host configured the gadget at port %s within %v (it is %s); check the cable",
+				input.ErrGone, p.name, patience, state)
 		}
 		if _, err := p.changed(min(slice, time.Until(deadline))); err != nil {
 			return err
@@ -88,8 +89,8 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 }
 
 // wait is how long the host may not have a report yet after the kernel reported it as fetched.
-// Known ports report it after the host's acknowledgement. Others, like the VM's, may have put it
-// into a buffer, from which the host takes it with its next poll.
+// Known ports report it after the host's acknowledgement. Others, like the VM's, may have buffered
+// it. The host takes it with its next poll.
 func (p *port) wait() time.Duration {
 	// bInterval of f_hid.c: 4 at high speed, which is 8 microframes, and 10 frames at full speed.
 	// Kernels that support another value get a shorter one.

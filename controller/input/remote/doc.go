@@ -13,7 +13,7 @@
 // (maxDrift). The offset is in the intersection of all bounds. Contradicting bounds mean that a
 // clock was set or slept. The old ones are then forgotten.
 //
-// A time on the rig's clock is translated to the latest possible one on the agent's, so no action
+// A time on the rig's clock is translated to the latest possible one on the agent's. So no action
 // is early. The agent waits for that time, so the network's delay costs nothing: the rig sends
 // shortly before, right after another exchange for the offset. The agent's interval is translated
 // back and widened by the uncertainty of the offset. It is also cut to the time between the
@@ -37,7 +37,7 @@
 // dates and issuers of certificates do not count, because a board may have no clock. Nobody without
 // the token can read, start, change, repeat or insert anything.
 //
-// An attacker who can connect to the agent sees its public key, and can compare it with those of
+// An attacker with a connection to the agent sees its public key. It can be compared with those of
 // guessed tokens. Each guess costs 4096 iterations of PBKDF2. Use a long random token (minToken):
 // "openssl rand -hex 32" makes one. The token comes from a file or the environment. It never comes
 // from the command line, which all users of a machine can read. Without a token an agent listens on

@@ -13,7 +13,7 @@ func Listen(address string, token Token) (net.Listener, error) {
 		return nil, fmt.Errorf("listen at %.100q: %w", address, err)
 	}
 	if token == "" && !a.IP.IsLoopback() {
-		return nil, fmt.Errorf("listen at %s: everybody there could use this input: give a token, in a file or in $%s, or listen at 127.0.0.1", a, TokenVariable)
+		return nil, fmt.Errorf("listen at %s: give a token in a file or $%s, or use 127.0.0.1", a, TokenVariable)
 	}
 	l, err := net.ListenTCP("tcp", a)
 	if err != nil {

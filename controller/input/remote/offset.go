@@ -60,8 +60,7 @@ func (o *offsets) at(t timeline.Time) (least, most time.Duration) {
 	return least, most
 }
 
-// theirs returns a time of the agent's clock that is certainly not before one of ours, and as
-// little after it as possible.
+// theirs returns the first time of the agent's clock that is certainly not before one of ours.
 func (o *offsets) theirs(t timeline.Time) timeline.Time {
 	newest := o.last[len(o.last)-1]
 	_, most := o.at(newest.answered)

@@ -21,11 +21,14 @@ func says(all []input.Timed) string {
 func TestParse(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"tap", "tap 100 200 2 50\n",
-			"0s [finger 0 down at 110,220]\n50ms [finger 0 up]\n100ms [finger 0 down at 110,220]\n150ms [finger 0 up]\n"},
+			"0s [finger 0 down at 110,220]\n50ms [finger 0 up]\n100ms [finger 0 down at 110,220]\n" +
+				"150ms [finger 0 up]\n"},
 		{"drag behind a sleep", "# down\n\nsleep 1000\n  drag 0 300 0 100 2 100",
-			"1s [finger 0 down at 10,320]\n1.05s [finger 0 to 10,220]\n1.1s [finger 0 to 10,120]\n1.1s [finger 0 up]\n"},
+			"1s [finger 0 down at 10,320]\n1.05s [finger 0 to 10,220]\n1.1s [finger 0 to 10,120]\n" +
+				"1.1s [finger 0 up]\n"},
 		{"pinch", "pinch 0 0 10 10 90 90 80 80 1 20",
-			"0s [finger 0 down at 10,20 finger 1 down at 100,110]\n20ms [finger 0 to 20,30 finger 1 to 90,100]\n20ms [finger 0 up finger 1 up]\n"},
+			"0s [finger 0 down at 10,20 finger 1 down at 100,110]\n20ms [finger 0 to 20,30 finger 1 to 90,100]\n" +
+				"20ms [finger 0 up finger 1 up]\n"},
 		{"keys", "keydown 28\nsleep 10\nkeyup Enter\n", "0s [key down Enter]\n10ms [key up Enter]\n"},
 		{"nothing", "", ""},
 	} {

@@ -52,7 +52,7 @@ func Read(name string, from io.Reader) (*Recording, error) {
 	}
 	if len(r.reports) == 0 {
 		return nil, &fileError{name, 0,
-			fmt.Errorf("no finger touches anything: is it what getevent -lt prints of a touch screen?")}
+			fmt.Errorf("no finger touches anything: is it the output of getevent -lt?")}
 	}
 	return &Recording{MaxX: r.maxX, MaxY: r.maxY, Reports: r.reports}, nil
 }

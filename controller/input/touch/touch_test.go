@@ -71,7 +71,8 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadWithoutNames(t *testing.T) {
-	const raw = "[ 1.000000] 0003 0039 00000001\n[ 1.000000] 0003 0035 00000010\n[ 1.000000] 0003 0036 00000020\n[ 1.000000] 0000 0000 00000000\n" +
+	const raw = "[ 1.000000] 0003 0039 00000001\n[ 1.000000] 0003 0035 00000010\n[ 1.000000] 0003 0036 00000020\n" +
+		"[ 1.000000] 0000 0000 00000000\n" +
 		"[ 1.100000] 0003 0039 ffffffff\n[ 1.100000] 0003 0039 00000002\n[ 1.100000] 0000 0000 00000000\n"
 	r, err := Read("raw", strings.NewReader(raw))
 	if err != nil {
@@ -98,7 +99,8 @@ func TestReadErrors(t *testing.T) {
 		{"no value", at("[ 1.000000] EV_ABS ABS_MT_SLOT five"), `x:2: invalid value "five"`},
 		{"a glass without size", "add device 1: /dev/input/event0\n ABS_MT_POSITION_X : value 0, min 0, max 0, fuzz 0",
 			"x:2: places from 0 to 0"},
-		{"too long", at("[ 1.000000] EV_SYN SYN_REPORT 00000000\n[ 9999.000000] 0003 0035 00000001\n[ 9999.000000] EV_SYN SYN_REPORT 0"), "x:4: the recording is longer than 1h"},
+		{"too long", at("[ 1.000000] EV_SYN SYN_REPORT 00000000\n[ 9999.000000] 0003 0035 00000001\n" +
+			"[ 9999.000000] EV_SYN SYN_REPORT 0"), "x:4: the recording is longer than 1h"},
 	} {
 		_, err := Read("x", strings.NewReader(tc.in))
 		var e *fileError
@@ -161,8 +163,10 @@ func FuzzRead(f *testing.F) {
 func written(r *Recording) string {
 	var out strings.Builder
 	if r.MaxX > 0 && r.MaxY > 0 {
-		fmt.Fprintf(&out, "add device 1: /dev/input/event0\n    ABS_MT_POSITION_X     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n"+
-			"    ABS_MT_POSITION_Y     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n", r.MaxX, r.MaxY)
+		fmt.Fprintf(&out,
+			"add device 1: /dev/input/event0\n    ABS_MT_POSITION_X     : value 0, min 0, max %d, fuzz 0, flat 0, "+
+				"resolution 0\n"+
+				"    ABS_MT_POSITION_Y     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n", r.MaxX, r.MaxY)
 	}
 	line := func(at time.Duration, typ, code string, value int32) {
 		fmt.Fprintf(&out, "[%8d.%06d] /dev/input/event0: %-12s %-20s %08x\n", at/time.Second,

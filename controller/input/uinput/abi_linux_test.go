@@ -26,7 +26,8 @@ func TestABIAgainstHeaders(t *testing.T) {
 		t.Skip("there is no C compiler here: ", err)
 	}
 	var c strings.Builder
-	c.WriteString("#include <stddef.h>\n#include <linux/uinput.h>\n#define CHECK(what, ours, theirs) _Static_assert((ours) == (theirs), what)\n")
+	c.WriteString("#include <stddef.h>\n#include <linux/uinput.h>\n" +
+		"#define CHECK(what, ours, theirs) _Static_assert((ours) == (theirs), what)\n")
 	for theirs, ours := range map[string]uint64{
 		"UI_DEV_CREATE": uiDevCreate, "UI_DEV_DESTROY": uiDevDestroy, "UI_DEV_SETUP": uiDevSetup,
 		"UI_ABS_SETUP": uiAbsSetup,

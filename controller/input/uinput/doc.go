@@ -7,9 +7,9 @@
 //
 // # Times
 //
-// Readers of an input device have the events before the write(2) returns, with a time that the
-// kernel took within it. The interval of Do, from before the call to after it, contains that
-// moment. A test in a VM compares it with the kernel's own stamp.
+// Readers of an input device have the events before the write(2) returns. The kernel took their
+// time within it. The interval of Do, from before the call to after it, contains that moment. A
+// test in a VM compares it with the kernel's own stamp.
 //
 // # Ownership
 //

@@ -21,8 +21,8 @@ func (d *driver) reports(actions []input.Action) []report {
 			for _, e := range events[:len(events)-1] {
 				before = append(before, report{d.mouse, e})
 			}
-			// A move comes before the buttons of the same report, whatever their order, since a
-			// button is pressed at a place.
+			// A move comes before the buttons of the same report, since a button is pressed at a
+			// place.
 			mouse = append(events[len(events)-1], mouse...)
 		case input.ButtonDown:
 			mouse = append(mouse, evdev.Event{Type: evdev.Key, Code: buttons[a.Button], Value: 1})

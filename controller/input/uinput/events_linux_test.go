@@ -35,7 +35,8 @@ func TestReports(t *testing.T) {
 		{"a capital", []input.Action{input.KeyDown{Key: "F"}}, "keys 1/0x2a=1; keys 1/0x21=1"},
 		{"a capital up", []input.Action{input.KeyUp{Key: "F"}}, "keys 1/0x21=0; keys 1/0x2a=0"},
 		{"text", []input.Action{input.Text{Text: "a!\n"}},
-			"keys 1/0x1e=1; keys 1/0x1e=0; keys 1/0x2a=1; keys 1/0x2=1; keys 1/0x2=0; keys 1/0x2a=0; keys 1/0x1c=1; keys 1/0x1c=0"},
+			"keys 1/0x1e=1; keys 1/0x1e=0; keys 1/0x2a=1; keys 1/0x2=1; keys 1/0x2=0; keys 1/0x2a=0; keys 1/0x1c=1; " +
+				"keys 1/0x1c=0"},
 		{"pressed somewhere", []input.Action{input.ButtonDown{Button: input.Left}, input.Move{X: 10.4, Y: 499.9}},
 			"mouse 3/0x0=10 3/0x1=499 1/0x110=1"},
 		{"clicked", []input.Action{input.ButtonUp{Button: input.Left}, input.ButtonDown{Button: input.Left},

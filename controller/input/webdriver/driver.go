@@ -77,6 +77,18 @@ func (d *Driver) Navigate(ctx context.Context, address string) (timeline.Interva
 	return sent, err
 }
 
+// Evaluate evaluates an expression of JavaScript in the page. Its value must be a string.
+func (d *Driver) Evaluate(ctx context.Context, expression string) (string, error) {
+	var answer struct {
+		Result struct {
+			Value string `json:"value"`
+		} `json:"result"`
+	}
+	err := d.conn.call(ctx, "script.evaluate", map[string]any{"expression": expression, "awaitPromise": false,
+		"target": map[string]any{"context": d.page}}, &answer)
+	return answer.Result.Value, err
+}
+
 // Do is as [input.Driver] has it.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
@@ -134,7 +146,7 @@ func (d *Driver) Info() input.Info { return Info(d.device) }
 func Info(device string) input.Info {
 	return input.Info{
 		Driver: "webdriver", Device: device, Realism: input.Page,
-		Note: fmt.Sprintf("less realistic than events of the operating system: the browser makes events of commands; a wheel's detent is %d pixels", wheelPixels),
+		Note: fmt.Sprintf("less realistic than the system's events; a wheel's detent is %d pixels", wheelPixels),
 	}
 }
 

@@ -118,15 +118,20 @@ func TestActions(t *testing.T) {
 				`"},{"type":"keyDown","value":"f"},{"type":"keyUp","value":"f"},{"type":"keyUp","value":"` + "\ue009" +
 				`"}]}`},
 		{[]input.Action{input.Text{Text: "日\n"}},
-			`{"type":"key","id":"keyboard","actions":[{"type":"keyDown","value":"日"},{"type":"keyUp","value":"日"},{"type":"keyDown","value":"` + "\ue007" + `"},{"type":"keyUp","value":"` + "\ue007" + `"}]}`},
+			`{"type":"key","id":"keyboard","actions":[{"type":"keyDown","value":"日"},{"type":"keyUp","value":"日"},` +
+				`{"type":"keyDown","value":"` + "\ue007" + `"},{"type":"keyUp","value":"` + "\ue007" + `"}]}`},
 		{[]input.Action{input.Move{X: 3.6, Y: 4}, input.ButtonDown{Button: input.Right}},
-			`{"type":"pointer","id":"mouse","parameters":{"pointerType":"mouse"},"actions":[{"type":"pointerMove","x":4,"y":4},{"type":"pointerDown","button":2}]}`},
+			`{"type":"pointer","id":"mouse","parameters":{"pointerType":"mouse"},` +
+				`"actions":[{"type":"pointerMove","x":4,"y":4},{"type":"pointerDown","button":2}]}`},
 		{[]input.Action{input.ButtonUp{Button: input.Right}, input.Wheel{Y: -2}},
-			`{"type":"pointer","id":"mouse","parameters":{"pointerType":"mouse"},"actions":[{"type":"pointerUp","button":2}]},` +
-				`{"type":"wheel","id":"wheel","actions":[{"type":"pause"},{"type":"scroll","x":4,"y":4,"deltaX":0,"deltaY":-200}]}`},
+			`{"type":"pointer","id":"mouse","parameters":{"pointerType":"mouse"},` +
+				`"actions":[{"type":"pointerUp","button":2}]},{"type":"wheel","id":"wheel",` +
+				`"actions":[{"type":"pause"},{"type":"scroll","x":4,"y":4,"deltaX":0,"deltaY":-200}]}`},
 		{[]input.Action{input.TouchDown{Finger: 0, X: 1, Y: 2}, input.TouchDown{Finger: 4, X: 5, Y: 6}},
-			`{"type":"pointer","id":"finger0","parameters":{"pointerType":"touch"},"actions":[{"type":"pointerMove","x":1,"y":2},{"type":"pointerDown","button":0}]},` +
-				`{"type":"pointer","id":"finger4","parameters":{"pointerType":"touch"},"actions":[{"type":"pointerMove","x":5,"y":6},{"type":"pointerDown","button":0}]}`},
+			`{"type":"pointer","id":"finger0","parameters":{"pointerType":"touch"},` +
+				`"actions":[{"type":"pointerMove","x":1,"y":2},{"type":"pointerDown","button":0}]},` +
+				`{"type":"pointer","id":"finger4","parameters":{"pointerType":"touch"},` +
+				`"actions":[{"type":"pointerMove","x":5,"y":6},{"type":"pointerDown","button":0}]}`},
 	} {
 		sent, err := d.Do(t.Context(), 0, tc.actions...)
 		if err != nil || sent.Latest < sent.Earliest || sent.Earliest == 0 {

@@ -18,9 +18,11 @@ import (
 )
 
 // page writes down what happens to it.
-const page = `data:text/html,<!doctype html><body style="margin:0;height:2000px"><textarea style="position:fixed;left:0;top:100px;width:300px;height:100px"></textarea><script>
+const page = `data:text/html,<!doctype html><body style="margin:0;height:2000px">
+<textarea style="position:fixed;left:0;top:100px;width:300px;height:100px"></textarea><script>
 var seen = [];
-for (const kind of ["pointerdown", "pointerup", "wheel"]) addEventListener(kind, e => seen.push(kind + (e.pointerType || "") + Math.round(e.clientX) + "," + Math.round(e.clientY)), {passive: true});
+const saw = e => seen.push(e.type + (e.pointerType || "") + Math.round(e.clientX) + "," + Math.round(e.clientY));
+for (const kind of ["pointerdown", "pointerup", "wheel"]) addEventListener(kind, saw, {passive: true});
 addEventListener("keydown", e => seen.push(e.code));
 </script>`
 

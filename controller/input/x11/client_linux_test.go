@@ -107,8 +107,8 @@ func startClient(t testing.TB, display string, answers, paint bool) *client {
 	c.atoms.protocols, c.atoms.ping, c.atoms.done = atom("WM_PROTOCOLS"), atom("_NET_WM_PING"), atom("DONE")
 	c.window, err = xproto.NewWindowId(c.Conn)
 	check(err)
-	const events = xproto.EventMaskKeyPress | xproto.EventMaskKeyRelease | xproto.EventMaskButtonPress | xproto.EventMaskButtonRelease |
-		xproto.EventMaskPointerMotion | xproto.EventMaskStructureNotify
+	const events = xproto.EventMaskKeyPress | xproto.EventMaskKeyRelease | xproto.EventMaskButtonPress |
+		xproto.EventMaskButtonRelease | xproto.EventMaskPointerMotion | xproto.EventMaskStructureNotify
 	check(xproto.CreateWindowChecked(c.Conn, 0, c.window, c.root, 0, 0, 320, 200, 0, xproto.WindowClassInputOutput, 0,
 		xproto.CwBackPixel|xproto.CwOverrideRedirect|xproto.CwEventMask, []uint32{0, 1, events}).Check())
 	c.gc, err = xproto.NewGcontextId(c.Conn)

@@ -40,7 +40,7 @@
 // # Cleaning up
 //
 // Close lifts held keys and returns borrowed keycodes. A server keeps both when a client is
-// disconnected. So the driver leaves a note of its borrowed keycodes on the root window, and the
-// next driver that opens the display cleans up. A display has one driver at a time: two hands on
-// one keyboard would mix their text.
+// disconnected. So the driver leaves a note of its borrowed keycodes on the root window. The next
+// driver on the display cleans up. A display has one driver at a time: two hands on one keyboard
+// would mix their text.
 package x11

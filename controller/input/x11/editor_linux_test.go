@@ -16,7 +16,8 @@ import (
 )
 
 // editor is a page that reports its typed text when F2 is pressed.
-const editor = `<!doctype html><meta charset=utf-8><title>editor</title><style>textarea { position: fixed; inset: 0; width: 100%; height: 100% }</style>
+const editor = `<!doctype html><meta charset=utf-8><title>editor</title>
+<style>textarea { position: fixed; inset: 0; width: 100%; height: 100% }</style>
 <textarea spellcheck=false autocomplete=off></textarea><script>
 const area = document.querySelector("textarea"), tell = (what, body) => fetch("/" + what, {method: "POST", body});
 const pressed = [];

@@ -69,7 +69,8 @@ func (d *Driver) lend(syms []uint32) error {
 	}
 	var changed []lent
 	// From the highest on: those are the ones that the fewest keyboards have.
-	for code := d.maxCode; code >= d.minCode && len(changed) < len(missing) && len(d.lent)+len(changed) < maxLent; code-- {
+	room := min(len(missing), maxLent-len(d.lent))
+	for code := d.maxCode; code >= d.minCode && len(changed) < room; code-- {
 		if d.spare(byte(code)) {
 			changed = append(changed, lent{code: byte(code)})
 		}
@@ -97,8 +98,8 @@ func (d *Driver) lend(syms []uint32) error {
 	return errors.Join(d.spread(), d.refresh())
 }
 
-// reclaim returns keycodes of the least recently pressed keysyms, once the window that they were
-// pressed for has looked them up.
+// reclaim returns keycodes of the least recently pressed keysyms. Their window must have looked
+// them up.
 func (d *Driver) reclaim(n int, keep []uint32) ([]lent, error) {
 	if err := d.settle(); err != nil {
 		return nil, err

@@ -138,8 +138,8 @@ func (d *Driver) adopt() error {
 	return nil
 }
 
-// impervious lets the server serve us even while a client, such as a window manager that moves a
-// window, holds up all others.
+// impervious lets the server serve us even while a client, such as a window manager, holds up all
+// others.
 func (d *Driver) impervious() error {
 	for _, c := range []*connection{d.connection, d.xkb.connection} {
 		if err := xtest.Init(c.Conn); err != nil {

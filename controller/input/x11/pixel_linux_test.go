@@ -202,7 +202,8 @@ func TestPixel(t *testing.T) {
 	interval := median(l.intervals)
 	slices.Sort(took)
 	of := func(percent int) float64 { return float64(took[(presses-1)*percent/100]) / float64(interval) }
-	t.Logf("send to pixel, in intervals of the capture, %v: least %.2f, p5 %.2f, p25 %.2f, p50 %.2f, p75 %.2f, p95 %.2f, most %.2f; a bare request takes %.2f",
+	t.Logf("send to pixel, in intervals of the capture, %v: least %.2f, p5 %.2f, p25 %.2f, p50 %.2f, p75 %.2f, "+
+		"p95 %.2f, most %.2f; a bare request takes %.2f",
 		interval, of(0), of(5), of(25), of(50), of(75), of(95), of(100), float64(plainly)/float64(interval))
 	t.Logf("keys by the frame that shows them, counted from the first one behind the key: %v", in)
 	if of(50) > 1 {

@@ -77,7 +77,8 @@ func TestTimes(t *testing.T) {
 		widths = append(widths, sent.Width())
 	}
 	late, trip, width, plainly := median(after), median(trips), median(widths), median(same)
-	t.Logf("read after the interval's end: p50 %v, p95 %v; an answer takes p50 %v; intervals: p50 %v, p95 %v; the same plainly: p50 %v",
+	t.Logf("read after the interval's end: p50 %v, p95 %v; an answer takes p50 %v; intervals: p50 %v, p95 %v; "+
+		"the same plainly: p50 %v",
 		late, after[n*95/100], trip, width, widths[n*95/100], plainly)
 	if late > 2*trip {
 		t.Errorf("half of the events are read more than %v after their interval, and an answer takes %v", late, trip)

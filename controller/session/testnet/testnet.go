@@ -38,6 +38,7 @@ type Network struct {
 	queries queries
 	delays  delays
 	segment *link.Segment
+	over    context.Context // ends with Close
 	stop    context.CancelFunc
 	serving sync.WaitGroup
 	failed  error
@@ -80,7 +81,7 @@ func Open(o Options) (n *Network, err error) {
 		return nil, errors.Join(fmt.Errorf("answer names: %w", err), packets.Close(), n.Link.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	n.stop = stop
+	n.over, n.stop = ctx, stop
 	n.serving.Go(func() { n.failed = answers.Run(ctx, packets, connections) })
 	if o.Segment != nil {
 		if n.segment, err = n.Link.OpenSegment(ctx, *o.Segment); err != nil {

@@ -53,7 +53,7 @@ func New(address, token string) (*Client, error) {
 	c.http = &http.Client{
 		Transport: c.transport(),
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-			return fmt.Errorf("it wants to lead to %s, where the token is not sent: give that address if it is the rig's", r.URL.Redacted())
+			return fmt.Errorf("it redirects to %s; use that address if it is the rig's", r.URL.Redacted())
 		},
 	}
 	return c, nil
@@ -82,7 +82,7 @@ func (c *Client) Trust(print string) error {
 			return errors.New("it has no certificate")
 		}
 		if got := fingerprint.Of(s.PeerCertificates[0].Raw); !fingerprint.Equal(got, print) {
-			return fmt.Errorf("its certificate has another fingerprint, %s: this is another rig, or somebody in between", got)
+			return fmt.Errorf("its certificate has another fingerprint, %s: it is another rig, or an attack", got)
 		}
 		return nil
 	}

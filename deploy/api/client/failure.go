@@ -19,7 +19,8 @@ func (c *Client) unreached(err error) error {
 	}
 	var unknown *tls.CertificateVerificationError
 	if errors.As(err, &unknown) {
-		err = fmt.Errorf("%w; if the rig has made its certificate itself, give the fingerprint that eideticker serve prints, by EIDETICKER_FINGERPRINT or --fingerprint", err)
+		err = fmt.Errorf("%w; for a self-signed rig, give the fingerprint that eideticker serve prints, "+
+			"by EIDETICKER_FINGERPRINT or --fingerprint", err)
 	}
 	return fmt.Errorf("talk to the rig at %s: %w", c.base.Host, err)
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // Sources of scenes. Brief is a run of some seconds. It shows green, content and red for at least
-// two seconds each, so a machine that stalls for one and a half misses none of them. Endless shows
-// content for as long as it is recorded. Stuck never turns red.
+// two seconds each. So a machine that stalls for 1.5 s misses none. Endless shows content for as
+// long as it is recorded. Stuck never turns red.
 const (
 	Brief   = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
 	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
@@ -134,10 +134,10 @@ func (d Devices) Descriptions() (all []device.Description) {
 
 // testSuite has a test that plays a scene, and one of the same scene with its own limits.
 func testSuite() []suite.Source {
+	const played = "about: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n"
 	return []suite.Source{suite.Standard(), {Name: "scenes", FS: fstest.MapFS{
-		"scene.yaml": {Data: []byte(
-			"name: scene\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n")},
+		"scene.yaml": {Data: []byte("name: scene\n" + played)},
 		"judged.yaml": {Data: []byte(
-			"name: judged\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\nprimary: fps.unique_frames\nthresholds: {fps.unique_frames: 37%}\ntimeout: 2m\n")},
+			"name: judged\nprimary: fps.unique_frames\nthresholds: {fps.unique_frames: 37%}\n" + played)},
 	}}}
 }

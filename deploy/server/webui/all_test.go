@@ -22,20 +22,25 @@ func (p *played) allPages() []shownPage {
 	p.more = nil
 	tears := p.makeRun("20261121-201532-tearing-k7f4", torn)
 	return []shownPage{
-		{"rig", "#/rig", `document.querySelector('.live')?.width === 640 && document.querySelector('.capture') !== null`, ""},
+		{"rig", "#/rig",
+			`document.querySelector('.live')?.width === 640 && document.querySelector('.capture') !== null`, ""},
 		{"tests", "#/tests?test=load", `document.querySelector('form.start') !== null`, ""},
 		{"runs", "#/runs?trend=framerate/fps.framerate",
 			`document.querySelector('.row-run') !== null && document.querySelector('.trend-chart svg') !== null`,
 			""},
 		{"run", "#/runs/" + tears.id + "?frame=36",
-			`document.querySelector('canvas.exact')?.dataset.frame === '36' && document.querySelectorAll('.chart svg.plot').length >= 4`, ""},
+			`document.querySelector('canvas.exact')?.dataset.frame === '36' &&
+				document.querySelectorAll('.chart svg.plot').length >= 4`, ""},
 		{"run-results", "#/runs/" + tears.id + "?frame=36", `document.querySelectorAll('.chart svg.plot').length >= 4`,
 			`document.querySelector('.evidence').scrollIntoView({block: 'center'})`},
 		{"run-network", "#/runs/" + load.id,
 			`document.querySelector('.waterfall img')?.naturalWidth > 0 && document.querySelector('.network') !== null`,
 			`document.querySelector('.network').scrollIntoView({block: 'center'})`},
 		{"compare", "#/compare?a=" + one.id + "&b=" + other.id + "&step=2",
-			`document.querySelector('.outcome') !== null && document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
+			`document.querySelector('.outcome') !== null &&
+				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
+		{"set", "#/runs/" + p.makeSet("20261120-101530-load-x4y2"),
+			`document.querySelectorAll('.dots circle').length === 3`, ""},
 		{"help", "#/runs", `document.querySelector('.row-run') !== null`, `document.getElementById('help').click()`},
 		{"device", "#/rig", `document.querySelector('.device .row button') !== null`,
 			`document.querySelectorAll('.tab')[1].click()`},

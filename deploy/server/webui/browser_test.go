@@ -68,16 +68,18 @@ func (b *tab) awaitFor(limit time.Duration, what, script string) {
 		_, err = chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
 	}
 	if err != nil {
-		text := browsertest.Eval[string](b.Tab, `location.hash + ' ' + document.body.innerText.slice(0, 1500)`)
+		text := browsertest.Eval[string](b.Tab, `location.hash + ' ' + document.body?.innerText.slice(0, 1500)`)
 		b.Quiet()
 		b.Fatalf("%s: %v; the page shows %s", what, err, text)
 	}
 }
 
-// ofPageBefore reports whether a script was sent to a document that the browser has just replaced.
+// ofPageBefore reports whether a script was sent too early: the browser has just replaced the
+// document, or has not read its elements yet.
 func ofPageBefore(err error) bool {
 	return slices.ContainsFunc([]string{"Cannot find context", "Cannot find default execution context",
-		"Execution context was destroyed", "Inspected target navigated or closed"},
+		"Execution context was destroyed", "Inspected target navigated or closed",
+		"Cannot read properties of null"},
 		func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
@@ -99,7 +101,8 @@ func (b *tab) stands(selector string) {
 		const before = window.stood;
 		window.stood = {e, x, y};
 		const top = e && document.elementFromPoint(x, y);
-		return Boolean(top) && (e.contains(top) || top.contains(e)) && before?.e === e && before.x === x && before.y === y;
+		return Boolean(top) && (e.contains(top) || top.contains(e)) && before?.e === e && before.x === x &&
+			before.y === y;
 	})(document.querySelector(%q))`, selector))
 }
 

@@ -15,7 +15,9 @@ const step = `document.querySelector('.pair .readout')?.textContent`
 func (b *tab) stand(at, frameA, frameB int) {
 	b.Helper()
 	b.await(fmt.Sprintf("step %d, frames %d and %d", at, frameA, frameB),
-		fmt.Sprintf(step+`?.startsWith('step %d ') && (c => c.length === 2 && c.every((e) => !e.hidden) && c[0].dataset.frame === '%d' && c[1].dataset.frame === '%d')([...document.querySelectorAll('canvas.exact')])`, at, frameA, frameB))
+		fmt.Sprintf(step+`?.startsWith('step %d ') &&
+			(c => c.length === 2 && c.every((e) => !e.hidden) && c[0].dataset.frame === '%d' &&
+				c[1].dataset.frame === '%d')([...document.querySelectorAll('canvas.exact')])`, at, frameA, frameB))
 }
 
 func TestComparePage(t *testing.T) {
@@ -38,7 +40,8 @@ func TestComparePage(t *testing.T) {
 	}
 	b.press("f")
 	b.stand(first-30, first, first)
-	b.await("it differs", `/^[\d,]+ pixels? differ/.test(document.querySelector('.difference').getAttribute('aria-label'))`)
+	b.await("it differs",
+		`/^[\d,]+ pixels? differ/.test(document.querySelector('.difference').getAttribute('aria-label'))`)
 
 	b.Log("the address leads there, also for who has it from somebody else")
 	b.await("it has the step", fmt.Sprintf(`location.hash.includes('step=%d')`, first-30))
@@ -53,12 +56,12 @@ func TestComparePage(t *testing.T) {
 	b.await("both play", `[...document.querySelectorAll('video')].every((v) => !v.paused)`)
 	b.press(" ")
 	b.await("both stand at one step",
-		`(c => [...document.querySelectorAll('video')].every((v) => v.paused) && c.every((e) => !e.hidden) && c[0].dataset.frame === c[1].dataset.frame)([...document.querySelectorAll('canvas.exact')])`)
+		`(c => [...document.querySelectorAll('video')].every((v) => v.paused) && c.every((e) => !e.hidden) &&
+			c[0].dataset.frame === c[1].dataset.frame)([...document.querySelectorAll('canvas.exact')])`)
 	b.Quiet()
 }
 
-// Runs that begin at other times, and lack frames, are held against each other by where they are
-// from their own start.
+// Runs with other start times and missing frames are compared by the time since their own start.
 func TestCompareOtherStarts(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -80,7 +83,9 @@ func TestCompareOtherStarts(t *testing.T) {
 	b.Log("a frame that one lacks has no partner")
 	b.press(kb.ArrowRight)
 	b.await("it is said", step+
-		`.startsWith('step 15 ') && document.querySelectorAll('.column figcaption')[1].textContent === 'this frame was not recorded' && document.querySelector('.difference').getAttribute('aria-label') === 'There is no pair of frames here.'`)
+		`.startsWith('step 15 ') && document.querySelectorAll('.column figcaption')[1].textContent ===
+			'this frame was not recorded' &&
+			document.querySelector('.difference').getAttribute('aria-label') === 'There is no pair of frames here.'`)
 	b.press(kb.ArrowRight)
 	b.stand(16, 46, 36)
 	b.Log("the first difference is that of the recordings")
@@ -92,7 +97,8 @@ func TestCompareOtherStarts(t *testing.T) {
 	b.await("they are alike",
 		`document.querySelector('.difference').getAttribute('aria-label') === 'No pixel differs.'`)
 	b.press("n")
-	b.await("none differs", `document.querySelector('.pair .controls [role=status]').textContent === 'none after this one'`)
+	b.await("none differs",
+		`document.querySelector('.pair .controls [role=status]').textContent === 'none after this one'`)
 	b.Quiet()
 }
 
@@ -132,7 +138,8 @@ const steps = (period, first, end, lost, tick, {told = true, beat = true} = {}) 
 		sequence += lost.find((l) => l.before_frame === n && n > first)?.frames ?? 0;
 		times.push(sequence * period);
 	}
-	return placed({start: first, end, lost: told ? lost : []}, {timeOf: (n) => times[n - first] ?? NaN}, beat ? period : 0, tick);
+	return placed({start: first, end, lost: told ? lost : []}, {timeOf: (n) => times[n - first] ?? NaN},
+		beat ? period : 0, tick);
 };
 const hole = [{before_frame: 12, frames: 2, cause: ''}];
 console.log(JSON.stringify([
@@ -149,7 +156,8 @@ console.log(JSON.stringify([
 ]));`
 	var got []any
 	inNode(t, script, &got)
-	const want = `[[10 11 12 13] [10 11 -1 -1 12 13] [10 11 -1 -1 12 13] [10 11 -1 -1 12 13] [10 11 12 13] [10 10 11 11 12 12] [10 10 11 -1 -1 -1 -1 -1 12 12 13 13] [10 10 10 11 11 12 12 12 13 13] 1 1]`
+	const want = "[[10 11 12 13] [10 11 -1 -1 12 13] [10 11 -1 -1 12 13] [10 11 -1 -1 12 13] [10 11 12 13] " +
+		"[10 10 11 11 12 12] [10 10 11 -1 -1 -1 -1 -1 12 12 13 13] [10 10 10 11 11 12 12 12 13 13] 1 1]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -29,8 +29,7 @@ type deviceRig struct {
 	power  string // file to which the device's power is written
 }
 
-// serveDevice starts a rig and a browser in front of it. With needed, who comes has to have a
-// token.
+// serveDevice starts a rig and a browser in front of it. With needed, visitors need a token.
 func serveDevice(t *testing.T, needed bool) (*deviceRig, *tab) {
 	t.Helper()
 	needsBrowser(t)
@@ -78,10 +77,11 @@ func (r *deviceRig) holds(t *testing.T, id string) made {
 
 // button finds a button that can be used by its text, in what asks something if anything does.
 func button(text string) string {
-	return fmt.Sprintf(`[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button')].find((b) => b.textContent === %q && !b.disabled && b.ariaDisabled !== 'true')`, text)
+	return fmt.Sprintf(`[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button')].find((b) =>
+		b.textContent === %q && !b.disabled && b.ariaDisabled !== 'true')`, text)
 }
 
-// push uses a button by keys, as who has no pointer does: it takes the focus and keeps it.
+// push uses a button by keys, without a pointer: it takes the focus and keeps it.
 func (b *tab) push(text string) {
 	b.Helper()
 	b.focus(text)
@@ -113,7 +113,7 @@ func (b *tab) arrives() string {
 	return id
 }
 
-// A device is watched, recorded, and its last seconds are saved, by the buttons on its page.
+// The buttons on a device's page record it and save its last seconds.
 func TestRecordButtons(t *testing.T) {
 	t.Parallel()
 	r, b := serveDevice(t, false)
@@ -126,7 +126,8 @@ func TestRecordButtons(t *testing.T) {
 	b.push("Record")
 	r.is("records", func(d api.Device) bool { return d.State == "running" && d.Capture != nil && d.Capture.Frames > 0 })
 	b.await("how it goes is told",
-		`(t => /frames[1-9]/.test(t) && /lost(✓ 0|! \d)/.test(t) && t.includes('% full'))(document.querySelector('.capture')?.textContent ?? '')`)
+		`(t => /frames[1-9]/.test(t) && /lost(✓ 0|! \d)/.test(t) &&
+			t.includes('% full'))(document.querySelector('.capture')?.textContent ?? '')`)
 	b.await("the queue has it", `document.querySelector('.job')?.textContent.includes('recording')`)
 	b.push("End the recording")
 	id := b.arrives()
@@ -187,7 +188,8 @@ func TestDeviceButtons(t *testing.T) {
 			d.State == "quarantined"
 	})
 	b.await("the page says so",
-		text+`.includes('Under quarantine: by hand') && document.querySelector('.tab')?.textContent.includes('quarantined')`)
+		text+`.includes('Under quarantine: by hand') &&
+			document.querySelector('.tab')?.textContent.includes('quarantined')`)
 	b.lacks("Record")
 	b.push("Lift the quarantine")
 	r.is("is free", func(d api.Device) bool { return d.State == "free" })
@@ -221,7 +223,8 @@ func TestDeviceButtons(t *testing.T) {
 	b.Log("reservation")
 	b.push("Reserve …")
 	b.await("a note is asked for",
-		`(f => { if (f) { f.value = 'new cable'; } return f?.value === 'new cable'; })(document.querySelector('dialog[open] input'))`)
+		`(f => { if (f) { f.value = 'new cable'; } return f?.value === 'new cable'; })(
+			document.querySelector('dialog[open] input'))`)
 	b.push("Reserve")
 	r.is("is reserved", func(d api.Device) bool {
 		left := func(r *api.Reservation) time.Duration { return time.Until(time.Unix(0, r.UntilWallNS)) }
@@ -252,8 +255,7 @@ func TestDeviceButtons(t *testing.T) {
 	b.Quiet()
 }
 
-// Who comes from elsewhere gives a token, may do what it allows, and nothing more once it was taken
-// away.
+// A visitor from elsewhere gives a token. It allows actions until it is taken away.
 func TestLoginPage(t *testing.T) {
 	t.Parallel()
 	r, b := serveDevice(t, true)
@@ -280,12 +282,13 @@ func TestLoginPage(t *testing.T) {
 	b.picture("login")
 	login(viewer)
 	b.await("the page is shown",
-		`document.querySelector('.live')?.width === 160 && document.querySelector('.top')?.textContent.includes('you are viewer, role view')`)
+		`document.querySelector('.live')?.width === 160 &&
+			document.querySelector('.top')?.textContent.includes('you are viewer, role view')`)
 	for _, text := range []string{"Record", "Reserve …", "Quarantine …", "Power cycle …"} {
 		b.lacks(text)
 	}
-	if kept := browsertest.Eval[bool](b.Tab,
-		`(document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href).includes('eid_')`); kept {
+	const all = "document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href"
+	if kept := browsertest.Eval[bool](b.Tab, "("+all+").includes('eid_')"); kept {
 		t.Error("scripts can read the token")
 	}
 	b.open("#/tests")

@@ -206,7 +206,8 @@ func (f *firefox) await(what, script string) {
 func (f *firefox) open(address string) {
 	f.Helper()
 	for _, url := range []string{"about:blank", f.base + "/" + address} {
-		_, refusal := f.try("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+		_, refusal := f.try("browsingContext.navigate",
+			map[string]any{"context": f.page, "url": url, "wait": "complete"})
 		if refusal != "" && !strings.Contains(refusal, "interrupted an unfinished navigation") {
 			f.Fatalf("open %s: %s", url, refusal)
 		}
@@ -270,7 +271,9 @@ func TestFirefox(t *testing.T) {
 	f.open("#/runs/" + m.id + "?frame=40")
 	for frame := 40; frame < 43; frame++ {
 		f.await(fmt.Sprintf("frame %d", frame),
-			fmt.Sprintf(`document.querySelector('canvas.exact')?.dataset.frame === '%d' && document.querySelector('.controls .state').textContent === 'exact pixels' && (await %s) === '%s'`, frame, digestScript, m.digest(t, frame)))
+			fmt.Sprintf(`document.querySelector('canvas.exact')?.dataset.frame === '%d' &&
+				document.querySelector('.controls .state').textContent === 'exact pixels' &&
+				(await %s) === '%s'`, frame, digestScript, m.digest(t, frame)))
 		f.press(keyRight)
 	}
 	f.quiet()

@@ -17,7 +17,7 @@ type made struct {
 	frames  int
 }
 
-// silent is told what an analysis is at.
+// silent gets the progress of an analysis.
 type silent struct{}
 
 func (silent) Phase(string, int) (func(int), func()) { return func(int) {}, func() {} }
@@ -134,7 +134,8 @@ func (p *played) manyRuns(n int) {
 		case 20:
 			point.Verdict = "inconclusive"
 		}
-		point.Text, point.IntervalText = fmt.Sprintf("%g frames/s", point.Median), fmt.Sprintf("%g – %g", point.Low, point.High)
+		point.Text, point.IntervalText = fmt.Sprintf("%g frames/s", point.Median),
+			fmt.Sprintf("%g – %g", point.Low, point.High)
 		p.trend = append(p.trend, point)
 	}
 }

@@ -74,8 +74,8 @@ func overALine(dir string, found *runfolder.Found) error {
 
 const evilPath = `<img src=x onerror="window.evil=1">`
 
-// A run over a line shows its waterfall under the filmstrip, and below it what the line was like
-// and each request, which leads to its frame.
+// A run over a link shows its waterfall under the filmstrip. Below it are the link's conditions and
+// each request with its frame.
 func TestNetworkOfARun(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -88,11 +88,13 @@ func TestNetworkOfARun(t *testing.T) {
 		`document.querySelector('.picture.waterfall').scrollIntoView({block: 'center'})`))
 	b.await("the waterfall is a picture", `document.querySelector('.picture.waterfall img').naturalWidth === 1200`)
 	if !browsertest.Eval[bool](b.Tab,
-		`Boolean(document.querySelector('.picture.filmstrip').compareDocumentPosition(document.querySelector('.picture.waterfall')) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
+		`Boolean(document.querySelector('.picture.filmstrip').compareDocumentPosition(
+			document.querySelector('.picture.waterfall')) & Node.DOCUMENT_POSITION_FOLLOWING)`) {
 		t.Error("the waterfall is not under the filmstrip")
 	}
 	text := browsertest.Eval[string](b.Tab,
-		`[...document.querySelectorAll('.network tr')].map((r) => [...r.cells].map((c) => c.innerText.trim()).join(' | ')).join('\n') + '\n' + document.querySelector('.network').innerText`)
+		`[...document.querySelectorAll('.network tr')].map((r) => [...r.cells].map((c) =>
+			c.innerText.trim()).join(' | ')).join('\n') + '\n' + document.querySelector('.network').innerText`)
 	for _, want := range []string{"round trip | 100 ms | 100.4 ms", "to the device | 1.6 Mbit/s | 1.6 Mbit/s",
 		"from the device | not limited | not limited", "lost | 1 % | 1.2 %", "1,204",
 		"1,200 more requests are in the HAR file", "| 100 ms | 105 ms | 50 ms | 7.8", "≈ 105 ms", "same connection",

@@ -89,7 +89,7 @@ func TestNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// vendored makes sure that what comes from npm is there. A laptop may be without.
+// vendored fails without the files from npm. A laptop may be without.
 func vendored(t *testing.T, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {

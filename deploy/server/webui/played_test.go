@@ -38,10 +38,12 @@ type played struct {
 	folders map[string]string
 	jobs    []api.Job
 	trend   []api.Point
-	seq     uint64
-	clients []*client
-	asked   []string                                       // methods, in order
-	more    func(dir string, found *runfolder.Found) error // of runs that are made; nil: nothing
+
+	baselines []api.Baseline
+	seq       uint64
+	clients   []*client
+	asked     []string                                       // methods, in order
+	more      func(dir string, found *runfolder.Found) error // of runs that are made; nil: nothing
 	// a number of the future is refused, as by rigs that know no better
 	strict bool
 	down   bool // no websocket is taken
@@ -178,7 +180,7 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		Pinned                                                      bool
 		Limit                                                       int
 		Devices, Browsers                                           []string
-		Base, With                                                  string
+		Base, With, Name, ID                                        string
 		FromSeq                                                     *uint64 `json:"from_seq"`
 	}
 	if len(call.Params) > 0 {
@@ -243,7 +245,13 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 	case "compare":
 		return compared(params.Base, params.With), nil
 	case "baseline.list":
-		return api.Baselines{Baselines: []api.Baseline{}}, nil
+		return api.Baselines{Baselines: append([]api.Baseline{}, p.baselines...)}, nil
+	case "baseline.set":
+		p.baselines = slices.DeleteFunc(p.baselines, func(b api.Baseline) bool { return b.Name == params.Name })
+		if params.ID != "" {
+			p.baselines = append(p.baselines, api.Baseline{Name: params.Name, ID: params.ID})
+		}
+		return api.Baselines{Baselines: append([]api.Baseline{}, p.baselines...)}, nil
 	case "subscribe":
 		future := params.FromSeq != nil && *params.FromSeq > p.seq
 		if future && p.strict {
@@ -285,7 +293,7 @@ func (p *played) list(text, test, state, verdict, set, cursor string, limit int)
 
 // play has a job go on.
 func (p *played) play(j api.Job) {
-	p.say(api.Event{Kind: "job", Job: &j}) // it may come before the answer to who has started it
+	p.say(api.Event{Kind: "job", Job: &j}) // it may come before the answer to its caller
 	for done := range 4 {
 		p.say(api.Event{Kind: "phase", JobID: j.ID, Phase: &api.Phase{Name: "running the test", Run: "1 of 2",
 			Done: done * 60, Total: 240, EstimateNS: int64(4-done) * 1e9}})
@@ -354,20 +362,28 @@ func devices() []api.Device {
 
 // compared is what a rig says of two runs.
 func compared(a, b string) api.Compared {
-	const measure = `{"name": "%s", "unit": "%s", "verdict": "%s", "sentence": "%s", "change_fraction": %s,
-		"a": {"values": [], "median": {"estimate": %v, "low": null, "high": null, "confidence": null}}, "b": {"values": [], "median": {"estimate": %v, "low": null, "high": null, "confidence": null}}}`
+	const measure = `{"name": "%[1]s.%[2]s", "window": "", "measure": "%[1]s", "value": "%[2]s", "unit": "%[3]s",
+		"primary": %[4]v, "family": "%[5]s", "verdict": "%[6]s", "sentence": "%[7]s",
+		"a": {"values": [{"run": "1", "value": %[8]v}], "text": "%[8]v %[3]s",
+			"median": {"estimate": %[8]v, "low": null, "high": null, "confidence": null}},
+		"b": {"values": [{"run": "2", "value": %[9]v}], "text": "%[9]v %[3]s",
+			"median": {"estimate": %[9]v, "low": null, "high": null, "confidence": null}}}`
 	all := strings.Join([]string{
-		fmt.Sprintf(measure, "fps.framerate", "frames/s", "regressed",
-			"B draws 12 % fewer frames a second than A; with 6 runs each that is no chance (p = 0.004).",
-			`{"estimate": -0.12}`, 60, 52.8),
-		fmt.Sprintf(measure, "fps.longest_freeze", "ms", "inconclusive",
-			"One run each cannot say whether that is chance; some 6 runs of each would.", `{"estimate": 0.5}`, 33.4,
-			50.1),
-		fmt.Sprintf(measure, "tearing.torn_frames", "frames", "unchanged", "None in either.", "null", 0, 0),
+		fmt.Sprintf(measure, "fps", "framerate", "frames/s", true, "primary", "regressed",
+			"B draws 12 % fewer frames a second than A; with 6 runs each that is no chance (p = 0.004).", 60, 52.8),
+		fmt.Sprintf(measure, "fps", "longest_freeze", "ms", true, "primary", "inconclusive",
+			"One run each cannot say whether that is chance; some 6 runs of each would.", 33.4, 50.1),
+		fmt.Sprintf(measure, "tearing", "torn_frames", "frames", false, "second", "unchanged", "None in either.", 0, 0),
 	}, ",")
 	return api.Compared{Base: a, With: b, Outcome: "regressed", Sentence: "fps.framerate is 12 % lower.",
 		Comparison: json.RawMessage(
-			`{"alike": false, "environment_differences": [{"name": "browser", "a": ["Chromium 147"], "b": ["Chromium 148"]}], "warnings": ["one run each: what is said rests on the bounds of single values"], "a": {}, "b": {}, "measures": [` + all + `]}`)}
+			`{"answer": "B is worse than A: fps.framerate: slower by 12 %.", "alike": false,
+			 "environment_differences": [
+				{"name": "browser", "a": ["Chromium 147"], "b": ["Chromium 148"]}],
+				"test": "bounds of single runs, without statistics", "level": 0.05,
+				"families": {"primary": 2, "second": 1},
+				"warnings": ["one run each: what is said rests on the bounds of single values"],
+				"a": {}, "b": {}, "measures": [` + all + `]}`)}
 }
 
 func files(dir string) []api.File {
@@ -387,7 +403,7 @@ func files(dir string) []api.File {
 	return all
 }
 
-// file serves what lies below runs/.
+// file serves the files below runs/.
 func (p *played) file(w http.ResponseWriter, r *http.Request, name string) {
 	id, name, _ := strings.Cut(name, "/")
 	p.mu.Lock()

@@ -77,8 +77,8 @@ func (r realRig) run(id string) made {
 	return made{id: id, dir: filepath.Join(append([]string{r.data, "runs"}, strings.Split(id, "~")...)...)}
 }
 
-// TestRealRig starts a test on the page, watches it, looks at what came of it, compares it with
-// another one, and deletes that.
+// TestRealRig starts a test on the page and watches it. It compares its run with another one and
+// deletes that.
 func TestRealRig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs two tests in a browser")
@@ -92,7 +92,8 @@ func TestRealRig(t *testing.T) {
 	b.await("the form is there", `document.querySelector('form.start h2')?.textContent === 'framerate'`)
 	set := func(label, value string) {
 		b.await(label+" is filled in", fmt.Sprintf(`(() => {
-			const field = [...document.querySelectorAll('form.start .field')].find((f) => f.textContent.startsWith(%q)).querySelector('input');
+			const field = [...document.querySelectorAll('form.start .field')].find((f) =>
+				f.textContent.startsWith(%q)).querySelector('input');
 			field.value = %q;
 			return field.value === %q;
 		})()`, label, value, value))
@@ -119,7 +120,8 @@ func TestRealRig(t *testing.T) {
 	b.press("2")
 	b.await("the job is shown", `document.querySelector('.job') !== null`)
 	b.longAwait("the job has ended",
-		`!document.querySelector('.job progress') && !document.querySelector('.job .job-head .button') && document.querySelectorAll('.job .made a').length >= 2`)
+		`!document.querySelector('.job progress') && !document.querySelector('.job .job-head .button') &&
+			document.querySelectorAll('.job .made a').length >= 2`)
 
 	b.Log("its runs are listed")
 	b.open("#/runs?label=by%20hand&state=ok")
@@ -169,16 +171,19 @@ func TestRealRig(t *testing.T) {
 		t.Errorf("not to be had: %s", wrong)
 	}
 	if missing := browsertest.Eval[string](b.Tab,
-		`['zip', 'recording.eid', 'video.mp4', 'results.json'].filter((name) => !window.had.some(([have]) => have === name)).join(' ')`); missing != "" {
+		`['zip', 'recording.eid', 'video.mp4', 'results.json']
+			.filter((name) => !window.had.some(([have]) => have === name)).join(' ')`); missing != "" {
 		t.Errorf("there is no download of %s", missing)
 	}
 
 	b.Log("two are compared")
 	b.open("#/compare?a=" + one.id + "&b=" + other.id)
 	b.await("it is said in words what differs",
-		`document.querySelector('.outcome, .pair ~ .refusal, section[aria-label=Statistics] .refusal')?.textContent.length > 5`)
+		`document.querySelector('.outcome, .pair ~ .refusal, section[aria-label=Statistics] .refusal')?.textContent
+			.length > 5`)
 	b.await("both are shown in step",
-		`document.querySelectorAll('canvas.exact[data-frame]').length === 2 && document.querySelector('.difference').getAttribute('aria-label')?.includes('differ') === true`)
+		`document.querySelectorAll('canvas.exact[data-frame]').length === 2 &&
+			document.querySelector('.difference').getAttribute('aria-label')?.includes('differ') === true`)
 	b.picture("real-compare")
 
 	b.Log("one is deleted, after a question")
@@ -186,7 +191,8 @@ func TestRealRig(t *testing.T) {
 	b.click(".actions .danger")
 	b.click(`dialog[open] button[value="yes"]`)
 	b.await("the list is shown without it",
-		fmt.Sprintf(`location.hash.startsWith('#/runs') && document.querySelectorAll('.row-run[data-run]').length > 0 && !document.querySelector('[data-run=%q]')`, other.id))
+		fmt.Sprintf(`location.hash.startsWith('#/runs') && document.querySelectorAll('.row-run[data-run]').length > 0 &&
+			!document.querySelector('[data-run=%q]')`, other.id))
 	if _, err := os.Stat(filepath.Join(other.dir, runfolder.RecordingFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("its recording: %v", err)
 	}

@@ -79,7 +79,9 @@ const digestScript = `(async () => {
 func (b *tab) shows(m made, n int) {
 	b.Helper()
 	b.await(fmt.Sprintf("frame %d is shown", n),
-		fmt.Sprintf(`(c => c && !c.hidden && c.dataset.frame === '%d' && document.querySelector('.controls .state').textContent === 'exact pixels')(document.querySelector('canvas.exact'))`, n))
+		fmt.Sprintf(`(c => c && !c.hidden && c.dataset.frame === '%d' &&
+			document.querySelector('.controls .state').textContent === 'exact pixels')(
+			document.querySelector('canvas.exact'))`, n))
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.digest = null; ` + digestScript +
 		`.then((sum) => { window.digest = sum; }); 0`))
 	b.await("its pixels are read", `window.digest !== null`)
@@ -89,8 +91,7 @@ func (b *tab) shows(m made, n int) {
 	}
 }
 
-// endless has the page's videos play until they are told to stop, however long that takes to look
-// at.
+// endless repeats the page's videos until they are stopped.
 func (b *tab) endless() {
 	b.Helper()
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('video').forEach((v) => { v.loop = true; })`))
@@ -119,11 +120,14 @@ func TestRunPage(t *testing.T) {
 	b.Log("evidence shows its frame, and where in it")
 	b.press("e")
 	b.await("a frame with evidence is shown, and its tear marked",
-		`document.querySelectorAll('.over-marks .shown-row').length > 0 && document.querySelector('.proof.here') !== null`)
+		`document.querySelectorAll('.over-marks .shown-row').length > 0 &&
+			document.querySelector('.proof.here') !== null`)
 	b.Log("all charts have their cursor at one place")
+	b.Do(chromedp.Click(chromedp.CSS(".fold > summary")))
 	b.await("charts are drawn", `document.querySelectorAll('.chart svg.plot').length >= 4`)
 	b.await("cursors stand at one place",
-		`new Set([...document.querySelectorAll('.result svg.plot .cursor')].map((c) => c.getAttribute('x1'))).size === 1`)
+		`new Set([...document.querySelectorAll('.result svg.plot .cursor')].map((c) =>
+			c.getAttribute('x1'))).size === 1`)
 	b.Log("the filmstrip is among what was found")
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.filmstrips').scrollIntoView({block: 'center'})`))
 	b.await("the filmstrip is a picture", `document.querySelector('.filmstrips img').naturalWidth > 320`)
@@ -131,23 +135,29 @@ func TestRunPage(t *testing.T) {
 	b.Log("a click into a chart goes there")
 	b.stands(".result svg.plot")
 	at := browsertest.Eval[[]float64](b.Tab,
-		`(r => [r.left + 50 + (r.width - 60) / 2, r.top + r.height / 2])(document.querySelector('.result svg.plot').getBoundingClientRect())`)
+		`(r => [r.left + 50 + (r.width - 60) / 2, r.top + r.height / 2])(
+			document.querySelector('.result svg.plot').getBoundingClientRect())`)
 	b.Do(chromedp.MouseClickXY(at[0], at[1]))
 	b.await("it is in the middle", `Math.abs(Number(document.querySelector('.frame-number').value) - 75) <= 1`)
 
 	b.Log("the heat map lies over the frame")
 	b.press("h")
-	b.await("there is heat", `(c => !c.hidden && c.width === 320 && c.getContext('2d').getImageData(0, 0, 320, 180).data.some((v) => v > 0))(document.querySelector('.heat'))`)
+	b.await("there is heat", `(c => !c.hidden && c.width === 320 &&
+		c.getContext('2d').getImageData(0, 0, 320, 180).data.some((v) => v > 0))(document.querySelector('.heat'))`)
 
 	b.Log("as strong as it is wanted")
 	if got := browsertest.Eval[string](b.Tab,
-		`(r => { r.value = 30; r.dispatchEvent(new Event('input')); return getComputedStyle(document.querySelector('.heat')).opacity; })(document.querySelector('.heat-control input[type=range]'))`); got != "0.3" {
+		`(r => { r.value = 30; r.dispatchEvent(new Event('input'));
+			return getComputedStyle(document.querySelector('.heat')).opacity; })(
+			document.querySelector('.heat-control input[type=range]'))`); got != "0.3" {
 		t.Errorf("its opacity is %s", got)
 	}
 
 	b.Log("what is to be known of the capture stands above all else")
 	b.await("it says that every frame is there",
-		`(q => Boolean(q?.textContent.includes('Every frame is there') && q.compareDocumentPosition(document.querySelector('.with-film')) & Node.DOCUMENT_POSITION_FOLLOWING))(document.querySelector('.quality'))`)
+		`(q => Boolean(q?.textContent.includes('Every frame is there') && q.compareDocumentPosition(
+			document.querySelector('.with-film')) & Node.DOCUMENT_POSITION_FOLLOWING)
+			)(document.querySelector('.quality'))`)
 
 	b.Log("the frame that is shown can be saved")
 	shown := browsertest.Eval[string](b.Tab, `document.querySelector('.frame-number').value`)
@@ -163,7 +173,8 @@ func TestRunPage(t *testing.T) {
 	b.await("it plays", `!document.querySelector('video').paused && document.querySelector('canvas.exact').hidden`)
 	b.press(" ")
 	b.await("it stands at an exact frame",
-		`document.querySelector('video').paused && document.querySelector('.controls .state').textContent === 'exact pixels'`)
+		`document.querySelector('video').paused &&
+			document.querySelector('.controls .state').textContent === 'exact pixels'`)
 	b.shows(m, browsertest.Eval[int](b.Tab, `Number(document.querySelector('.frame-number').value)`))
 
 	b.Log("keys are told")
@@ -183,7 +194,10 @@ func TestCheckerEvidence(t *testing.T) {
 	b.shows(m, 30)
 	b.press("e")
 	b.await("a frame is shown with the place that is a checkerboard",
-		`(e => e?.textContent.includes('checkerboard') && e.dataset.frame === document.querySelector('canvas.exact').dataset.frame)(document.querySelector('.proof.here')) && document.querySelectorAll('.over-marks .shown-region').length > 0`)
+		`(e => e?.textContent.includes('checkerboard') &&
+			e.dataset.frame === document.querySelector('canvas.exact').dataset.frame)(
+			document.querySelector('.proof.here')) &&
+			document.querySelectorAll('.over-marks .shown-region').length > 0`)
 	b.await("its picture is there", `document.querySelector('.proof.here img') !== null`)
 	b.Quiet()
 }
@@ -200,7 +214,8 @@ func TestTestsPage(t *testing.T) {
 	b.Do(chromedp.Evaluate[chromedp.Void](
 		`(start => { start.click(); start.click(); })(document.querySelector('form.start .button.main'))`))
 	b.await("its progress is shown",
-		`document.querySelector('.job progress')?.value === 180 && document.querySelector('.job').textContent.includes('1 of 2')`)
+		`document.querySelector('.job progress')?.value === 180 &&
+			document.querySelector('.job').textContent.includes('1 of 2')`)
 
 	b.Log("what can be clicked stays while progress is shown")
 	b.await("the button to cancel has the focus",
@@ -234,7 +249,9 @@ func TestTestsPage(t *testing.T) {
 		State: "failed", Reason: "no green was seen"}})
 	p.say(api.Event{Kind: "job", Job: &job})
 	b.await("the job has ended and links to its runs",
-		`document.querySelectorAll('.job .made a').length === 2 && document.querySelector('.job').textContent.includes('no green was seen') && !document.querySelector('.job progress')`)
+		`document.querySelectorAll('.job .made a').length === 2 &&
+			document.querySelector('.job').textContent.includes('no green was seen') &&
+			!document.querySelector('.job progress')`)
 	b.click(".job .made a")
 	b.await("the run is shown", `document.querySelector('h1')?.textContent.startsWith('framerate')`)
 	p.mu.Lock()
@@ -260,9 +277,10 @@ func TestRunsPage(t *testing.T) {
 	if n := browsertest.Eval[int](b.Tab, rows); n > 60 {
 		t.Errorf("%d rows are elements", n)
 	}
-	b.Log("a run that comes meanwhile moves nobody away from where they are, and what they have chosen and may be clicking stays")
+	b.Log("a run that comes meanwhile moves neither the page nor the chosen row")
 	b.click(`.row-run[aria-posinset="303"]`)
-	b.await("it is chosen", `(window.chosen = document.querySelector('.row-run.selected'))?.getAttribute('aria-posinset') === '303'`)
+	b.await("it is chosen",
+		`(window.chosen = document.querySelector('.row-run.selected'))?.getAttribute('aria-posinset') === '303'`)
 	p.mu.Lock()
 	fresh := p.runs[0]
 	fresh.ID += "-fresh"
@@ -271,11 +289,13 @@ func TestRunsPage(t *testing.T) {
 	p.say(api.Event{Kind: "store", Store: &api.Change{ID: fresh.ID, What: "added"}})
 	b.await("it is counted", `document.querySelector('.run-card .found').textContent === '10,001 runs'`)
 	if !browsertest.Eval[bool](b.Tab,
-		`[...document.querySelectorAll('.row-run[data-run]')].some((r) => r.getAttribute('aria-posinset') === '305') && !document.querySelector('.row-run.waiting')`) {
+		`[...document.querySelectorAll('.row-run[data-run]')].some((r) => r.getAttribute('aria-posinset') === '305') &&
+			!document.querySelector('.row-run.waiting')`) {
 		t.Error("rows in sight are gone")
 	}
 	if at := browsertest.Eval[string](b.Tab,
-		`chosen.isConnected && document.querySelector('.row-run.selected') === chosen ? chosen.getAttribute('aria-posinset') : 'gone'`); at != "304" {
+		`chosen.isConnected && document.querySelector('.row-run.selected') === chosen
+			? chosen.getAttribute('aria-posinset') : 'gone'`); at != "304" {
 		t.Errorf("what was chosen is now %s", at)
 	}
 	b.press("x")
@@ -298,13 +318,15 @@ func TestRunsPage(t *testing.T) {
 	b.await("the search has the focus", `document.activeElement.type === 'search'`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.value = ''`),
 		chromedp.SendKeys(chromedp.CSS(".run-card input[type=search]"), "build-9731"))
-	b.await("one is found", `document.querySelector('.run-card .found').textContent === '1 run' && location.hash.includes('build-9731')`)
+	b.await("one is found",
+		`document.querySelector('.run-card .found').textContent === '1 run' && location.hash.includes('build-9731')`)
 
 	b.Log("those that are worse than their baseline are found")
 	b.open("#/runs")
 	b.await("runs are listed", rows+` > 5`)
 	b.Do(chromedp.Evaluate[chromedp.Void](
-		`(s => { s.value = 'regressed'; s.dispatchEvent(new Event('change')); })(document.querySelector('select[aria-label^=Verdict]'))`))
+		`(s => { s.value = 'regressed'; s.dispatchEvent(new Event('change')); })(
+			document.querySelector('select[aria-label^=Verdict]'))`))
 	worse := 0
 	for i := range p.runs {
 		if p.runs[i].Verdict == "regressed" {
@@ -312,7 +334,10 @@ func TestRunsPage(t *testing.T) {
 		}
 	}
 	b.await("some are found, and say so",
-		fmt.Sprintf(`document.querySelector('.run-card .found').textContent === '%d runs' && location.hash.includes('verdict=regressed') && [...document.querySelectorAll('.row-run[data-run]')].every((r) => r.textContent.includes('▼ regressed'))`, worse))
+		fmt.Sprintf(`document.querySelector('.run-card .found').textContent === '%d runs' &&
+			location.hash.includes('verdict=regressed') &&
+			[...document.querySelectorAll('.row-run[data-run]')].every((r) =>
+				r.textContent.includes('▼ regressed'))`, worse))
 
 	b.Log("two are picked by keys and lead to their comparison")
 	b.open("#/runs")
@@ -335,12 +360,14 @@ func TestRunsPage(t *testing.T) {
 	b.press(kb.Delete)
 	b.click(`dialog[open] button[value="yes"]`)
 	b.await("both are gone", fmt.Sprintf(
-		`document.querySelector('.run-card .found').textContent === '10,000 runs' && !document.querySelector('[data-run=%q]')`, before))
+		`document.querySelector('.run-card .found').textContent === '10,000 runs' &&
+			!document.querySelector('[data-run=%q]')`, before))
 
 	b.Log("the trend marks what regressed, and says it in words")
 	b.click(".trend summary")
 	b.await("the trend is drawn",
-		`document.querySelector('.trend-chart svg') !== null && document.querySelector('.trend .about').textContent.includes('1 regressed')`)
+		`document.querySelector('.trend-chart svg') !== null &&
+			document.querySelector('.trend .about').textContent.includes('1 regressed')`)
 	if rows := browsertest.Eval[[]string](b.Tab,
 		`[...document.querySelectorAll('.trend tbody tr')].map((r) => r.textContent)`); len(rows) != 24 ||
 		!strings.Contains(rows[7], "▼ regressed") || !strings.Contains(rows[7], "53.1 – 54.8") {
@@ -354,7 +381,8 @@ func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
 	m := p.makeRun("20261121-201530-framerate-k7f2", smooth)
-	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload=window.evil=3>'"` + "`${evil}"
+	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2">` +
+		`<svg onload=window.evil=3>'"` + "`${evil}"
 	r := &p.runs[0]
 	r.Test, r.Device, r.Browser, r.BrowserVersion, r.Label, r.Branch, r.Revision, r.Reason = evil, evil, evil, evil,
 		evil, evil, evil, evil

@@ -19,17 +19,18 @@ import (
 var page embed.FS
 
 // policy lets the page load from its own origin, and show pictures that it was sent by websocket.
-const policy = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+const policy = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'"
 
 // Handler serves the page.
 func Handler() http.Handler {
 	own, err := fs.Sub(page, "page")
 	if err != nil {
-		panic(err) // what is embedded can be read
+		panic(err) // embedded files can be read
 	}
 	h := handler{}
 	if err := errors.Join(h.add("/", own), h.add("/shared/", report.Modules())); err != nil {
-		panic(err) // what is embedded can be read
+		panic(err) // embedded files can be read
 	}
 	h["/"] = h["/index.html"]
 	return h
@@ -74,7 +75,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "the page is read by GET and HEAD", http.StatusMethodNotAllowed)
 	case !there:
-		http.Error(w, "there is no such file; the page is at /", http.StatusNotFound)
+		http.Error(w, "unknown file; the page is at /", http.StatusNotFound)
 	default:
 		header.Set("Content-Type", contentType(f.name))
 		header.Set("Cache-Control", "no-cache") // but asked for with its tag
@@ -83,8 +84,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// contentType is by the ending alone, the same on every machine. It is empty for what is not
-// served.
+// contentType depends on the ending alone, on every machine. It is empty for other files.
 func contentType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":

@@ -182,8 +182,7 @@ func (c *Content) large(path string) error {
 	return nil
 }
 
-// closed rejects a recording that a crash or a copy has cut off, even if its content is sound to
-// the last byte.
+// closed rejects a recording that was cut off, even if its content is sound to the last byte.
 func (c *Content) closed(path string) error {
 	r, err := recording.Open(path)
 	if err != nil {

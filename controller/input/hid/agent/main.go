@@ -5,8 +5,8 @@
 //	agent -listen :4723 -token-file /etc/eideticker/token -input '?size=1080x2400'
 //
 // It needs the privileges to set up a USB gadget, which root has; see packages hid and remote. It
-// is built for Linux on arm64 and amd64. It was tested in a VM that is plugged into itself, with
-// the kernel's own drivers, and not on a board.
+// is built for Linux on arm64 and amd64. It was tested in a VM that is plugged into itself, not on
+// a board.
 //
 // The device has to be on when the agent begins, or within the parameter wait. Later disconnects
 // are detected.
@@ -34,7 +34,7 @@ func main() {
 		"address to listen at; other than this machine's own only with a token")
 	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+remote.TokenVariable)
 	gadget := flag.String("input", "",
-		"the text after hid: in a device's input: a node, or ?size=1080x2400&touch=no and so on for a gadget that is set up")
+		"the text after hid: in a device's input: a node, or ?size=1080x2400&touch=no for a gadget to set up")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "agent: %q is too much: there are flags only, see -help\n", flag.Arg(0))

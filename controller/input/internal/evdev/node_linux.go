@@ -95,8 +95,8 @@ func (n *Node) fill(ctx context.Context) error {
 // Close closes the node.
 func (n *Node) Close() error { return n.file.Close() }
 
-// Nodes returns the nodes below a folder of sysfs, such as that of an input device or of its USB
-// device: "/dev/input/event3".
+// Nodes returns the nodes below a folder of sysfs, such as that of an input device:
+// "/dev/input/event3".
 func Nodes(sys string) ([]string, error) {
 	real, err := filepath.EvalSymlinks(sys)
 	if err != nil {

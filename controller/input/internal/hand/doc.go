@@ -1,5 +1,5 @@
-// Package hand splits actions into steps that a keyboard, a mouse and a touch screen can report at
-// once, for drivers that press places.
+// Package hand splits actions into steps that devices can report at once, for drivers that press
+// places.
 //
 // A driver plans its actions ([State.Plan]) before it does anything, so impossible actions leave
 // nothing half done. It then sends the device one [Step] after the other, and keeps the state after

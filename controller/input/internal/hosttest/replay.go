@@ -82,8 +82,8 @@ type lateness struct {
 	reports int           // that are to come
 	free    timeline.Time // when the one before was done with
 	seen    int
-	begin   []time.Duration // those of the first tenth that had not to wait for another one
-	end     []time.Duration // the same of the last tenth
+	begin   []time.Duration // those of the first third that had not to wait for another one
+	end     []time.Duration // the same of the last third
 	waited  []time.Duration // from the end of one to the beginning of the next, where that was due already
 }
 
@@ -92,9 +92,9 @@ func (l *lateness) add(due timeline.Time, sent timeline.Interval) {
 	switch {
 	case l.free > due:
 		l.waited = append(l.waited, sent.Earliest.Sub(l.free))
-	case l.seen < l.reports/10:
+	case l.seen < l.reports/3:
 		l.begin = append(l.begin, late)
-	case l.seen >= l.reports-l.reports/10:
+	case l.seen >= l.reports-l.reports/3:
 		l.end = append(l.end, late)
 	}
 	l.seen++
@@ -114,12 +114,13 @@ func (l *lateness) judge(t *testing.T, step time.Duration) {
 			t.Errorf("a report that is late is waited for: %v", median(l.waited))
 		}
 	}
-	if enough := l.reports / 100; len(l.begin) < enough || len(l.end) < enough {
+	if enough := max(l.reports/30, 1); len(l.begin) < enough || len(l.end) < enough {
 		t.Log("this machine is too busy to be on time: the drift is not known")
 		return
 	}
 	drift := slices.Min(l.end) - slices.Min(l.begin)
-	t.Logf("%d reports: late by %v (median; least %v) in the first tenth and %v (%v) in the last: the replay drifts by %v", l.reports, median(l.begin), slices.Min(l.begin), median(l.end), slices.Min(l.end), drift)
+	t.Logf("%d reports: late by %v (median; min %v) in the first third and %v (%v) in the last: it drifts by %v",
+		l.reports, median(l.begin), slices.Min(l.begin), median(l.end), slices.Min(l.end), drift)
 	if drift > step/2 {
 		t.Errorf("it drifts by %v", drift)
 	}

@@ -23,6 +23,7 @@ export interface Settings {
   min_pixels: number;
   strict: boolean;
   measures: string[];
+  primary: string[];
 }
 
 export interface Value {
@@ -38,6 +39,7 @@ export interface Value {
   note?: string;
   text?: string;
   bounds_text?: string;
+  meaning?: string;
 }
 
 export interface Series {
@@ -68,7 +70,7 @@ export interface Result {
   detail?: any;
 }
 
-export interface Noise {
+export interface Calibration {
   frames: number;
   pattern_frames?: number;
   tolerance: number;
@@ -98,6 +100,19 @@ export interface FrameTimes {
   earliest_ns: number[];
   latest_ns: number[];
   lost: Loss[];
+}
+
+export interface Moment {
+  frame: number;
+  at_ns: number;
+  at: string;
+  what: string;
+}
+
+export interface Answer {
+  sentence: string;
+  primary: string[];
+  moments: Moment[];
 }
 
 export interface Span {
@@ -145,9 +160,10 @@ export interface Window {
   masks: number[][];
   tolerance: number;
   min_pixels: number;
-  noise?: Noise;
+  noise?: Calibration;
   t0?: T0;
   frame_times: FrameTimes;
+  answer: Answer;
   results: Result[];
   claims: {[name: string]: number};
   claim_texts?: {[name: string]: string};
@@ -223,6 +239,32 @@ export interface Info {
   note?: string;
 }
 
+export interface Pressure {
+  some_fraction: number;
+  full_fraction: number;
+}
+
+export interface Activity {
+  processors: number;
+  model: string;
+  load_average: number | null;
+  cpu_pressure: Pressure | null;
+  io_pressure: Pressure | null;
+  memory_pressure: Pressure | null;
+  steal_fraction: number | null;
+  others_fraction: number | null;
+  programs: string[];
+  temperature_celsius: number | null;
+  governors: string[];
+  noise: string;
+}
+
+export interface Place {
+  selector: string;
+  x_px: number;
+  y_px: number;
+}
+
 export interface AskedDuration {
   asked: number;
   got: number;
@@ -274,7 +316,7 @@ export interface SessionNetwork {
   replay?: Replayed;
 }
 
-export interface Answer {
+export interface SessionAnswer {
   kinds: string[];
   region_px?: number[];
   colour?: string;
@@ -283,11 +325,12 @@ export interface Answer {
 
 export interface Measured {
   t0?: string;
+  begin_event?: string;
   still_ns?: number;
   end_event?: string;
   cadence_fps?: number;
   disjoint?: boolean;
-  response: Answer;
+  response: SessionAnswer;
 }
 
 export interface Record {
@@ -309,11 +352,16 @@ export interface Record {
   place: number;
   warm_up?: boolean;
   seed: number;
+  primary?: string[];
+  thresholds?: {[name: string]: number};
+  budgets?: {[name: string]: string};
   started_wall_ns: number;
   elapsed_ns: number;
   program: string;
   environment: {[name: string]: string};
   input: Info | null;
+  machine: Activity | null;
+  places?: Place[];
   network: SessionNetwork | null;
   area_px: number[];
   pings: number;
@@ -438,6 +486,7 @@ export interface Device {
   power: boolean;
   state: string;
   job?: string;
+  in_use_by?: string;
   quarantine?: string;
   failures_in_row: number;
   reserved?: Reservation;
@@ -772,6 +821,8 @@ export interface CompareParams {
   with: string;
   threshold?: number;
   primary?: string;
+  judge_all?: boolean;
+  judge_unlike?: boolean;
 }
 
 export interface Compared {

@@ -1,6 +1,6 @@
-// The parts of a load page, from its manifest: rectangles that are complete from one frame to the next. Each is an
-// element, and each can be painted on a canvas as well, where its pixels are counted: the page knows how much of itself is
-// as it will be in the end, to the pixel.
+// The parts of a load page, from its manifest: rectangles that are complete from one frame to the
+// next. Each is an element, and each can be painted on a canvas as well, where its pixels are
+// counted: the page knows how much of itself is as it will be in the end, to the pixel.
 'use strict';
 
 const Parts = (() => {
@@ -9,7 +9,8 @@ const Parts = (() => {
   // place scales a part's edges from 1280x720 to the viewport.
   function place(part) {
     const x = scale(part.x, innerWidth, 1280), y = scale(part.y, innerHeight, 720);
-    return { x, y, width: scale(part.x + part.width, innerWidth, 1280) - x, height: scale(part.y + part.height, innerHeight, 720) - y };
+    return { x, y, width: scale(part.x + part.width, innerWidth, 1280) - x,
+      height: scale(part.y + part.height, innerHeight, 720) - y };
   }
 
   // letters sets words in lines. How many pixels they have depends on the fonts of this machine.
@@ -72,7 +73,8 @@ const Parts = (() => {
     context.fillStyle = '#8cc4dd';
     for (let i = 0; i < 26; i++) {
       const wide = width * (0.02 + 0.05 * ((i * 37) % 11) / 11);
-      context.fillRect(Math.round(x + width * ((i * 61) % 97) / 97), Math.round(y + height * (0.8 + 0.19 * ((i * 29) % 31) / 31)), Math.round(wide), 2);
+      context.fillRect(Math.round(x + width * ((i * 61) % 97) / 97),
+        Math.round(y + height * (0.8 + 0.19 * ((i * 29) % 31) / 31)), Math.round(wide), 2);
     }
     ridge(1.0, 0.12, '#1d2440', 2);
     context.restore();
@@ -86,7 +88,8 @@ const Parts = (() => {
     for (let i = 0; i < 8; i++) {
       const a = Math.PI * i / 4;
       context.fillStyle = (turn - i + 8000) % 8 === 0 ? part.colour : '#b9b3a6';
-      context.fillRect(Math.round(x + width / 2 + Math.sin(a) * way - side / 2), Math.round(y + height / 2 - Math.cos(a) * way - side / 2), side, side);
+      context.fillRect(Math.round(x + width / 2 + Math.sin(a) * way - side / 2),
+        Math.round(y + height / 2 - Math.cos(a) * way - side / 2), side, side);
     }
   }
 
@@ -97,8 +100,9 @@ const Parts = (() => {
 
   const painters = { box, letters, picture, spinner };
 
-  // make returns a part with its element. A box is an element with a background, letters and spinner are canvases of their own,
-  // the picture is an image in a file's format, as pictures on pages are.
+  // make returns a part with its element. A box is an element with a background, letters and
+  // spinner are canvases of their own, the picture is an image in a file's format, as pictures on
+  // pages are.
   function make(part) {
     const at = place(part);
     const own = { ...at, x: 0, y: 0 };
@@ -131,13 +135,16 @@ const Parts = (() => {
         made.paint = (to, where) => to.drawImage(c, where.x, where.y);
       }
     }
-    Object.assign(made.element.style, { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` });
+    Object.assign(made.element.style, { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`,
+      height: `${at.height}px` });
     return made;
   }
 
-  const ready = (parts) => Promise.all(parts.filter((part) => part.element.decode).map((part) => part.element.decode()));
+  const ready = (parts) => Promise.all(parts.filter((part) => part.element.decode).map((part) =>
+    part.element.decode()));
 
-  // count paints the page in every state that it will have and counts the pixels, outside the holes, that are as in the last.
+  // count paints the page in every state that it will have and counts the pixels, outside the
+  // holes, that are as in the last.
   function count(parts, steps, holes) {
     const c = document.createElement('canvas');
     c.width = innerWidth;
@@ -151,7 +158,9 @@ const Parts = (() => {
     };
     const last = state(steps, 0);
     const seen = new Uint8Array(last.length).fill(1);
-    for (const h of holes) for (let y = h.y; y < h.y + h.height; y++) seen.fill(0, y * c.width + h.x, y * c.width + h.x + h.width);
+    for (const h of holes) {
+      for (let y = h.y; y < h.y + h.height; y++) seen.fill(0, y * c.width + h.x, y * c.width + h.x + h.width);
+    }
     const pixels = seen.reduce((sum, v) => sum + v, 0);
     const equal = (now) => {
       let n = 0;

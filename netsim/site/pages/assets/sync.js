@@ -2,14 +2,15 @@
 //
 //   green, held → content, each drawn frame with a new strip → red, held → report → next page
 //
-// A page calls Rig.play({prepare, draw, over, report}). draw(t, id, now) is called in each animation frame with the
-// milliseconds since the content began, the id of the picture that would be next and the frame's time; it returns
-// whether it changed a pixel. Only then does the strip get a new id, so an id stands for a different picture. report()
-// returns what the page knows of its pictures and what it claims: {truth, fps}, both optional. A page whose end is not a matter of time has over(now), which
-// tells whether it is there.
+// A page calls Rig.play({prepare, draw, over, report}). draw(t, id, now) is called in each
+// animation frame with the milliseconds since the content began, the id of the picture that would
+// be next and the frame's time; it returns whether it changed a pixel. Only then does the strip get
+// a new id, so an id stands for a different picture. report() returns what the page knows of its
+// pictures and what it claims: {truth, fps}, both optional. A page whose end is not a matter of
+// time has over(now), which tells whether it is there.
 //
-// A page that answers input tells Rig.input(event) of each, and changes what it shows at once or in its next draw: the next picture is
-// the answer.
+// A page that answers input tells Rig.input(event) of each, and changes what it shows at once or in
+// its next draw: the next picture is the answer.
 //
 // A page whose layers draw copies of the strip themselves takes them in prepare: Rig.strip.take(k).
 'use strict';
@@ -51,13 +52,14 @@ const Rig = (() => {
       const before = performance.now();
       const answer = await fetch(`/clock?run=${config.run}`, { cache: 'no-store' });
       const rig = (await answer.json()).now_ns;
-      samples.push({ before_us: Math.floor(before * 1000), now_ns: rig, after_us: Math.ceil(performance.now() * 1000) });
+      samples.push({ before_us: Math.floor(before * 1000), now_ns: rig,
+        after_us: Math.ceil(performance.now() * 1000) });
     }
     return samples;
   }
 
-  // stripOf draws the code strip: geometry and code are defined by the rig and only carried out here. It is laid out for
-  // the viewport as it is now.
+  // stripOf draws the code strip: geometry and code are defined by the rig and only carried out
+  // here. It is laid out for the viewport as it is now.
   function stripOf(spec) {
     if (!spec) return { holes: [], take() {}, paint() {}, overlay() {}, show() {} };
     const ratio = window.devicePixelRatio;
@@ -107,7 +109,9 @@ const Rig = (() => {
       take(k) { taken.add(k); },
       // paint draws a copy into a picture of the page whose first row is row `above` of the viewport.
       paint(context, k, above, id, ms) { paintCells(context, cellsOf(id, ms, 0), tops[k] - above); },
-      overlay() { for (const k of tops.keys()) if (!taken.has(k)) overlays.push(element(k).getContext('2d', { alpha: false })); },
+      overlay() {
+        for (const k of tops.keys()) if (!taken.has(k)) overlays.push(element(k).getContext('2d', { alpha: false }));
+      },
       show(id, ms) {
         const cells = cellsOf(id, ms, 0);
         for (const context of overlays) paintCells(context, cells, 0);
@@ -130,14 +134,16 @@ const Rig = (() => {
   function marksOf(strip) {
     if (!config.mark || !strip.code) return unmarked;
     const code = strip.code();
-    return { green() { code.show(config.mark, 1); }, red() { code.show(config.mark, 2); }, hide: code.hide, remove: code.remove };
+    const { hide, remove } = code;
+    return { green() { code.show(config.mark, 1); }, red() { code.show(config.mark, 2); }, hide, remove };
   }
 
   // content runs the page. The strip and the marker change in the same frame as the picture.
   async function content(draw, ends, marks) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0;
-    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms || ends && ends(now);
+    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms ||
+      ends && ends(now);
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
@@ -152,11 +158,13 @@ const Rig = (() => {
       times.push(micros(now));
     } while (!over());
     playing = false;
-    const end = await nextFrame(); // the last picture stands for a frame of its own, and what is drawn now comes in this one
+    // the last picture stands for a frame of its own, and what is drawn now comes in this one
+    const end = await nextFrame();
     return { ids, times, frames, end };
   }
 
-  // Events that no picture has answered yet, and answers. A picture answers nothing that is long past: then nothing was to be seen of it.
+  // Events that no picture has answered yet, and answers. A picture answers nothing that is long
+  // past: then nothing was to be seen of it.
   const open = [], answers = [];
   const late = 1000;
   let busy = 0, playing = false, unanswered = 0; // the last: events beyond what a report takes
@@ -239,7 +247,8 @@ const Rig = (() => {
     const reason = clip(String(err && err.message || err));
     if (config.run) {
       fetch('/failure', {
-        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ run: config.run, entry: config.entry, reason }),
+        method: 'POST', headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ run: config.run, entry: config.entry, reason }),
       }).catch(() => {});
     }
     marker.className = '';

@@ -1,4 +1,4 @@
-// The rig, as the page sees it: calls, events that are numbered, and pictures, over one websocket. API.md has what they mean.
+// The page's connection to the rig: calls, numbered events and pictures (see API.md).
 
 /** @typedef {import('rig').Methods} Methods */
 /** @typedef {import('rig').Event} RigEvent */
@@ -16,7 +16,7 @@ export class RigError extends Error {
 }
 
 const base = 'api/v1/';
-const patience = 150000; // ms until a call without an answer has failed, and the connection with it; a rig gives a call less, and those that follow it wait
+const patience = 150000; // ms; a call without an answer then fails, with its connection
 const greeting = 30000; // ms, of the first calls of a connection, which wait for nothing
 
 const keyOf = 'eideticker-reservation-'; // and the device
@@ -35,7 +35,7 @@ function stored() {
  * @param {string} run
  * @param {string} name
  */
-export const fileURL = (run, name) => `${base}runs/${encodeURIComponent(run)}/${name.split('/').map(encodeURIComponent).join('/')}`;
+export const fileURL = (run, name) => `${base}runs/${[run, ...name.split('/')].map(encodeURIComponent).join('/')}`;
 
 /**
  * fetchFile gets a file of a run; what is not there is an error with the rig's sentence.
@@ -113,7 +113,8 @@ export class Rig {
   /** @param {WebSocket} socket */
   async opened(socket) {
     const from = this.seq;
-    const {seq, missed} = await this.send(socket, 'subscribe', from === undefined ? {} : {from_seq: from}, greeting).catch((why) => {
+    const {seq, missed} = await this.send(socket, 'subscribe', from === undefined ? {} : {from_seq: from},
+      greeting).catch((why) => {
       if (why instanceof RigError) {
         this.seq = undefined; // a rig that refuses to go on from there is not asked for that again
         this.forgot ||= from !== undefined;
@@ -124,7 +125,8 @@ export class Rig {
     if (from === undefined || missed) {
       this.seq = seq;
     }
-    this.forgot ||= missed || from === undefined && this.stale.size > 0; // also if what follows does not come about; what is shown already was asked for before
+    // also if the next call fails
+    this.forgot ||= missed || from === undefined && this.stale.size > 0;
     if (this.watched) {
       await this.send(socket, 'preview.start', {device: this.watched.device}, greeting).catch((why) => {
         if (!(why instanceof RigError)) {
@@ -192,7 +194,7 @@ export class Rig {
   }
 
   /**
-   * heed is call for who is told of events too, with those that came before the answer: they are newer than that, or it knows of them.
+  * heed is call, and passes the events that came before the answer: the answer may be older.
    * @template {keyof Methods} M
    * @param {M} method
    * @param {Methods[M]['params']} params
@@ -248,7 +250,8 @@ export class Rig {
    */
   async post(method, params) {
     const answer = await fetch(base + 'rpc', {
-      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({jsonrpc: '2.0', id: 1, method, params}),
+      method: 'POST', headers: {'Content-Type': 'application/json'},
+      body: JSON.stringify({jsonrpc: '2.0', id: 1, method, params}),
     });
     const text = await answer.text();
     let message;
@@ -268,9 +271,11 @@ export class Rig {
    * @param {string} token
    */
   async login(token) {
-    const answer = await fetch(base + 'login', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({token})});
+    const answer = await fetch(base + 'login',
+      {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({token})});
     if (!answer.ok) {
-      throw new RigError(answer.status, answer.status === 401 ? 'The rig does not know this token.' : (await answer.text()).trim());
+      throw new RigError(answer.status, answer.status === 401 ? 'The rig does not know this token.'
+        : (await answer.text()).trim());
     }
     await this.open();
   }

@@ -25,7 +25,8 @@ export async function comparePage(page) {
     fill(place, h('p.about', null, 'Name two runs or sets: the first is the base, the second is held against it.'));
     return;
   }
-  const words = h('section.card', {'aria-label': 'Statistics'}, h('h2', null, 'In words'), h('p.quiet-text', null, 'Comparing …'));
+  const words = h('section.card', {'aria-label': 'Statistics'}, h('h2', null, 'In words'),
+    h('p.quiet-text', null, 'Comparing …'));
   const together = h('div');
   fill(place, words, together);
   /** @type {any} what eideticker compare prints */
@@ -35,10 +36,12 @@ export async function comparePage(page) {
     comparison = compared.comparison;
     fill(words, statistics(compared));
   } catch (error) {
-    fill(words, h('h2', null, 'In words'), h('p.refusal', null, error instanceof Error ? error.message : String(error)));
+    fill(words, h('h2', null, 'In words'), h('p.refusal', null,
+      error instanceof Error ? error.message : String(error)));
   }
   try {
-    const runs = await Promise.all([ComparedRun.load(rig, a, comparison?.a, signal), ComparedRun.load(rig, b, comparison?.b, signal)]);
+    const runs = await Promise.all([ComparedRun.load(rig, a, comparison?.a, signal),
+      ComparedRun.load(rig, b, comparison?.b, signal)]);
     if (!signal.aborted) {
       new Pair(page, runs, together).begin(query);
     }
@@ -54,14 +57,20 @@ export async function comparePage(page) {
  * @param {string} b
  */
 async function picker(rig, a, b) {
-  const [{sets}, {runs}, {baselines}] = await Promise.all([rig.call('set.list', {limit: 50}), rig.call('run.list', {limit: 100, state: 'ok'}), rig.call('baseline.list', {})]);
-  const options = [...baselines.map((one) => h('option', {value: one.name}, `baseline ${one.id}`)), ...sets.filter((s) => s.runs > 1).map((s) => h('option', {value: s.set}, `set of ${s.runs}, ${s.test}, ${moment(s.started_wall_ns)}`)),
+  const [{sets}, {runs}, {baselines}] = await Promise.all([rig.call('set.list', {limit: 50}),
+    rig.call('run.list', {limit: 100, state: 'ok'}), rig.call('baseline.list', {})]);
+  const options = [...baselines.map((one) => h('option', {value: one.name}, `baseline ${one.id}`)),
+    ...sets.filter((s) => s.runs > 1).map((s) =>
+      h('option', {value: s.set}, `set of ${s.runs}, ${s.test}, ${moment(s.started_wall_ns)}`)),
     ...runs.map((r) => h('option', {value: r.run}, `${r.test} ${r.browser} ${r.label}, ${moment(r.started_wall_ns)}`))];
-  const input = (/** @type {string} */ name, /** @type {string} */ value) => h('input', {type: 'search', list: 'candidates', value, 'aria-label': name, placeholder: 'run, set or baseline'});
+  const input = (/** @type {string} */ name, /** @type {string} */ value) =>
+    h('input', {type: 'search', list: 'candidates', value, 'aria-label': name, placeholder: 'run, set or baseline'});
   const base = input('Base', a);
   const other = input('Held against it', b);
-  const form = h('form.toolbar.picker', null, h('label', null, 'base ', base), h('label', null, 'against it ', other), h('datalist', {id: 'candidates'}, options), h('button.button.main', null, 'Compare'),
-    h('button.button', {type: 'button', onclick: () => go(['compare'], {a: other.value.trim(), b: base.value.trim()})}, 'Swap'));
+  const form = h('form.toolbar.picker', null, h('label', null, 'base ', base), h('label', null, 'against it ', other),
+    h('datalist', {id: 'candidates'}, options), h('button.button.main', null, 'Compare'),
+    h('button.button', {type: 'button', onclick: () => go(['compare'], {a: other.value.trim(), b: base.value.trim()})},
+      'Swap'));
   form.addEventListener('submit', (/** @type {Event} */ event) => {
     event.preventDefault();
     go(['compare'], {a: base.value.trim(), b: other.value.trim()});
@@ -96,15 +105,20 @@ class Pair {
     this.slider.addEventListener('input', () => this.go(Number(this.slider.value)));
     this.found = h('span.quiet-text', {role: 'status'});
     const windows = a.windows.filter((w) => b.windowLike(w) !== null);
-    this.window = h('select', {'aria-label': 'Window'}, windows.map((w, i) => h('option', {value: String(i)}, w.name || `Window ${i + 1}`)));
+    this.window = h('select', {'aria-label': 'Window'},
+      windows.map((w, i) => h('option', {value: String(i)}, w.name || `Window ${i + 1}`)));
     this.window.hidden = windows.length < 2;
     this.window.addEventListener('change', () => this.choose(windows[Number(this.window.value)]));
-    const button = (/** @type {string} */ look, /** @type {string} */ title, /** @type {() => void} */ act) => h(`button.${look}`, {title, 'aria-label': title, onclick: act});
+    const button = (/** @type {string} */ look, /** @type {string} */ title, /** @type {() => void} */ act) =>
+      h(`button.${look}`, {title, 'aria-label': title, onclick: act});
     this.play = button('play', 'Play or pause (space)', () => this.toggle());
     fill(this.place, h('section.card.pair', {'aria-label': 'Side by side'},
       h('div.stages', null, this.column(a, 'A, the base'), this.column(b, 'B'), this.difference.root),
-      h('div.controls-box', null, this.slider, h('div.controls', null, button('back', 'One step back (←)', () => this.go(this.step - 1)), this.play, button('on', 'One step on (→)', () => this.go(this.step + 1)),
-        this.readout, this.window, h('button.button', {onclick: () => this.findFirst(0)}, 'First difference'), h('button.button', {onclick: () => this.findFirst(this.step + 1)}, 'Next difference'), this.found))));
+      h('div.controls-box', null, this.slider, h('div.controls', null,
+        button('back', 'One step back (←)', () => this.go(this.step - 1)), this.play,
+        button('on', 'One step on (→)', () => this.go(this.step + 1)), this.readout, this.window,
+        h('button.button', {onclick: () => this.findFirst(0)}, 'First difference'),
+        h('button.button', {onclick: () => this.findFirst(this.step + 1)}, 'Next difference'), this.found))));
     for (const run of this.runs) {
       run.stage.onShown(() => this.compareFrames());
     }
@@ -116,17 +130,22 @@ class Pair {
     });
     const named = windows.find((w) => w.name === query.get('window')) ?? windows[0];
     if (!named) {
-      this.place.prepend(h('p.refusal.card', null, 'These runs have no window in common to put them in step: they are shown from their first frame.'));
+      this.place.prepend(h('p.refusal.card', null,
+        'These runs have no window in common to put them in step: they are shown from their first frame.'));
     }
     if (named) {
       this.window.value = String(windows.indexOf(named));
     }
     this.choose(named ?? null, Number(query.get('step')) || 0);
     setHere([
-      {keys: ['ArrowRight', '.'], about: 'one step on', act: () => this.go(this.step + 1)}, {keys: ['ArrowLeft', ','], about: 'one step back', act: () => this.go(this.step - 1)},
-      {keys: ['Shift+ArrowRight'], about: 'ten steps on', act: () => this.go(this.step + 10)}, {keys: ['Shift+ArrowLeft'], about: 'ten steps back', act: () => this.go(this.step - 10)},
-      {keys: [' '], about: 'play or pause both', act: () => this.toggle()}, {keys: ['Home'], about: 'where both start', act: () => this.go(0)},
-      {keys: ['f'], about: 'first frame that differs', act: () => this.findFirst(0)}, {keys: ['n'], about: 'next frame that differs', act: () => this.findFirst(this.step + 1)},
+      {keys: ['ArrowRight', '.'], about: 'one step on', act: () => this.go(this.step + 1)},
+      {keys: ['ArrowLeft', ','], about: 'one step back', act: () => this.go(this.step - 1)},
+      {keys: ['Shift+ArrowRight'], about: 'ten steps on', act: () => this.go(this.step + 10)},
+      {keys: ['Shift+ArrowLeft'], about: 'ten steps back', act: () => this.go(this.step - 10)},
+      {keys: [' '], about: 'play or pause both', act: () => this.toggle()},
+      {keys: ['Home'], about: 'where both start', act: () => this.go(0)},
+      {keys: ['f'], about: 'first frame that differs', act: () => this.findFirst(0)},
+      {keys: ['n'], about: 'next frame that differs', act: () => this.findFirst(this.step + 1)},
     ]);
   }
 
@@ -136,7 +155,8 @@ class Pair {
    */
   column(run, name) {
     run.label = h('figcaption', null, '');
-    return h('figure.column', null, h('h3', null, name, ' ', h('a', {href: address(['runs', run.id])}, run.id)), run.stage.root, run.label);
+    return h('figure.column', null, h('h3', null, name, ' ', h('a', {href: address(['runs', run.id])}, run.id)),
+      run.stage.root, run.label);
   }
 
   /**
@@ -163,7 +183,8 @@ class Pair {
     }
     this.tell();
     clearTimeout(this.noting);
-    this.noting = setTimeout(() => !this.page.signal.aborted && note({step: this.step, window: this.runs[0].window?.name}), 250);
+    this.noting = setTimeout(() => !this.page.signal.aborted &&
+      note({step: this.step, window: this.runs[0].window?.name}), 250);
   }
 
   tell() {
@@ -171,7 +192,8 @@ class Pair {
     this.readout.textContent = `step ${grouped(this.step)} · ${clock(this.runs[0].timeAt(this.step))} from the start`;
     for (const run of this.runs) {
       const frame = run.frameAt(this.step);
-      run.label.textContent = frame < 0 ? (this.step < run.steps ? 'this frame was not recorded' : 'it has ended: its last frame') : `frame ${grouped(frame)}`;
+      run.label.textContent = frame < 0 ? (this.step < run.steps ? 'this frame was not recorded'
+        : 'it has ended: its last frame') : `frame ${grouped(frame)}`;
     }
   }
 
@@ -244,7 +266,8 @@ class Pair {
         const pixels = this.difference.count(left, right, this.counted);
         if (pixels < 0 || pixels > this.counted.most) {
           this.go(step);
-          this.found.textContent = pixels < 0 ? 'the frames differ in size' : `step ${grouped(step)} differs in ${grouped(pixels)} pixels`;
+          this.found.textContent = pixels < 0 ? 'the frames differ in size'
+            : `step ${grouped(step)} differs in ${grouped(pixels)} pixels`;
           return;
         }
         alike = frames;

@@ -23,7 +23,8 @@ export class ComparedRun {
       throw error;
     }) ?? await rig.call('run.get', {run: await shownRun(rig, id, compared?.shown_run ?? '')});
     const there = new Set(detail.files.map((f) => f.name));
-    const json = async (/** @type {string} */ name) => there.has(name) ? (await fetchFile(detail.run, name, signal)).json() : null;
+    const json = async (/** @type {string} */ name) => there.has(name)
+      ? (await fetchFile(detail.run, name, signal)).json() : null;
     const [results, map] = await Promise.all([json('results.json'), json('video.mp4.json')]);
     return new ComparedRun(detail, whole(results), map);
   }
@@ -70,8 +71,10 @@ export class ComparedRun {
   begin(w, tick) {
     this.window = w;
     this.view = w && new View(w);
-    this.changes = w?.whole.results.find((r) => r.measure === 'fps')?.series.find((s) => s.name === 'frame_time')?.frames ?? null;
-    this.places = w && this.view ? placed(w, this.view, this.known, tick) : Array.from({length: this.frames}, (_, i) => i);
+    this.changes = w?.whole.results.find((r) => r.measure === 'fps')?.series.find((s) =>
+      s.name === 'frame_time')?.frames ?? null;
+    this.places = w && this.view ? placed(w, this.view, this.known, tick)
+      : Array.from({length: this.frames}, (_, i) => i);
     this.stepOf.clear();
     this.places.forEach((frame, step) => frame >= 0 && !this.stepOf.has(frame) && this.stepOf.set(frame, step));
   }
@@ -109,7 +112,8 @@ export class ComparedRun {
 
   stepNow() {
     const {timeline} = this.stage;
-    const frame = timeline.frame >= 0 || !this.view || !this.window ? timeline.frame : this.view.frameAt(timeline.time - this.window.from);
+    const frame = timeline.frame >= 0 || !this.view || !this.window ? timeline.frame
+      : this.view.frameAt(timeline.time - this.window.from);
     return this.stepOf.get(frame) ?? (frame > (this.window?.end ?? 0) ? this.steps - 1 : 0);
   }
 
@@ -138,7 +142,7 @@ export class ComparedRun {
 const mostLost = 100000; // steps of a hole; what lies behind a larger one is not stepped through
 
 /**
- * placed are a window's frames by their steps; -1 where none was recorded. Times of frames are their sequence numbers in periods, so they tell every hole.
+* placed returns a window's frames by their steps; -1 for a missing frame.
  * @param {Pick<import('../shared/film.js').WindowData, 'start' | 'end' | 'lost'>} w
  * @param {Pick<View, 'timeOf'>} view
  * @param {number} period
@@ -147,7 +151,8 @@ const mostLost = 100000; // steps of a hole; what lies behind a larger one is no
 export function placed(w, view, period, tick) {
   const first = w.start;
   const lost = new Map(w.lost.map((l) => [l.before_frame, l.frames]));
-  const tickAt = (/** @type {number} */ frame) => Math.round((view.timeOf(frame) - view.timeOf(first)) / (tick || period));
+  const tickAt = (/** @type {number} */ frame) =>
+    Math.round((view.timeOf(frame) - view.timeOf(first)) / (tick || period));
   /** @type {number[]} */
   const places = [];
   for (let frame = first; frame <= w.end; frame++) {
@@ -170,8 +175,7 @@ export function placed(w, view, period, tick) {
 }
 
 /**
- * tickOf is how long a step of two runs is, in ns. 0: their sources have one rate, so each of their frames is a step, as eideticker compare tells them off; where the
- * rates differ, time is what they share.
+* tickOf returns the length of a step of two runs in ns. 0: the rates are equal, and a step is a frame.
  * @param {ComparedRun} a
  * @param {ComparedRun} b
  */

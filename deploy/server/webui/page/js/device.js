@@ -17,7 +17,8 @@ const virtual = 'x11'; // source of a device that has a display only while a tes
  * @param {string} text
  */
 export function meter(name, share, text) {
-  return h('div.meter', null, h('span', null, name), h('meter', {min: 0, max: 1, high: 0.8, optimum: 0, value: Math.min(1, share), 'aria-label': `${name}: ${text}`}), h('span', null, text));
+  return h('div.meter', null, h('span', null, name), h('meter', {min: 0, max: 1, high: 0.8, optimum: 0,
+    value: Math.min(1, share), 'aria-label': `${name}: ${text}`}), h('span', null, text));
 }
 
 /** DevicePanel is one device, with its live picture. */
@@ -42,13 +43,15 @@ export class DevicePanel {
     /** @type {Map<string, Element>} what stands there, by what it means */
     this.kept = new Map();
     this.said = h('p.quiet-text.said', {role: 'status'});
-    this.root = h('div.device', {role: 'tabpanel'}, h('div.live-box', null, this.canvas, this.none), this.facts, this.actions, this.said);
+    this.root = h('div.device', {role: 'tabpanel'}, h('div.live-box', null, this.canvas, this.none), this.facts,
+      this.actions, this.said);
     /** @type {Device | null} */
     this.device = null;
     const quiet = setInterval(() => {
       if (Date.now() - this.last > 3000) {
         this.none.hidden = false;
-        this.none.textContent = this.last ? 'The picture stands still: none has come for 3 s' : 'No picture: the device shows one while a test or a recording has its screen open';
+        this.none.textContent = this.last ? 'The picture stands still: none has come for 3 s'
+          : 'No picture: the device shows one while a test or a recording has its screen open';
       }
     }, 1000);
     this.last = 0;
@@ -90,19 +93,24 @@ export class DevicePanel {
     this.device = d;
     this.root.setAttribute('aria-label', d.name);
     const {signal: s, capture: c} = d;
+    const rate = s?.period_ns ? ` at ${(1e9 / s.period_ns).toFixed(2).replace(/\.?0+$/, '')}/s` : '';
     const facts = [['source', d.source], ['input', d.input || 'none'], ['browsers', d.browsers.join(', ')],
-      ['signal', s ? `${s.width_px} × ${s.height_px} ${s.pixel_format}${s.period_ns ? ` at ${(1e9 / s.period_ns).toFixed(2).replace(/\.?0+$/, '')}/s` : ''}` : 'not open']];
+      ['signal', s ? `${s.width_px} × ${s.height_px} ${s.pixel_format}${rate}` : 'not open']];
     if (d.failures_in_row) {
       facts.push(['failed in a row', String(d.failures_in_row)]);
     }
     fill(this.facts, d.about ? h('p.about', null, d.about) : null,
+      d.in_use_by ? h('p.refusal', null, `In use by ${d.in_use_by}`) : null,
       d.quarantine ? h('p.refusal', null, `Under quarantine: ${d.quarantine}`) : null,
-      d.reserved ? h('p.refusal', null, `Reserved for ${d.reserved.owner} until ${moment(d.reserved.until_wall_ns)}${d.reserved.note ? `: ${d.reserved.note}` : ''}`) : null,
+      d.reserved ? h('p.refusal', null, `Reserved for ${d.reserved.owner} until ${moment(d.reserved.until_wall_ns)}`,
+        d.reserved.note ? `: ${d.reserved.note}` : '') : null,
       definitions(facts),
-      c ? h('div.capture', null, meter('ring', c.ring_fill, `${Math.round(100 * c.ring_fill)} % full`), meter('recorder', c.encoding_share, `at work ${Math.round(100 * c.encoding_share)} % of the time`),
+      c ? h('div.capture', null, meter('ring', c.ring_fill, `${Math.round(100 * c.ring_fill)} % full`),
+        meter('recorder', c.encoding_share, `at work ${Math.round(100 * c.encoding_share)} % of the time`),
         definitions([['frames', grouped(c.frames)], ['written', bytes(c.bytes)], ['for', duration(c.elapsed_ns)]],
-          h('div', null, h('dt', null, 'lost'), h('dd', {class: c.lost_frames ? 'problem' : null}, c.lost_frames ? `! ${grouped(c.lost_frames)}` : '✓ 0')))) : null);
-    // Things change often; what can be clicked stays until it would mean something else, whatever comes and goes beside it.
+          h('div', null, h('dt', null, 'lost'), h('dd', {class: c.lost_frames ? 'problem' : null},
+            c.lost_frames ? `! ${grouped(c.lost_frames)}` : '✓ 0')))) : null);
+    // An element that can be clicked stays until its meaning changes.
     const recording = d.job !== undefined && this.kindOf(d.job) === 'record';
     const focused = this.actions.contains(document.activeElement);
     /** @type {Map<string, Element>} */
@@ -114,7 +122,8 @@ export class DevicePanel {
       return e;
     };
     const {job} = d;
-    const work = job ? [keep(['job', job, String(recording)], () => h('p.at-work', null, 'At work: ', h('a', {href: recording ? address(['runs', job]) : address(['runs'], {set: job})}, job)))] : [];
+    const work = job ? [keep(['job', job, String(recording)], () => h('p.at-work', null, 'At work: ',
+      h('a', {href: recording ? address(['runs', job]) : address(['runs'], {set: job})}, job)))] : [];
     arrange(this.row, this.buttons(d, recording, keep));
     arrange(this.actions, [...work, this.row]);
     this.kept = kept;
@@ -124,7 +133,7 @@ export class DevicePanel {
     this.showBusy();
   }
 
-  /** showBusy has the buttons say that they do nothing until what was asked for is done. They keep the focus, which they would lose if they were disabled. */
+  /** showBusy marks the buttons as waiting. They keep the focus, which disabled buttons would lose. */
   showBusy() {
     for (const b of this.actions.querySelectorAll('button')) {
       b.ariaDisabled = this.busy ? 'true' : null;
@@ -139,19 +148,25 @@ export class DevicePanel {
    */
   buttons(d, recording, keep) {
     const {rig} = this;
-    const button = (/** @type {string} */ text, /** @type {() => Promise<string | void>} */ act, of = '') => keep(['button', text, of], () => h('button.button', {onclick: () => this.do(act)}, text));
+    const button = (/** @type {string} */ text, /** @type {() => Promise<string | void>} */ act, of = '') =>
+      keep(['button', text, of], () => h('button.button', {onclick: () => this.do(act)}, text));
     const reservation = rig.reservation(d);
     const run = rig.may('run');
     const admin = rig.may('admin');
     const usable = d.state === 'free' || d.state === 'reserved' && reservation !== undefined;
     return [
-      run && usable && d.source !== virtual ? [button('Record', () => this.record({})), button('Keep the last 30 s', () => this.record({keep_last_ns: 30e9}))] : null,
+      run && usable && d.source !== virtual ? [button('Record', () => this.record({})),
+        button('Keep the last 30 s', () => this.record({keep_last_ns: 30e9}))] : null,
       run && recording ? button('End the recording', () => this.stop(), d.job) : null,
-      run && d.state === 'keeping' ? [button('Save the last seconds', () => this.keep()), button('End keeping', () => this.stop())] : null,
-      run && d.job && !recording ? button('End what is at work', async () => void await rig.call('run.cancel', {job: d.job ?? ''}), d.job) : null,
+      run && d.state === 'keeping' ? [button('Save the last seconds', () => this.keep()),
+        button('End keeping', () => this.stop())] : null,
+      run && d.job && !recording ? button('End what is at work',
+        async () => void await rig.call('run.cancel', {job: d.job ?? ''}), d.job) : null,
       run && !d.reserved ? button('Reserve …', () => this.reserve()) : null,
-      d.reserved && (admin || run && (reservation !== undefined || d.reserved.owner === rig.owner)) ? button('End the reservation', () => this.release()) : null,
-      admin && d.quarantine ? button('Lift the quarantine', async () => void await rig.call('device.quarantine', {device: d.name, lift: true})) : null,
+      d.reserved && (admin || run && (reservation !== undefined || d.reserved.owner === rig.owner))
+        ? button('End the reservation', () => this.release()) : null,
+      admin && d.quarantine ? button('Lift the quarantine',
+        async () => void await rig.call('device.quarantine', {device: d.name, lift: true})) : null,
       admin && !d.quarantine ? button('Quarantine …', () => this.quarantine()) : null,
       admin && d.power ? button('Power cycle …', () => this.power()) : null,
     ].flat().filter((e) => e instanceof Element);
@@ -214,7 +229,8 @@ export class DevicePanel {
 
   async quarantine() {
     const {name} = this;
-    if (await ask('Let no job begin on this device?', `${name}: jobs wait until the quarantine is lifted.`, 'Quarantine')) {
+    if (await ask('Let no job begin on this device?', `${name}: jobs wait until the quarantine is lifted.`,
+      'Quarantine')) {
       await this.rig.call('device.quarantine', {device: name, reason: 'by hand'});
     }
   }
@@ -259,4 +275,5 @@ async function deviceOf(picture) {
  * @param {string[][]} facts
  * @param {...Element} more
  */
-const definitions = (facts, ...more) => h('dl.facts', null, facts.map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))), more);
+const definitions = (facts, ...more) => h('dl.facts', null,
+  facts.map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))), more);

@@ -58,7 +58,8 @@ export class DifferenceView {
       const grey = 24 + Math.round((from[4 * i] + 2 * from[4 * i + 1] + from[4 * i + 2]) / 4 * 0.3);
       out[i] = (255 << 24 | grey << 16 | grey << 8 | grey) >>> 0;
     }
-    const n = differing(left, this.pixels(1, b), counted, (i) => { out[i] = 0xff6fd4ff; }); // a warm yellow, far lighter than the dimmed rest
+    // a warm yellow, far lighter than the dimmed rest
+    const n = differing(left, this.pixels(1, b), counted, (i) => { out[i] = 0xff6fd4ff; });
     if (n < 0) {
       this.none(`The frames differ in size: ${a.width} × ${a.height} and ${b.width} × ${b.height}.`);
       return;
@@ -67,8 +68,12 @@ export class DifferenceView {
     this.canvas.height = left.height;
     this.canvas.getContext('2d').putImageData(shown, 0, 0);
     const part = 100 * n / out.length;
-    const notes = [counted.masks.length && 'masked regions do not count', n > 0 && n <= counted.most && `up to ${grouped(counted.most)} may`].filter(Boolean).map((note) => `; ${note}`).join('');
-    this.told.textContent = n ? `${grouped(n)} ${n === 1 ? 'pixel differs' : 'pixels differ'}, ${part < 0.01 ? 'under 0.01' : part.toFixed(2)} % of the frame${notes}` : 'No pixel differs.';
+    const notes = [counted.masks.length && 'masked regions do not count',
+      n > 0 && n <= counted.most && `up to ${grouped(counted.most)} may`]
+      .filter(Boolean).map((note) => `; ${note}`).join('');
+    const share = `${part < 0.01 ? 'under 0.01' : part.toFixed(2)} % of the frame`;
+    this.told.textContent = n ? `${grouped(n)} ${n === 1 ? 'pixel differs' : 'pixels differ'}, ${share}${notes}`
+      : 'No pixel differs.';
     this.canvas.setAttribute('aria-label', this.told.textContent);
   }
 }
@@ -120,7 +125,8 @@ export function differing(a, b, counted, found) {
   let n = 0;
   for (let y = y0; y < y1; y++) {
     for (let x = x0, i = y * a.width + x0; x < x1; x++, i++) {
-      if (left[i] !== right[i] && (tolerance === 0 || beyond(a.data, b.data, 4 * i, tolerance)) && !masked(x, y, masks)) {
+      if (left[i] !== right[i] && (tolerance === 0 || beyond(a.data, b.data, 4 * i, tolerance)) &&
+        !masked(x, y, masks)) {
         n++;
         found?.(i);
       }
@@ -136,11 +142,12 @@ export function differing(a, b, counted, found) {
  * @param {number} i
  * @param {number} tolerance
  */
-const beyond = (a, b, i, tolerance) => Math.abs(a[i] - b[i]) > tolerance || Math.abs(a[i + 1] - b[i + 1]) > tolerance || Math.abs(a[i + 2] - b[i + 2]) > tolerance;
+const beyond = (a, b, i, tolerance) => [i, i + 1, i + 2].some((k) => Math.abs(a[k] - b[k]) > tolerance);
 
 /**
  * @param {number} x
  * @param {number} y
  * @param {number[][]} masks
  */
-const masked = (x, y, masks) => masks.some(([left, top, width, height]) => x >= left && y >= top && x < left + width && y < top + height);
+const masked = (x, y, masks) => masks.some(([left, top, width, height]) => x >= left && y >= top && x < left + width &&
+  y < top + height);

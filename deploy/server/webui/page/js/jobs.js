@@ -56,7 +56,9 @@ export class JobBoard {
     if (event.job) {
       const {job} = event;
       const known = this.jobs.get(job.job);
-      this.jobs.set(job.job, {...job, phase: job.phase ?? known?.phase, runs: job.runs.length ? job.runs : known?.runs ?? []}); // an event need not repeat the runs
+      // an event need not repeat the runs
+      this.jobs.set(job.job, {...job, phase: job.phase ?? known?.phase,
+        runs: job.runs.length ? job.runs : known?.runs ?? []});
       return true;
     }
     const job = this.jobs.get(event.job_id ?? '');
@@ -82,7 +84,8 @@ export class JobBoard {
     const all = [...this.jobs.values()];
     const open = all.filter(isOpen);
     const over = all.filter((j) => !isOpen(j)).sort((a, b) => b.ended_wall_ns - a.ended_wall_ns).slice(0, this.most);
-    arrange(this.root, [...open.map((j) => this.card(j)), ...open.length ? [] : [this.nothing], ...over.length ? [this.ended] : [], ...over.map((j) => this.card(j))]);
+    arrange(this.root, [...open.map((j) => this.card(j)), ...open.length ? [] : [this.nothing],
+      ...over.length ? [this.ended] : [], ...over.map((j) => this.card(j))]);
     for (const id of this.cards.keys()) {
       if (!open.some((j) => j.job === id) && !over.some((j) => j.job === id)) {
         this.cards.delete(id);
@@ -92,7 +95,7 @@ export class JobBoard {
   }
 
   /**
-   * card shows a job. How far it is changes often; the rest of its card stays as it is meanwhile, so that it can be clicked.
+  * card shows a job. Only its progress changes often; the rest stays and can be clicked.
    * @param {Job} j
    */
   card(j) {
@@ -115,19 +118,27 @@ export class JobBoard {
   make(j, bar) {
     const {mark, look, text} = stateWord(j.state);
     const open = isOpen(j);
-    const made = j.runs.length || open || j.kind !== 'record' ? j.runs : [{run: j.job, variant: 'the recording', state: j.state, reason: ''}]; // which is its own run
+    // which is its own run
+    const made = j.runs.length || open || j.kind !== 'record' ? j.runs
+      : [{run: j.job, variant: 'the recording', state: j.state, reason: ''}];
     return h('div.job', {'data-job': j.job},
-      h('div.job-head', null, h('b', null, j.test || kinds[j.kind] || j.kind), h(`span.state.${look}`, null, `${mark} ${text}`),
+      h('div.job-head', null, h('b', null, j.test || kinds[j.kind] || j.kind),
+        h(`span.state.${look}`, null, `${mark} ${text}`),
         h('span.quiet-text', null, [j.devices.join(', '), j.browsers.join(', '), j.label].filter(Boolean).join(' · ')),
-        open && this.rig.may('run') ? h('button.button.small', {onclick: () => this.rig.call('run.cancel', {job: j.job}).catch(complain)}, j.kind === 'record' ? 'End' : 'Cancel') : null),
-      j.state === 'queued' ? h('p.quiet-text', null, `number ${j.position} of those that wait${j.reason ? `: ${j.reason}` : ''}`) : null,
+        open && this.rig.may('run') ? h('button.button.small', {onclick: () =>
+          this.rig.call('run.cancel', {job: j.job}).catch(complain)}, j.kind === 'record' ? 'End' : 'Cancel') : null),
+      j.state === 'queued' ? h('p.quiet-text', null, `number ${j.position} of those that wait`) : null,
+      open && j.reason ? h('p.quiet-text.waits', null, // such as "device a is at job b"
+        `waiting for ${j.reason.replace(' is ', ', which is ')}`) : null,
       bar,
-      j.reason && j.state !== 'queued' ? h('p.refusal', null, j.reason) : null,
+      j.reason && !open ? h('p.refusal', null, j.reason) : null,
       made.length ? h('ul.made', null, made.slice(-8).map((m) => {
         const s = stateWord(m.state);
-        return h('li', null, h('a', {href: address(['runs', m.run])}, m.variant || m.run), ' ', h(`span.state.${s.look}`, null, `${s.mark} ${s.text}`), m.reason ? h('small', null, m.reason) : null);
+        return h('li', null, h('a', {href: address(['runs', m.run])}, m.variant || m.run), ' ',
+          h(`span.state.${s.look}`, null, `${s.mark} ${s.text}`), m.reason ? h('small', null, m.reason) : null);
       })) : null,
-      !open ? h('p.quiet-text', null, `${moment(j.ended_wall_ns)} · ${duration(Math.max(0, j.ended_wall_ns - (j.started_wall_ns || j.ended_wall_ns)))}`,
+      !open ? h('p.quiet-text', null, `${moment(j.ended_wall_ns)} · `,
+        duration(j.started_wall_ns ? Math.max(0, j.ended_wall_ns - j.started_wall_ns) : 0),
         j.runs.length > 1 ? [' · ', h('a', {href: address(['runs'], {set: j.job})}, 'the set')] : null) : null);
   }
 }

@@ -11,8 +11,10 @@ export function loginPage(main, rig) {
   const problem = h('p.problem', {role: 'alert'});
   const form = h('form.card.login', null,
     h('h1', null, 'Log in'),
-    h('p.about', null, 'This rig is reached over the network, so it wants a token. Who runs it makes one with ', h('code', null, 'eideticker serve token add'), '.'),
-    h('input', {type: 'text', autocomplete: 'username', value: 'token', hidden: true}), // that keepers of passwords ask for
+    h('p.about', null, 'This rig needs a token. Its owner makes one with ',
+      h('code', null, 'eideticker serve token add'), '.'),
+    // that keepers of passwords ask for
+    h('input', {type: 'text', autocomplete: 'username', value: 'token', hidden: true}),
     h('label', {for: 'token'}, 'Token'), token, problem, h('div.row', null, h('button.button.main', null, 'Log in')));
   form.addEventListener('submit', async (/** @type {Event} */ event) => {
     event.preventDefault();

@@ -20,7 +20,8 @@ import {comparePage} from './compare.js';
  */
 
 const pages = [
-  {name: 'rig', title: 'Rig', key: '1'}, {name: 'tests', title: 'Tests', key: '2'}, {name: 'runs', title: 'Runs', key: '3'}, {name: 'compare', title: 'Compare', key: '4'},
+  {name: 'rig', title: 'Rig', key: '1'}, {name: 'tests', title: 'Tests', key: '2'},
+  {name: 'runs', title: 'Runs', key: '3'}, {name: 'compare', title: 'Compare', key: '4'},
 ];
 
 const rig = new Rig();
@@ -42,7 +43,8 @@ function pageFor(path) {
 /** @param {string} current page in the bar */
 function showPages(current) {
   fill(get('pages'), pages.map((p) => h('a',
-    {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`}, p.title)));
+    {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`},
+      p.title)));
 }
 
 function show() {
@@ -92,7 +94,8 @@ rig.onstate = (/** @type {string} */ now) => {
 
 setEverywhere([
   ...pages.map((p) => ({keys: [p.key], about: p.title, act: () => { location.hash = '/' + p.name; }})),
-  {keys: ['/'], about: 'search', act: () => { /** @type {HTMLElement | null} */ (document.querySelector('input[type=search]'))?.focus(); }},
+  {keys: ['/'], about: 'search',
+    act: () => { /** @type {HTMLElement | null} */ (document.querySelector('input[type=search]'))?.focus(); }},
   {keys: ['d'], about: 'light, dark, or as the system has it', act: () => dispatchEvent(new Event('nexttheme'))},
   {keys: ['?'], about: 'these keys', act: showHelp},
 ]);

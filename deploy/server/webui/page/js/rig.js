@@ -63,14 +63,20 @@ export async function rigPage({main, rig, signal}) {
       tabs.querySelector('[aria-selected=true]')?.focus();
     }
   };
-  const visitor = rig.needed ? h('span', null, `you are ${rig.owner}, role ${rig.role} `, h('button.link', {onclick: () => rig.logout().catch(complain)}, 'Log out')) : null;
+  const visitor = rig.needed ? h('span', null, `you are ${rig.owner}, role ${rig.role} `,
+    h('button.link', {onclick: () => rig.logout().catch(complain)}, 'Log out')) : null;
   const drawStore = () => {
     const {used_bytes: used, free_bytes: free, max_bytes: max, runs} = status.store;
     const full = max ? used / max : used / Math.max(1, used + free);
-    arrange(head, [status.host, status.program, `up ${duration(status.now_wall_ns - status.started_wall_ns)}`, counted(status.clients, 'client'), status.state === 'ending' ? 'ending' : ''].filter(Boolean).map((s) => h('span', null, s))
+    arrange(head, [status.host, status.program, `up ${duration(status.now_wall_ns - status.started_wall_ns)}`,
+      counted(status.clients, 'client'), status.state === 'ending' ? 'ending' : ''].filter(Boolean)
+      .map((s) => h('span', null, s))
       .concat(visitor ?? []));
-    fill(store, h('h2', null, 'Store'), meter('used', full, `${bytes(used)} of ${max ? bytes(max) : bytes(used + free)}`), h('dl.facts', null,
-      [['runs', grouped(runs)], ['used', bytes(used)], ['free on the disk', bytes(free)], ['quota', max ? bytes(max) : 'none']].map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text)))));
+    fill(store, h('h2', null, 'Store'), meter('used', full,
+      `${bytes(used)} of ${max ? bytes(max) : bytes(used + free)}`), h('dl.facts', null,
+      [['runs', grouped(runs)], ['used', bytes(used)], ['free on the disk', bytes(free)],
+        ['quota', max ? bytes(max) : 'none']]
+        .map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text)))));
   };
   const load = async () => {
     try {
@@ -89,8 +95,11 @@ export async function rigPage({main, rig, signal}) {
     if (event.device || event.record) {
       drawTabs();
     } else if (event.log) {
-      log.prepend(h(`li.${event.log.level}`, null, h('time', null, new Date(event.time_wall_ns / 1e6).toLocaleTimeString('en-GB')), ' ', h('b', null, event.log.level), ' ', event.log.message,
-        event.log.fields ? h('small', null, Object.entries(event.log.fields).map(([k, v]) => `${k}=${v}`).join(' ')) : null));
+      log.prepend(h(`li.${event.log.level}`, null,
+        h('time', null, new Date(event.time_wall_ns / 1e6).toLocaleTimeString('en-GB')), ' ',
+        h('b', null, event.log.level), ' ', event.log.message,
+        event.log.fields ? h('small', null, Object.entries(event.log.fields).map(([k, v]) => `${k}=${v}`).join(' '))
+          : null));
       while (log.children.length > mostLog) {
         log.lastChild?.remove();
       }
@@ -100,7 +109,9 @@ export async function rigPage({main, rig, signal}) {
   }, load);
   fill(main, h('header.top', null, h('h1', null, 'Rig'), head), h('div.two-columns.rig', null,
     h('section.card', {'aria-label': 'Device'}, tabs, panel.root),
-    h('div', null, h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Queue'), board.root), store, h('section.card', null, h('h2', null, 'Log'), log, h('p.quiet-text.if-empty', null, 'Nothing since this page was opened.')))));
+    h('div', null, h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Queue'), board.root), store,
+      h('section.card', null, h('h2', null, 'Log'), log,
+        h('p.quiet-text.if-empty', null, 'Nothing since this page was opened.')))));
   drawStore();
   if (chosen) {
     choose(chosen);
@@ -114,7 +125,8 @@ export async function rigPage({main, rig, signal}) {
     }
   };
   setHere([
-    {keys: ['ArrowRight', 'n'], about: 'next device', act: () => step(1)}, {keys: ['ArrowLeft'], about: 'device before', act: () => step(-1)},
+    {keys: ['ArrowRight', 'n'], about: 'next device', act: () => step(1)},
+    {keys: ['ArrowLeft'], about: 'device before', act: () => step(-1)},
     {keys: ['k'], about: 'save the last seconds, where they are kept', act: () => panel.do(() => panel.keep())},
   ]);
   signal.addEventListener('abort', () => rig.unwatch());

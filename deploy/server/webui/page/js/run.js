@@ -1,6 +1,7 @@
 // One run: its heading and actions, above what it shows.
 
-import {fetchFile, fileURL, runFiles} from './api.js';
+import {baselineOf} from './baseline.js';
+import {fetchFile, fileURL, RigError, runFiles} from './api.js';
 import {announce, ask, complain, fill, h} from '../shared/dom.js';
 import {whole} from '../shared/film.js';
 import {setHere} from '../shared/keys.js';
@@ -9,6 +10,7 @@ import {grouped} from '../shared/format.js';
 import {bytes, counted, duration, moment, stateWord} from '../shared/words.js';
 import {Frames} from './frames.js';
 import {address, go, note} from './router.js';
+import {setPage} from './set.js';
 
 /** @typedef {import('rig').RunDetail} RunDetail */
 
@@ -17,10 +19,20 @@ export async function runPage(page) {
   const {main, rig, route: {path, query}, signal} = page;
   const id = path[1];
   fill(main, h('p.loading', null, 'Loading the run …'));
-  const detail = await rig.call('run.get', {run: id});
+  const detail = await rig.call('run.get', {run: id}).catch(async (error) => {
+    if (error instanceof RigError && await setPage(page, id)) {
+      return null; // it was a set
+    }
+    throw error;
+  });
+  if (!detail) {
+    return;
+  }
   const there = new Set(detail.files.map((f) => f.name));
-  const json = async (/** @type {string} */ name) => there.has(name) ? (await fetchFile(id, name, signal)).json() : null;
-  const [results, map, events] = await Promise.all([json('results.json'), json('video.mp4.json'), recorded(id, there, signal)]);
+  const json = async (/** @type {string} */ name) => there.has(name) ? (await fetchFile(id, name, signal)).json()
+    : null;
+  const [results, map, events] = await Promise.all([json('results.json'), json('video.mp4.json'),
+    recorded(id, there, signal)]);
   if (!signal.aborted) {
     new RunPage(page, detail, whole(results), map, events).begin(query);
   }
@@ -59,7 +71,8 @@ class RunPage {
     this.results = results;
     const frames = results?.recording.frames ?? detail.frames;
     const stills = frames > 0 ? new Frames(detail.run) : null;
-    this.view = new RunView({name: title(detail), files: runFiles(detail.run, page.signal), stills, results, map, events, frames});
+    this.view = new RunView({name: title(detail), files: runFiles(detail.run, page.signal), stills, results, map,
+      events, frames});
     this.stage = this.view.stage;
   }
 
@@ -131,28 +144,35 @@ class RunPage {
         complain(error);
       }
     }}, 'Measure it');
-    fill(this.view.place, h('div.card', null, h('p.refusal', null, `Nothing was measured. ${d.reason ?? ''}`), can ? h('div.row', null, button, told) : null));
+    fill(this.view.place, h('div.card', null, h('p.refusal', null, `Nothing was measured. ${d.reason ?? ''}`),
+      can ? h('div.row', null, button, told) : null));
   }
 
   heading() {
     const {detail: d, page: {rig}} = this;
     const {mark, look, text} = stateWord(d.state);
-    const pin = h('button.button', {'aria-pressed': String(d.pinned), title: 'A pinned run is never deleted to make room (p)', onclick: () => this.pin()}, d.pinned ? 'Pinned' : 'Pin');
+    const pin = h('button.button', {'aria-pressed': String(d.pinned),
+      title: 'A pinned run is never deleted to make room (p)', onclick: () => this.pin()}, d.pinned ? 'Pinned' : 'Pin');
     this.pinButton = pin;
     const files = d.files.filter((f) => !f.name.startsWith('pictures/'));
     return h('header.top', null,
-      h('p.brand', null, h('a', {href: '#/runs'}, 'Runs'), ' / ', d.set && d.set !== d.run ? [h('a', {href: address(['runs'], {set: d.set})}, 'its set'), ' / '] : null, h('code', null, d.run)),
+      h('p.brand', null, h('a', {href: '#/runs'}, 'Runs'), ' / ', d.set && d.set !== d.run
+        ? [h('a', {href: address(['runs'], {set: d.set})}, 'its set'), ' / '] : null, h('code', null, d.run)),
       h('div.title-row', null, h('h1', null, title(d)), h(`span.state.${look}`, null, `${mark} ${text}`),
-        h('div.actions', null, rig.may('run') ? pin : null,
+        h('div.actions', null, rig.may('run') ? pin : null, baselineOf(rig, d.set || d.run, d.test),
           h('a.button', {href: address(['compare'], {a: d.run})}, 'Compare with …'),
           h('details.menu', null, h('summary.button', null, 'Download'), h('ul', null,
             h('li', null, h('a', {href: fileURL(d.run, 'zip'), download: true}, 'all of it, as a zip')),
             this.stage ? h('li', null, h('button.link', {onclick: () => this.download()}, 'this frame, as PNG')) : null,
-            files.map((f) => h('li', null, h('a', {href: fileURL(d.run, f.name), download: true}, f.name), ` ${bytes(f.bytes)}`)))),
+            files.map((f) => h('li', null, h('a', {href: fileURL(d.run, f.name), download: true}, f.name),
+              ` ${bytes(f.bytes)}`)))),
           rig.may('admin') ? h('button.button.danger', {onclick: () => this.delete()}, 'Delete …') : null)),
-      h('p.about', null, [moment(d.started_wall_ns), `took ${duration(d.elapsed_ns)}`, d.device && `on ${d.device}`, d.browser_version || d.browser, d.label && `label ${d.label}`, d.branch && `branch ${d.branch}`,
-        d.revision && `revision ${d.revision}`, `${counted(d.frames, 'frame')}, ${grouped(d.lost_frames)} lost`, bytes(d.bytes)].filter(Boolean).map((s) => h('span', null, s))),
-      d.verdict ? h('p.about', null, h('span', null, `${stateWord(d.verdict).mark} ${d.verdict} against `, h('a', {href: address(['compare'], {a: d.base, b: d.set || d.run})}, 'its baseline'))) : null,
+      h('p.about', null, [moment(d.started_wall_ns), `took ${duration(d.elapsed_ns)}`, d.device && `on ${d.device}`,
+        d.browser_version || d.browser, d.label && `label ${d.label}`, d.branch && `branch ${d.branch}`,
+        d.revision && `revision ${d.revision}`, `${counted(d.frames, 'frame')}, ${grouped(d.lost_frames)} lost`,
+        bytes(d.bytes)].filter(Boolean).map((s) => h('span', null, s))),
+      d.verdict ? h('p.about', null, h('span', null, `${stateWord(d.verdict).mark} ${d.verdict} against `,
+        h('a', {href: address(['compare'], {a: d.base, b: d.set || d.run})}, 'its baseline'))) : null,
       d.reason ? h('p.refusal', null, d.reason) : null);
   }
 
@@ -171,7 +191,9 @@ class RunPage {
   }
 
   async delete() {
-    if (!await ask('Delete this run?', `${this.detail.run}: recording, results and pictures, ${bytes(this.detail.bytes)}. It cannot be brought back.`, 'Delete')) {
+    const {run, bytes: size} = this.detail;
+    const all = `${run}: recording, results and pictures, ${bytes(size)}. This cannot be undone.`;
+    if (!await ask('Delete this run?', all, 'Delete')) {
       return;
     }
     try {
@@ -189,7 +211,8 @@ class RunPage {
   download() {
     const frame = this.stage?.timeline.frame ?? -1;
     if (frame >= 0) {
-      h('a', {href: fileURL(this.detail.run, `frames/${frame}.png`), download: `${this.detail.run}-${frame}.png`}).click();
+      h('a', {href: fileURL(this.detail.run, `frames/${frame}.png`),
+        download: `${this.detail.run}-${frame}.png`}).click();
     }
   }
 }

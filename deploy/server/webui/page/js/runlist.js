@@ -10,6 +10,9 @@ import {grouped} from '../shared/format.js';
 const pageSize = 200;
 const spare = 6; // rows on either side of those in sight
 
+/** @param {RunInfo} run */
+const inSet = (run) => run.set !== '' && run.set !== run.run;
+
 /**
  * @typedef {object} Told
  * @property {(total: number) => void} found
@@ -52,7 +55,7 @@ export class RunList {
   }
 
   /**
-   * search asks for the first page. Where the same is asked again, what was read stays in sight until its answer is there.
+  * search asks for the first page. The same search again keeps the shown runs until the answer.
    * @param {import('rig').ListParams} wanted
    * @param {boolean} [same]
    */
@@ -61,8 +64,10 @@ export class RunList {
     const asked = ++this.asked;
     try {
       // What keys go to is read again too, wherever it is: it stays what they go to.
-      const inSight = same ? Math.max(Math.ceil((this.root.scrollTop + this.root.clientHeight) / this.height) + spare, this.selected + 1 + spare) : 0;
-      let {runs, next, total} = await this.rig.call('run.list', {...this.wanted, limit: Math.min(pageSize, Math.max(50, inSight))});
+      const inSight = same ? Math.max(Math.ceil((this.root.scrollTop + this.root.clientHeight) / this.height) + spare,
+        this.selected + 1 + spare) : 0;
+      let {runs, next, total} = await this.rig.call('run.list',
+        {...this.wanted, limit: Math.min(pageSize, Math.max(50, inSight))});
       while (next && runs.length < inSight && asked === this.asked) {
         const page = await this.rig.call('run.list', {...this.wanted, limit: pageSize, cursor: next});
         runs = [...runs, ...page.runs];
@@ -151,6 +156,7 @@ export class RunList {
     this.kept.set(run.run, one);
     one.box.checked = this.told.picked(run.run);
     one.root.classList.toggle('selected', i === this.selected);
+    one.root.classList.toggle('first-of-set', inSet(run) && run.set !== this.runs[i - 1]?.set);
     one.root.setAttribute('aria-setsize', String(this.total));
     one.root.setAttribute('aria-posinset', String(i + 1));
     return one.root;
@@ -160,15 +166,25 @@ export class RunList {
   make(run) {
     const {mark, look, text} = stateWord(run.state);
     const verdict = stateWord(run.verdict);
-    const box = h('input', {type: 'checkbox', 'aria-label': `Pick ${run.run}`, onchange: () => this.told.pick(run, box.checked)});
-    const values = (run.values ?? []).slice(0, 2).map((v) => h('span.value', {title: `${measureTitle(v.measure)}: ${v.name}`}, h('small', null, valueTitle(v.name.split('.').pop() ?? v.name)), valueText(v)));
-    const about = [run.verdict && `${verdict.mark} ${verdict.text}`, run.warm_up && 'warm-up', run.label, run.branch, run.revision && run.revision.slice(0, 10), run.device].filter(Boolean);
-    const root = h('div.row-run', {role: 'listitem', 'data-run': run.run, onclick: () => this.select(this.runs.findIndex((r) => r.run === run.run))},
-      box, h('span.what', null, h('a', {href: address(['runs', run.run]), title: run.run}, run.test || 'recording'), ' ', h('span.browser', null, run.browser_version || run.browser),
+    const box = h('input', {type: 'checkbox', 'aria-label': `Pick ${run.run}`,
+      onchange: () => this.told.pick(run, box.checked)});
+    const values = (run.values ?? []).slice(0, 2).map((v) =>
+      h('span.value', {title: `${measureTitle(v.measure)}: ${v.name}`},
+        h('small', null, valueTitle(v.name.split('.').pop() ?? v.name)), valueText(v)));
+    const about = [run.verdict && `${verdict.mark} ${verdict.text}`, run.warm_up && 'warm-up', run.label, run.branch,
+      run.revision && run.revision.slice(0, 10), run.device].filter(Boolean);
+    const root = h(inSet(run) ? 'div.row-run.of-set' : 'div.row-run', {role: 'listitem', 'data-run': run.run,
+      onclick: () => this.select(this.runs.findIndex((r) => r.run === run.run))},
+      box, h('span.what', null, h('a', {href: address(['runs', run.run]), title: run.run}, run.test || 'recording'),
+        inSet(run) ? h('a.set-link', {href: address(['runs', run.set]), title: run.set}, 'set') : null,
+        ' ', h('span.browser', null, run.browser_version || run.browser),
         about.length ? h('small', null, about.join(' · ')) : null),
-      h(`span.state.${look}`, {title: run.reason ?? ''}, `${mark} ${text}`, run.pinned ? h('span', {title: 'pinned'}, ' ⚑ pinned') : null),
+      h(`span.state.${look}`, {title: run.reason ?? ''}, `${mark} ${text}`,
+        run.pinned ? h('span', {title: 'pinned'}, ' ⚑ pinned') : null),
       h('span.values-short', null, values),
-      h('span.size', null, `${grouped(run.frames)} frames`, run.lost_frames ? h('b.lost', null, `${grouped(run.lost_frames)} lost`) : null, h('small', null, `${bytes(run.bytes)} · ${duration(run.elapsed_ns)}`)),
+      h('span.size', null, `${grouped(run.frames)} frames`,
+        run.lost_frames ? h('b.lost', null, `${grouped(run.lost_frames)} lost`) : null,
+        h('small', null, `${bytes(run.bytes)} · ${duration(run.elapsed_ns)}`)),
       h('time.when', {datetime: new Date(run.started_wall_ns / 1e6).toISOString()}, moment(run.started_wall_ns)));
     return {root, box};
   }

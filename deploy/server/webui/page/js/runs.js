@@ -10,7 +10,8 @@ import {counted} from '../shared/words.js';
 /** @typedef {import('rig').RunInfo} RunInfo */
 /** @typedef {import('rig').ListParams} ListParams */
 
-const fields = /** @type {const} */ (['text', 'state', 'verdict', 'test', 'browser', 'device', 'label', 'branch', 'set']);
+const fields = /** @type {const} */ (['text', 'state', 'verdict', 'test', 'browser', 'device', 'label', 'branch',
+  'set']);
 
 /** @param {import('./main.js').Page} page */
 export function runsPage({main, rig, route: {query}, signal}) {
@@ -23,10 +24,13 @@ export function runsPage({main, rig, route: {query}, signal}) {
       wanted[name] = value;
     }
   }
-  const search = h('input', {type: 'search', placeholder: 'test, browser, label, branch, revision …', 'aria-label': 'Search runs', value: wanted.text ?? ''});
-  const state = h('select', {'aria-label': 'State'}, h('option', {value: ''}, 'any state'), ['ok', 'failed', 'rejected', 'running', 'unreadable'].map((s) => h('option', {value: s}, s)));
+  const search = h('input', {type: 'search', placeholder: 'test, browser, label, branch, revision …',
+    'aria-label': 'Search runs', value: wanted.text ?? ''});
+  const state = h('select', {'aria-label': 'State'}, h('option', {value: ''}, 'any state'),
+    ['ok', 'failed', 'rejected', 'running', 'unreadable'].map((s) => h('option', {value: s}, s)));
   state.value = wanted.state ?? '';
-  const verdict = h('select', {'aria-label': 'Verdict against the baseline'}, h('option', {value: ''}, 'any verdict'), ['regressed', 'improved', 'different', 'unchanged', 'inconclusive'].map((v) => h('option', {value: v}, v)));
+  const verdict = h('select', {'aria-label': 'Verdict against the baseline'}, h('option', {value: ''}, 'any verdict'),
+    ['regressed', 'improved', 'different', 'unchanged', 'inconclusive'].map((v) => h('option', {value: v}, v)));
   verdict.value = wanted.verdict ?? '';
   const found = h('p.found', {role: 'status'});
   /** @type {Map<string, RunInfo>} by ID, in the order in which they were picked */
@@ -48,13 +52,16 @@ export function runsPage({main, rig, route: {query}, signal}) {
     const ids = [...picked.keys()];
     chosen.hidden = !ids.length;
     fill(chosen, h('span', null, `${ids.length} picked`),
-      ids.length === 2 ? h('a.button.main', {href: address(['compare'], {a: ids[0], b: ids[1]})}, 'Compare them') : h('span.quiet-text', null, ids.length < 2 ? 'pick another one to compare' : 'two can be compared'),
+      ids.length === 2 ? h('a.button.main', {href: address(['compare'], {a: ids[0], b: ids[1]})}, 'Compare them')
+        : h('span.quiet-text', null, ids.length < 2 ? 'pick another one to compare' : 'two can be compared'),
       rig.may('admin') ? h('button.button.danger', {onclick: remove}, 'Delete …') : null,
       h('button.button', {onclick: () => { picked.clear(); showPicked(); list.draw(); }}, 'None'));
   };
   const remove = async () => {
     const ids = [...picked.keys()];
-    if (!await ask(`Delete ${counted(ids.length, 'run')}?`, `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' …' : ''}: with recordings and results. They cannot be brought back.`, 'Delete')) {
+    const some = ids.slice(0, 5).join(', ') + (ids.length > 5 ? ' …' : '');
+    const all = `${some}: with recordings and results. This cannot be undone.`;
+    if (!await ask(`Delete ${counted(ids.length, 'run')}?`, all, 'Delete')) {
       return;
     }
     for (const id of ids) {
@@ -82,7 +89,9 @@ export function runsPage({main, rig, route: {query}, signal}) {
   const filters = fields.filter((name) => !['text', 'state', 'verdict'].includes(name) && wanted[name]);
   fill(main, h('h1.unseen', null, 'Runs'), new TrendPanel(rig, signal, query).root,
     h('section.card.run-card', {'aria-label': 'Runs'},
-      h('div.toolbar', null, search, state, verdict, filters.map((name) => h('a.button', {href: address(['runs'], {...Object.fromEntries(query), [name]: ''}), title: 'Show others too', onclick: (/** @type {Event} */ event) => {
+      h('div.toolbar', null, search, state, verdict,
+        filters.map((name) => h('a.button', {href: address(['runs'], {...Object.fromEntries(query), [name]: ''}),
+          title: 'Show others too', onclick: (/** @type {Event} */ event) => {
         event.preventDefault();
         go(['runs'], {...Object.fromEntries(route().query), [name]: ''}); // with what was searched for since
       }}, `${name}: ${wanted[name]} ×`)), found),
@@ -96,7 +105,8 @@ export function runsPage({main, rig, route: {query}, signal}) {
     {keys: ['Home'], about: 'latest run', act: () => move(-Infinity)},
     {keys: ['Enter'], about: 'open the run', act: () => list.current && go(['runs', list.current.run])},
     {keys: ['x'], about: 'pick the run, to compare or delete it', act: () => list.toggle()},
-    {keys: ['c'], about: 'compare the two that are picked', act: () => picked.size === 2 && go(['compare'], {a: [...picked.keys()][0], b: [...picked.keys()][1]})},
+    {keys: ['c'], about: 'compare the two that are picked',
+      act: () => picked.size === 2 && go(['compare'], {a: [...picked.keys()][0], b: [...picked.keys()][1]})},
     {keys: ['Delete'], about: 'delete those that are picked', act: () => picked.size && rig.may('admin') && remove()},
   ]);
   const again = later(() => list.search(wanted, true), 400);

@@ -21,7 +21,8 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   let chosen = tests.find((t) => t.name === query.get('test')) ?? tests[0];
   const shown = () => {
     const words = search.value.toLowerCase().split(/\s+/);
-    return tests.filter((t) => words.every((/** @type {string} */ w) => `${t.name} ${t.about} ${t.measures.join(' ')}`.toLowerCase().includes(w)));
+    return tests.filter((t) => words.every((/** @type {string} */ w) =>
+      `${t.name} ${t.about} ${t.measures.join(' ')}`.toLowerCase().includes(w)));
   };
   const choose = (/** @type {Test} */ t) => {
     chosen = t;
@@ -31,7 +32,8 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   };
   const draw = () => {
     const focused = list !== document.activeElement && list.contains(document.activeElement);
-    fill(list, shown().map((t) => h('button.test', {role: 'option', 'aria-selected': String(t === chosen), 'data-test': t.name, onclick: () => choose(t)},
+    fill(list, shown().map((t) => h('button.test',
+      {role: 'option', 'aria-selected': String(t === chosen), 'data-test': t.name, onclick: () => choose(t)},
     h('b', null, t.name), t.standard ? null : h('span.state.bounded', null, 'own'), h('small', null, t.about))));
     if (focused) {
       list.querySelector('[aria-selected=true]')?.focus();
@@ -41,8 +43,11 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   const board = new JobBoard(rig, signal, 5);
   fill(main, h('h1.unseen', null, 'Tests'), h('div.two-columns', null,
     h('section.card', null, h('h2', null, counted(tests.length, 'test')), search, list,
-      problems.length ? h('details', null, h('summary', null, `${counted(problems.length, 'test file')} cannot be read`), problems.map((p) => h('p.refusal', null, `${p.file}${p.line ? `:${p.line}:${p.column}` : ''}: ${p.problem}`))) : null),
-    h('div', null, h('section.card', {'aria-label': 'Start a test'}, form), h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Jobs'), board.root))));
+      problems.length ? h('details', null, h('summary', null,
+        `${counted(problems.length, 'test file')} cannot be read`), problems.map((p) =>
+          h('p.refusal', null, `${p.file}${p.line ? `:${p.line}:${p.column}` : ''}: ${p.problem}`))) : null),
+    h('div', null, h('section.card', {'aria-label': 'Start a test'}, form),
+      h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Jobs'), board.root))));
   if (chosen) {
     choose(chosen);
   } else {
@@ -72,7 +77,8 @@ export async function testsPage({main, rig, route: {query}, signal}) {
  */
 function startForm(rig, test, devices, board) {
   const browsers = [...new Set(devices.flatMap((d) => d.browsers))];
-  const boxes = (/** @type {string[]} */ names, /** @type {(i: number) => boolean} */ on) => names.map((name, i) => h('label.check', null, h('input', {type: 'checkbox', value: name, checked: on(i)}), ' ', name));
+  const boxes = (/** @type {string[]} */ names, /** @type {(i: number) => boolean} */ on) => names.map((name, i) =>
+    h('label.check', null, h('input', {type: 'checkbox', value: name, checked: on(i)}), ' ', name));
   const deviceBoxes = boxes(devices.map((d) => d.name), (i) => i === 0);
   devices.forEach((d, i) => d.state !== 'free' && deviceBoxes[i].append(' ', h('small', null, d.state)));
   const browserBoxes = boxes(browsers, (i) => i === 0);
@@ -81,12 +87,16 @@ function startForm(rig, test, devices, board) {
   const branch = h('input', {type: 'text', maxlength: 128});
   const revision = h('input', {type: 'text', maxlength: 128});
   const noVideo = h('input', {type: 'checkbox'});
-  const checked = (/** @type {HTMLElement[]} */ all) => all.map((l) => /** @type {HTMLInputElement} */ (l.querySelector('input'))).filter((box) => box.checked).map((box) => box.value);
-  const start = h('button.button.main', {disabled: !rig.may('run'), title: rig.may('run') ? 'Start the test (r)' : 'Your token may only look'}, 'Start');
+  const checked = (/** @type {HTMLElement[]} */ all) => all.map((l) =>
+    /** @type {HTMLInputElement} */ (l.querySelector('input'))).filter((box) => box.checked).map((box) => box.value);
+  const start = h('button.button.main', {disabled: !rig.may('run'),
+    title: rig.may('run') ? 'Start the test (r)' : 'Your token may only look'}, 'Start');
   const form = h('form.start', null, h('h2', null, test.name), h('p.about', null, test.about),
-    h('p.quiet-text', null, `measures ${test.measures.length ? test.measures.map(measureTitle).join(', ') : 'all that apply'}`),
-    h('fieldset', null, h('legend', null, 'Devices'), deviceBoxes), h('fieldset', null, h('legend', null, 'Browsers'), browserBoxes),
-    h('div.fields', null, field('Repeat', repeat), field('Label', label), field('Branch', branch), field('Revision', revision), h('label.check', null, noVideo, ' no video')),
+    h('p.quiet-text', null, `measures ${test.measures.map(measureTitle).join(', ') || 'all that apply'}`),
+    h('fieldset', null, h('legend', null, 'Devices'), deviceBoxes),
+    h('fieldset', null, h('legend', null, 'Browsers'), browserBoxes),
+    h('div.fields', null, field('Repeat', repeat), field('Label', label), field('Branch', branch),
+      field('Revision', revision), h('label.check', null, noVideo, ' no video')),
     h('div.row', null, start));
   let asked = false; // to start it: who presses again before that is answered means the same
   const ask = (/** @type {boolean} */ now) => {
@@ -104,8 +114,10 @@ function startForm(rig, test, devices, board) {
       const now = await rig.call('device.list', {}); // which are reserved may have changed
       const job = await rig.call('run.start', {
         test: test.name, devices: wanted, browsers: checked(browserBoxes), repeat: Number(repeat.value) || 1,
-        label: label.value.trim() || undefined, branch: branch.value.trim() || undefined, revision: revision.value.trim() || undefined, no_video: noVideo.checked || undefined,
-        reservation: now.devices.filter((d) => wanted.includes(d.name)).map((d) => rig.reservation(d)).find((key) => key !== undefined),
+        label: label.value.trim() || undefined, branch: branch.value.trim() || undefined,
+        revision: revision.value.trim() || undefined, no_video: noVideo.checked || undefined,
+        reservation: now.devices.filter((d) => wanted.includes(d.name)).map((d) => rig.reservation(d)).find((key) =>
+          key !== undefined),
       });
       board.add(job);
       announce(`${test.name} is ${job.state}`);

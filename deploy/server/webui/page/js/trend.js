@@ -25,10 +25,12 @@ export class TrendPanel {
     this.test = h('select', {'aria-label': 'Test'});
     this.value = h('select', {'aria-label': 'Value'});
     this.variant = h('select', {'aria-label': 'Device and browser', hidden: true});
-    this.branch = h('input', {type: 'text', placeholder: 'any branch', 'aria-label': 'Branch', value: query.get('trend-branch') ?? '', size: 10});
+    this.branch = h('input', {type: 'text', placeholder: 'any branch', 'aria-label': 'Branch',
+      value: query.get('trend-branch') ?? '', size: 10});
     this.box = h('div.trend-box');
     const wanted = query.get('trend') ?? '';
-    this.root = h('details.card.trend', {open: wanted !== ''}, h('summary', null, h('h2', null, 'Trend')), h('div.toolbar', null, this.test, this.value, this.variant, this.branch), this.box);
+    this.root = h('details.card.trend', {open: wanted !== ''}, h('summary', null, h('h2', null, 'Trend')),
+      h('div.toolbar', null, this.test, this.value, this.variant, this.branch), this.box);
     this.root.addEventListener('toggle', () => this.root.open && this.begin(wanted), {once: false});
     this.variant.addEventListener('change', () => this.trend && this.show(this.trend));
     for (const e of [this.test, this.value, this.branch]) {
@@ -46,7 +48,8 @@ export class TrendPanel {
       const {sets} = await this.rig.call('set.list', {limit: 200});
       const tests = [...new Set(sets.map((s) => s.test).filter(Boolean))].sort();
       const [test, value] = wanted.split('/');
-      fill(this.test, (tests.includes(test) || !test ? tests : [test, ...tests]).map((t) => h('option', {value: t}, t)));
+      fill(this.test, (tests.includes(test) || !test ? tests : [test, ...tests])
+        .map((t) => h('option', {value: t}, t)));
       if (test) {
         this.test.value = test;
       }
@@ -70,7 +73,8 @@ export class TrendPanel {
       const [measure, ...rest] = n.split('.');
       return h('option', {value: n}, `${measureTitle(measure)} · ${valueTitle(rest.join('.'))}`);
     }));
-    this.value.value = names.includes(wanted) ? wanted : names.find((n) => /framerate$|speed_index$/.test(n)) ?? names[0] ?? '';
+    this.value.value = names.includes(wanted) ? wanted
+      : names.find((n) => /framerate$|speed_index$/.test(n)) ?? names[0] ?? '';
   }
 
   async draw() {
@@ -82,7 +86,8 @@ export class TrendPanel {
     }
     note({trend: `${this.test.value}/${this.value.value}`, 'trend-branch': this.branch.value.trim()});
     try {
-      const trend = await this.rig.call('trend', {test: this.test.value, measure, value: rest.join('.'), branch: this.branch.value.trim() || undefined, limit: 200});
+      const trend = await this.rig.call('trend', {test: this.test.value, measure, value: rest.join('.'),
+        branch: this.branch.value.trim() || undefined, limit: 200});
       if (asked === this.asked && !this.signal.aborted) {
         this.trend = trend;
         this.variants(trend);
@@ -94,7 +99,8 @@ export class TrendPanel {
   }
 
   /**
-   * variants are what the points are of: a browser on a device is held against itself alone. The latest point's is shown first.
+   * variants are what the points are of: a browser on a device is held against itself alone. The
+   * latest point's is shown first.
    * @param {import('rig').Trend} trend
    */
   variants({points}) {
@@ -109,12 +115,14 @@ export class TrendPanel {
   show(trend) {
     const points = trend.points.filter((p) => variantOf(p) === this.variant.value);
     const bad = points.filter((p) => p.verdict === 'regressed').length;
-    const sentence = !points.length ? 'Nothing was measured yet.' : `${points.length} points, the latest ${points[points.length - 1].text}; `
+    const sentence = !points.length ? 'Nothing was measured yet.'
+      : `${points.length} points, the latest ${points[points.length - 1].text}; `
       + (bad ? `${bad} regressed against the one before.` : 'none regressed against the one before.');
     const rows = [...points].reverse().map((p) => {
       const {mark, look, text} = stateWord(p.verdict);
       return h('tr', null, h('th', {scope: 'row'}, h('a', {href: this.address(p)}, moment(p.started_wall_ns))),
-        h('td.number', null, p.text), h('td', null, p.interval ? p.interval_text : 'too few runs'), h('td', null, String(p.runs)),
+        h('td.number', null, p.text), h('td', null, p.interval ? p.interval_text : 'too few runs'),
+        h('td', null, String(p.runs)),
         h('td', null, p.verdict ? h(`span.state.${look}`, null, `${mark} ${text}`) : p.reason ?? ''),
         h('td', null, [p.label, p.revision].filter(Boolean).join(' · ')));
     });
@@ -156,10 +164,12 @@ export class TrendPanel {
     }
     const days = ticks(0, points.length - 1, Math.min(points.length - 1, inner / 90));
     for (const i of points.length > 1 ? days.all.filter(Number.isInteger) : [0]) {
-      const day = new Date(points[i].started_wall_ns / 1e6).toLocaleDateString('en-GB', {month: 'short', day: 'numeric'});
+      const day = new Date(points[i].started_wall_ns / 1e6).toLocaleDateString('en-GB',
+        {month: 'short', day: 'numeric'});
       svg.append(h('text.tick', {x: x(i), y: height - 5, 'text-anchor': 'middle'}, day));
     }
-    svg.append(h('path.between', {d: 'M' + points.map((p, i) => `${x(i).toFixed(1)} ${y(p.median * scale).toFixed(1)}`).join('L')}));
+    svg.append(h('path.between', {d: 'M' + points.map((p, i) =>
+      `${x(i).toFixed(1)} ${y(p.median * scale).toFixed(1)}`).join('L')}));
     chart.replaceChildren(svg);
     points.forEach((p, i) => {
       const at = y(p.median * scale);

@@ -1,0 +1,227 @@
+package scroll
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// estimator estimates by what motion one frame became the next. It belongs to one goroutine.
+type estimator struct {
+	*measure.Case
+	conv   *frame.Converter
+	tau    int
+	rgba   []byte
+	lines  []sampledLine // of the frame at hand
+	prev   []byte        // a line of luma of R of the frame before
+	phase  phase
+	equals equals
+	zoom   zoomer
+
+	before, now frame.Image
+}
+
+// sampledLine is a line in which something changed.
+type sampledLine struct {
+	y    int
+	line *measure.Line
+	luma []byte // of R
+	same []byte // of R, in the frame before
+}
+
+const (
+	sampledLines = 32
+	minTested    = 64 // pixels, fewer say nothing
+	holds        = 0.6
+	inexact      = 0.5  // of the difference may be left
+	inDetail     = 0.65 // and of that of the steps from pixel to pixel
+)
+
+func newEstimator(c *measure.Case) *estimator {
+	w := c.Area.Region.Width
+	return &estimator{Case: c, conv: frame.NewConverter(c.Layout), tau: max(0, c.Tolerance),
+		rgba: make([]byte, 4*w), prev: make([]byte, w), lines: make([]sampledLine, 0, sampledLines)}
+}
+
+// luma writes pixels of a line, as many as dst holds, from pixel x of the frame on.
+func (m *estimator) luma(dst []byte, img frame.Image, y, x int) {
+	row := m.rgba[:4*len(dst)]
+	m.conv.RGBARow(row, img, y, x, x+len(dst))
+	for i := range dst {
+		p := row[4*i : 4*i+3 : 4*i+3]
+		dst[i] = byte((77*uint32(p[0]) + 150*uint32(p[1]) + 29*uint32(p[2]) + 128) >> 8)
+	}
+}
+
+// candidate is a displacement and how well it explains the change.
+type candidate struct {
+	dx, dy int
+	tested int     // pixels at edges
+	exact  float64 // of these, what part is explained
+	left   float64 // part of the difference that is left
+	detail float64 // the same of the steps from each pixel to its right neighbour, which smooth content has none of
+}
+
+// estimate returns the motion, and whether there is one that holds.
+func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame.Image) (motion, bool) {
+	m.before, m.now = before, now
+	m.choose(d)
+	if len(m.lines) == 0 {
+		return motion{}, false
+	}
+	var tried []candidate
+	if dy, ok := rowsMoved(m.Case, c); ok {
+		if k := m.check(0, dy); k.tested >= minTested && k.exact >= holds {
+			return motion{dy: float64(dy), scale: 1}, true
+		}
+	}
+	b := aroundDiff(d)
+	for _, find := range [...]func(measure.Rect) []candidate{m.alongRows, m.alongColumns, m.farRows, m.farColumns,
+		m.ofTiles} {
+		for _, at := range find(b) {
+			if at.dx != 0 || at.dy != 0 {
+				tried = append(tried, m.check(at.dx, at.dy))
+			}
+		}
+		if k, ok := bestExact(tried); ok {
+			return motion{dx: float64(k.dx), dy: float64(k.dy), scale: 1}, true
+		}
+	}
+	if k, ok := m.bestInexact(tried); ok {
+		return k, true
+	}
+	return m.zoom.estimate(m, b)
+}
+
+// choose takes lines with changes, evenly.
+func (m *estimator) choose(d *measure.Diff) {
+	m.lines = m.lines[:0]
+	n := min(sampledLines, len(d.Lines))
+	w := m.Area.Region.Width
+	for k := range n {
+		l := &d.Lines[(2*k+1)*len(d.Lines)/(2*n)]
+		i := len(m.lines)
+		m.lines = m.lines[:i+1]
+		at := &m.lines[i]
+		if at.luma == nil {
+			at.luma, at.same = make([]byte, w), make([]byte, w)
+		}
+		at.y, at.line = l.Y, l
+		m.luma(at.luma, m.now, l.Y, m.Area.Region.X)
+		m.luma(at.same, m.before, l.Y, m.Area.Region.X)
+	}
+}
+
+// aroundDiff is the rectangle that holds all pixels that differ, and perhaps a few beside them.
+func aroundDiff(d *measure.Diff) measure.Rect {
+	var b measure.Rect
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		first, last := -1, -1
+		for k, w := range l.Bits {
+			if w != 0 {
+				if first < 0 {
+					first = 64*(l.Word+k) + bits.TrailingZeros64(w)
+				}
+				last = 64*(l.Word+k) + 64 - bits.LeadingZeros64(w)
+			}
+		}
+		if first >= 0 {
+			b.Add(measure.Box(first, l.Y, last, l.Y+1))
+		}
+	}
+	return b
+}
+
+// check holds the change against a displacement.
+func (m *estimator) check(dx, dy int) candidate {
+	k := candidate{dx: dx, dy: dy}
+	r := m.Area.Region
+	explained := 0
+	var zero, left, detail, detailZero int
+	for i := range m.lines {
+		at := &m.lines[i]
+		y := at.y - dy
+		if y < r.Y || y >= r.Y+r.Height {
+			continue
+		}
+		m.luma(m.prev, m.before, y, r.X)
+		old := m.prev
+		for w, word := range at.line.Bits {
+			base := 64*(at.line.Word+w) - r.X
+			for ; word != 0; word &= word - 1 {
+				x := base + bits.TrailingZeros64(word)
+				from := x - dx
+				if x < 1 || from < 1 || from >= r.Width || m.Area.Masked && !m.Area.Holds(r.X+from, y) {
+					continue
+				}
+				v, o := int(at.luma[x]), int(old[from])
+				left += abs(v - o)
+				zero += abs(v - int(at.same[x]))
+				step := v - int(at.luma[x-1])
+				detail += abs(step - o + int(old[from-1]))
+				detailZero += abs(step - int(at.same[x]) + int(at.same[x-1]))
+				if abs(v-int(at.luma[x-1])) <= m.tau {
+					continue
+				}
+				k.tested++
+				if abs(v-o) <= m.tau && abs(int(at.luma[x-1])-int(old[from-1])) <= m.tau {
+					explained++
+				}
+			}
+		}
+	}
+	if k.tested > 0 {
+		k.exact = float64(explained) / float64(k.tested)
+	}
+	k.left, k.detail = 1, 1
+	if zero > 0 && detailZero > 0 {
+		k.left, k.detail = float64(left)/float64(zero), float64(detail)/float64(detailZero)
+	}
+	return k
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// bestExact is the displacement that explains most, if it holds and no other explains as much.
+func bestExact(all []candidate) (candidate, bool) {
+	best, second := candidate{}, 0.0
+	for _, k := range all {
+		switch {
+		case k.tested < minTested || k.dx == best.dx && k.dy == best.dy:
+		case k.exact > best.exact:
+			best, second = k, best.exact
+		default:
+			second = max(second, k.exact)
+		}
+	}
+	return best, best.exact >= holds && best.exact > second
+}
+
+// bestInexact is the one that leaves least of the difference, refined between its neighbours.
+func (m *estimator) bestInexact(all []candidate) (motion, bool) {
+	best := candidate{left: math.Inf(1)}
+	for _, k := range all {
+		if k.tested >= minTested && k.detail <= inDetail && k.left < best.left {
+			best = k
+		}
+	}
+	if best.left > inexact {
+		return motion{}, false
+	}
+	x := vertex(m.check(best.dx-1, best.dy).left, best.left, m.check(best.dx+1, best.dy).left)
+	y := vertex(m.check(best.dx, best.dy-1).left, best.left, m.check(best.dx, best.dy+1).left)
+	return motion{dx: float64(best.dx) + x, dy: float64(best.dy) + y, scale: 1, within: 0.5}, true
+}
+
+// vertex returns the minimum of an absolute difference between −1/2 and 1/2, given its values at
+// −1, 0 and 1. The difference falls and rises by straight lines of the same slope.
+func vertex(a, b, c float64) float64 {
+	slope := max(a-b, c-b)
+	if slope <= 0 {
+		return 0
+	}
+	return max(-0.5, min(0.5, (a-c)/(2*slope)))
+}

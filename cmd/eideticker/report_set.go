@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
+)
+
+// setOptions say how to write the pages of a set.
+type setOptions struct {
+	single, noVideo bool
+	judging         compare.Options
+}
+
+// writeSet writes the page of a set, and of two variants the comparison beside the runs. It returns
+// their paths.
+func writeSet(e *env, dir, page string, o setOptions) ([]string, error) {
+	s, err := compare.OpenSet(e.ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	written := []string{page}
+	compared, err := compareVariants(e, s, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if compared.page != "" {
+		written = append(written, compared.page)
+	}
+	content, err := s.Page(compare.SetLinks{Folder: filepath.Dir(page), Compared: compared.page != "",
+		Failed: compared.failed})
+	if err != nil {
+		return nil, err
+	}
+	return written, staging.WriteFile(page, content, 0o644)
+}
+
+// set writes the pages of a set.
+func (c reportCmd) set(e *env, page string) error {
+	written, err := writeSet(e, c.Dir, page, setOptions{single: c.SingleFile})
+	if err != nil {
+		return fmt.Errorf("report %s: %w", c.Dir, orInterrupted(err))
+	}
+	for _, name := range written {
+		st, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(e.out, "%s, %s\n", name, bytesText(st.Size())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comparedVariants is the page of a comparison, or the reason why the variants cannot be compared.
+type comparedVariants struct {
+	page   string
+	failed error
+}
+
+// compareVariants writes the comparison of a set's two variants into a folder.
+func compareVariants(e *env, s *compare.SetFolder, dir string, o setOptions) (c comparedVariants, err error) {
+	cmp, failed := s.Compare(o.judging)
+	if failed != nil || cmp == nil {
+		return comparedVariants{failed: failed}, nil
+	}
+	folder, err := compare.BeginFolder(dir)
+	if err != nil {
+		return c, err
+	}
+	folder.SingleFile, folder.NoVideo = o.single, o.noVideo
+	if err := folder.Write(e.ctx, cmp, e); err != nil {
+		return c, err
+	}
+	return comparedVariants{page: filepath.Join(dir, compare.PageName)}, nil
+}
+
+// showSet serves the page of a set, its runs and the comparison of its variants.
+func (c viewCmd) showSet(e *env, dir string) (err error) {
+	s, err := compare.OpenSet(e.ctx, dir)
+	if err != nil {
+		return fmt.Errorf("view %s: %w", dir, orInterrupted(err))
+	}
+	tmp, err := os.MkdirTemp("", "eideticker-view-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	compared, err := compareVariants(e, s, tmp, setOptions{single: true})
+	if err != nil {
+		return fmt.Errorf("view %s: %w", dir, orInterrupted(err))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // was only read
+	own, err := s.Page(compare.SetLinks{Compared: compared.page != "", Failed: compared.failed})
+	if err != nil {
+		return err
+	}
+	return c.serve(e, root, setPages(root, own, compared.page))
+}
+
+// setPages has the page of a set, the one of its comparison, and those of its runs.
+func setPages(root *os.Root, own []byte, compared string) runweb.Pages {
+	return func(name string) ([]byte, error) {
+		switch {
+		case name == report.PageName:
+			return own, nil
+		case name == compare.PageName && compared != "":
+			return os.ReadFile(compared)
+		case path.Base(name) == report.PageName && !runweb.Hidden(name):
+			return runPage(root, path.Dir(name))
+		}
+		return nil, nil
+	}
+}
+
+// runPage makes the page of a run in a set's folder. Nil: the run has no results.
+func runPage(set *os.Root, dir string) ([]byte, error) {
+	root, err := set.OpenRoot(filepath.FromSlash(dir))
+	if err != nil {
+		return nil, nil
+	}
+	defer root.Close() // was only read
+	results, err := readResults(root)
+	if err != nil {
+		return nil, err
+	}
+	return report.Page(root.FS(), results, report.PageOptions{})
+}
+
+// recordingPath returns the recording of a run folder, and every other path as it is.
+func recordingPath(path string) (string, error) {
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return path, nil // opening it states the error
+	}
+	if compare.IsSet(path) {
+		return "", fmt.Errorf("%s is a set of runs; name one of its run folders", path)
+	}
+	file := filepath.Join(path, runfolder.RecordingFile)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is a folder without %s; name a recording or a run folder", path,
+			runfolder.RecordingFile)
+	}
+	return file, nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/session/siterecord"
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// printDone prints the result of an action on one thing.
+func (c rigCall) printDone(json.RawMessage) error {
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", clean(c.last()), map[string]string{"cancel": "cancelled",
+		"delete": "deleted", "pin": "pinned", "unpin": "not pinned", "release": "released"}[c.Do])
+	return err
+}
+
+// printNarrow prints names and details within 80 columns.
+func (c rigCall) printNarrow(name, details string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return printWrapped(c.out, []string{name, details}, rows, min(80, columns(c.out)))
+}
+
+// joined joins the parts that are not empty.
+func joined(sep string, parts ...string) string {
+	kept := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}
+
+// prefixed returns a prefix and a text, or "" without the text.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+func wallText(ns int64) string { return time.Unix(0, ns).Format(time.DateTime) }
+
+func (c rigCall) printStatus(s api.Status) error {
+	states, waiting := map[string]int{}, 0
+	var devices []string
+	for _, d := range s.Devices {
+		states[d.State]++
+	}
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		devices = append(devices, fmt.Sprintf("%d %s", states[state], state))
+	}
+	for _, j := range s.Jobs {
+		if j.State == "queued" {
+			waiting++
+		}
+	}
+	used := bytesText(s.Store.UsedBytes)
+	if s.Store.MaxBytes > 0 {
+		used += " of " + bytesText(s.Store.MaxBytes)
+	}
+	var l list
+	l.add("rig", "%s", joined(", ", s.Host, s.Program))
+	l.add("state", "%s since %s", s.State, wallText(s.StartedWallNS))
+	l.add("you", "%s, role %s", s.Owner, s.Role)
+	l.add("devices", "%s", strings.Join(devices, ", "))
+	l.add("jobs", "%d running, %d waiting", len(s.Jobs)-waiting, waiting)
+	l.add("store", "%s, %s; %s free on the disk", plural(s.Store.Runs, "run"), used,
+		bytesText(s.Store.FreeBytes))
+	return l.print(c.out)
+}
+
+func (c rigCall) printDevices(all api.DeviceList) error {
+	var rows [][]string
+	for _, d := range all.Devices {
+		reserved := ""
+		if r := d.Reserved; r != nil {
+			reserved = "reserved for " + r.Owner + " until " + wallText(r.UntilWallNS) + prefixed(": ", r.Note)
+		}
+		state := d.State + prefixed(", job ", d.Job)
+		if d.InUseBy != "" {
+			state = "in use by " + d.InUseBy
+		}
+		rows = append(rows, []string{d.Name, joined("; ", state, reserved,
+			prefixed("quarantine: ", d.Quarantine), strings.Join(d.Browsers, " "))})
+	}
+	return c.printNarrow("DEVICE", "STATE", rows)
+}
+
+func (c rigCall) printRuns(page api.Runs) error {
+	var rows [][]string
+	for _, r := range page.Runs {
+		pinned := ""
+		if r.Pinned {
+			pinned = "pinned"
+		}
+		rows = append(rows, []string{r.ID, joined(", ", r.State, r.Verdict, pinned,
+			joined(" on ", r.Browser, r.Device), r.Label)})
+	}
+	if more := page.Total - len(page.Runs); more > 0 {
+		fmt.Fprintf(c.err, "%s more; use --limit\n", countText(more))
+	}
+	return c.printNarrow("RUN", "STATE", rows)
+}
+
+func (c rigCall) printJobs(all api.Jobs) error {
+	var rows [][]string
+	for i := range all.Jobs {
+		if j := &all.Jobs[i]; j.EndedWallNS == 0 || i < c.Limit {
+			rows = append(rows, []string{j.ID, joined("; ", jobText(j), joined(" on ", j.Owner,
+				strings.Join(j.Devices, " ")), j.Label)})
+		}
+	}
+	return c.printNarrow("JOB", "STATE", rows)
+}
+
+// jobText describes the state of a job.
+func jobText(j *api.Job) string {
+	switch {
+	case j.EndedWallNS != 0:
+		return j.State + prefixed(": ", j.Reason)
+	case j.Reason != "": // such as "device a is at job b"
+		return "waiting for " + strings.Replace(j.Reason, " is ", ", which is ", 1)
+	case j.State == "queued":
+		return waitsFor(j)
+	case j.Phase == nil:
+		return j.State
+	}
+	return j.State + ": " + joined(", ", prefixed("run ", j.Phase.Run), j.Phase.Name)
+}
+
+func (c rigCall) printReserved(r api.Reserved) error {
+	if r.Key == "" {
+		return c.printDone(nil)
+	}
+	var l list
+	l.add("device", "%s", r.Device)
+	l.add("until", "%s", wallText(r.UntilWallNS))
+	l.add("key", "%s", r.Key)
+	return l.print(c.out)
+}
+
+func (c rigCall) printBaselines(all api.Baselines) error {
+	var rows [][]string
+	for _, b := range all.Baselines {
+		rows = append(rows, []string{b.Name, b.ID})
+	}
+	return c.printNarrow("BASELINE", "RUN", rows)
+}
+
+func (c rigCall) printOld(old []siterecord.Old) error {
+	var rows [][]string
+	size := int64(0)
+	for _, o := range old {
+		size += o.Bytes
+		rows = append(rows, []string{o.Name, fmt.Sprintf("%s; %s, unused for %s", o.Why, bytesText(o.Bytes),
+			ageText(time.Since(o.Used)))})
+	}
+	if err := c.printNarrow("ARCHIVE", "WHY", rows); err != nil {
+		return err
+	}
+	what := "to remove; --yes removes them"
+	if c.Yes || len(old) == 0 {
+		what = "removed"
+	}
+	_, err := fmt.Fprintf(c.err, "%s, %s %s\n", plural(len(old), "file"), bytesText(size), what)
+	return err
+}

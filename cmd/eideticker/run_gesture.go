@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// gestureFlags make gestures on any page.
+type gestureFlags struct {
+	Hover  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL: move the pointer there."`
+	Click  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL: click there."`
+	Type   *string  `placeholder:"TEXT" help:"With a URL: type text."`
+	Scroll bool     `help:"With a URL: scroll down."`
+	URL    string   `name:"url" placeholder:"URL" help:"Run the test scroll on this address."`
+}
+
+// given reports if there is a gesture.
+func (g *gestureFlags) given() bool {
+	return len(g.Hover)+len(g.Click) > 0 || g.Type != nil || g.Scroll || g.URL != ""
+}
+
+// scrolling is the test that also runs on an address.
+const scrolling = "scroll"
+
+// onAddress returns a test that makes the gestures at an address.
+func (c runCmd) onAddress(name string) (*suite.Test, error) {
+	g := session.Gestures{Hover: c.Hover, Click: c.Click, Scroll: c.Scroll || c.URL != ""}
+	if c.Type != nil {
+		if g.Text = *c.Type; g.Text == "" {
+			return nil, usagef("--type has no text")
+		}
+	}
+	place := name
+	if c.URL != "" {
+		if place = c.URL; name != scrolling {
+			return nil, usagef("--url runs the test %s on an address, not %s", scrolling, name)
+		}
+	} else if t, err := c.find(name); err == nil {
+		return nil, usagef("--hover, --click, --type and --scroll need a URL; the test %s has its own steps", t.Name)
+	} else if none := (*suite.NotFoundError)(nil); !errors.As(err, &none) {
+		return nil, err
+	}
+	address, err := session.Address(place)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	t, err := g.Test(address)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if c.URL != "" {
+		t.Name = scrolling
+	}
+	return t, nil
+}
+
+// uploadGestures returns the test of gestures as a file for a rig.
+func (c runCmd) uploadGestures(name string) (*api.Upload, error) {
+	t, err := c.onAddress(name)
+	if err == nil {
+		err = c.checkPrimary(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.MarshalJSON() // is YAML too
+	file := t.Name + ".yaml"
+	return &api.Upload{Test: file, Files: map[string]string{file: string(text)}}, err
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/config"
+)
+
+// recorded reports if a test is an address that is recorded once and then replayed.
+func recorded(t *suite.Test) bool {
+	return t.File == "" && strings.HasPrefix(t.URL, "http") && t.Network.Given() && t.Network.Replay == ""
+}
+
+// check checks the tests of a set, of which some archives may follow.
+func (c runCmd) check(e *env, o *session.SetOptions) error {
+	follow := false
+	for i, v := range o.Variants {
+		live, err := session.Live(e.ctx, o.TestOf(i))
+		if err != nil {
+			return err
+		}
+		check := session.Check
+		switch {
+		case live:
+			check = session.CheckLive
+		case recorded(o.TestOf(i)):
+			check, follow = session.CheckReplay, true
+		}
+		if err := check(o.TestOf(i), v); err != nil {
+			return usageError{err}
+		}
+	}
+	if c.Fresh && !follow {
+		return usagef("--fresh needs a URL and --network")
+	}
+	return nil
+}
+
+// archives returns the archives of this user.
+func archives() siterecord.Cache {
+	return siterecord.Cache{Dir: filepath.Join(config.Default().DataDir, "archives")}
+}
+
+// replayed replaces the sites of tests by their archives. A site without an archive is recorded.
+// All runs use the same archives, until release is called.
+func (c runCmd) replayed(e *env, o *session.SetOptions) (release func(), err error) {
+	had := map[string]*siterecord.Held{}
+	release = func() {
+		for _, h := range had {
+			_ = h.Close() // it was only read
+		}
+	}
+	for i, v := range o.Variants {
+		t := o.TestOf(i)
+		if live, err := session.Live(e.ctx, t); err != nil || live || !recorded(t) {
+			if err != nil {
+				return release, err
+			}
+			continue
+		}
+		if had[t.URL] == nil {
+			held, err := c.hold(e, t.URL, v)
+			if err != nil {
+				return release, orInterrupted(unprivileged(err, "omit --network to run without a link"))
+			}
+			had[t.URL] = held
+		}
+		t.Network.Replay, t.Dir = had[t.URL].Name, had[t.URL]
+	}
+	return release, nil
+}
+
+// hold returns the archive of a site.
+func (c runCmd) hold(e *env, address string, v session.Variant) (*siterecord.Held, error) {
+	got, err := c.archive(e, address, v)
+	if err != nil {
+		return nil, err
+	}
+	return archives().Hold(got.Name)
+}
+
+// archive returns the archive of a site and prints its age.
+func (c runCmd) archive(e *env, address string, v session.Variant) (*siterecord.Cached, error) {
+	got, err := archives().Ensure(e.ctx, siterecord.Options{URL: address, Browser: v.Browser, Executable: v.Program,
+		Program: program(), InNetwork: true}, c.Fresh, func() {
+		e.phase(fmt.Sprintf("recording %s, once; --fresh records again", address), 0).end()
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := got.Recorded
+	if r == nil {
+		_, err := fmt.Fprintf(e.err, "replaying %s, recorded %s ago (%s); --fresh records again\n", address,
+			ageText(time.Since(got.Created)), got.Created.Local().Format(time.DateTime))
+		return got, err
+	}
+	var l list
+	l.add("recorded", "%s, %s", plural(r.Exchanges, "exchange"), bytesText(r.Bytes))
+	listSite(&l, r)
+	return got, l.print(e.err)
+}
+
+// missesText counts the requests of all runs that an archive had no answer to; "": none.
+func missesText(runs []*session.Made) string {
+	missed := 0
+	var names []string
+	for _, m := range runs {
+		if m.Record.Network == nil || m.Record.Network.Replay == nil {
+			continue
+		}
+		missed += m.Record.Network.Replay.Missed
+		for _, one := range m.Record.Network.Replay.Misses {
+			if name := one.Method + " " + bound(one.URL, 100); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s not in the archive: %s", plural(missed, "request"), wording.Few(names))
+}
+
+// ageText formats an age in its largest unit.
+func ageText(age time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		long time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if n := int(age / unit.long); n > 0 {
+			return plural(n, unit.name)
+		}
+	}
+	return "less than a minute"
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// subject is what one side of a comparison measures. Empty fields are those of the command line.
+type subject struct {
+	name            string // of a --variant
+	test            *suite.Test
+	device, browser string
+	program         string // file of the browser
+}
+
+// variantKeys are the changes that a --variant can make.
+const variantKeys = "test, archive, network, browser, device"
+
+var variantKey = regexp.MustCompile(`^([a-z]+):`)
+
+// subjects returns the tests of the command line, or its variants of one test.
+func (c runCmd) subjects() (all []subject, err error) {
+	var tests []*suite.Test
+	for _, name := range c.Tests {
+		t, err := c.test(name)
+		if err == nil {
+			err = c.onNetwork(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, t)
+		all = append(all, subject{test: t})
+	}
+	switch {
+	case len(c.Variant) == 0 && len(all) == 0:
+		return nil, usagef("no test: name a test, a test file or an address")
+	case len(c.Variant) == 0:
+		return all, nil
+	case len(c.Variant) == 1:
+		return nil, usagef("--variant is given once; a comparison needs two")
+	case len(tests) > 1:
+		return nil, usagef("--variant changes one test, and %d are given", len(tests))
+	}
+	all = all[:0]
+	for _, text := range c.Variant {
+		s, err := c.subject(text, tests)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(o subject) bool { return o.name == s.name }) {
+			return nil, usagef("--variant %s is given twice", s.name)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// subject parses a --variant: NAME=TEST, or NAME=KEY:VALUE with further ones after commas.
+func (c runCmd) subject(text string, tests []*suite.Test) (s subject, err error) {
+	name, what, ok := strings.Cut(text, "=")
+	if !ok || name == "" || what == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+		return s, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
+	}
+	if slices.Contains(append(compare.FolderFiles(), report.PageName, session.SetFile), name) {
+		return s, usagef("--variant %s: a file of the set has this name", name)
+	}
+	s.name = name
+	var changes [][2]string
+	for _, part := range strings.Split(what, ",") {
+		key := variantKey.FindString(part)
+		switch known := slices.Contains(strings.Split(variantKeys, ", "), strings.TrimSuffix(key, ":")); {
+		case known:
+			changes = append(changes, [2]string{strings.TrimSuffix(key, ":"), part[len(key):]})
+		case len(changes) > 0: // a comma in a name
+			changes[len(changes)-1][1] += "," + part
+		default:
+			changes = append(changes, [2]string{"test", part})
+		}
+	}
+	if len(tests) > 0 {
+		s.test = tests[0]
+	}
+	if i := slices.IndexFunc(changes, func(c [2]string) bool { return c[0] == "test" }); i >= 0 {
+		if s.test, err = c.test(changes[i][1]); err == nil {
+			err = c.onNetwork(s.test)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	if s.test == nil {
+		return s, usagef("--variant %s has no test: name one before the variants", name)
+	}
+	own := *s.test
+	s.test = &own
+	for _, change := range changes {
+		if err := s.change(change[0], change[1]); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *subject) change(key, value string) (err error) {
+	if value == "" {
+		return usagef("--variant %s: %s is empty", s.name, key)
+	}
+	switch key {
+	case "archive":
+		s.test.Network.Replay, s.test.Dir = filepath.Base(value), os.DirFS(filepath.Dir(value))
+	case "network":
+		if err := checkProfile(value); err != nil {
+			return err
+		}
+		n := s.test.Network
+		s.test.Network = suite.Network{Profile: value, Protocol: n.Protocol, KeyLog: n.KeyLog, Replay: n.Replay,
+			Determinism: n.Determinism}
+	case "device":
+		s.device = value
+	case "browser":
+		if s.browser = value; strings.ContainsRune(value, filepath.Separator) {
+			if s.program, err = filepath.Abs(value); err != nil {
+				return err
+			}
+			if s.browser, err = device.KindOf(s.program); err != nil {
+				return usageError{err}
+			}
+		}
+	}
+	return nil
+}
+
+// variants returns all browsers on all devices for each subject.
+func (c runCmd) variants(subjects []subject) (all []session.Variant, err error) {
+	there, err := c.devices()
+	if err != nil {
+		return nil, err
+	}
+	opened := map[string]session.Device{}
+	for i, s := range subjects {
+		devices, browsers := c.Device, c.Browser
+		if s.device != "" || len(devices) == 0 {
+			devices = []string{firstOf(s.device, "local")}
+		}
+		if s.browser != "" || len(browsers) == 0 {
+			browsers = []string{s.browser}
+		}
+		if n := len(subjects) * len(devices) * len(browsers); n > api.MaxVariants {
+			return nil, usagef("%d variants: at most %d can take turns", n, api.MaxVariants)
+		}
+		for _, name := range devices {
+			if opened[name] == nil {
+				if opened[name], err = c.device(there, name); err != nil {
+					return nil, err
+				}
+			}
+			d := opened[name]
+			for _, b := range browsers {
+				v := session.Variant{Device: d, Browser: b, Program: s.program}
+				if len(subjects) > 1 {
+					v.Test, v.Called = s.test, s.called(subjects[:i])
+					if len(devices)*len(browsers) > 1 {
+						v.Called += "-" + session.Variant{Device: d, Browser: b}.Name()
+					}
+				}
+				if slices.ContainsFunc(all, func(o session.Variant) bool { return o.Name() == v.Name() }) {
+					return nil, usagef("%s is given twice; to compare a test with itself, name the test twice",
+						v.Name())
+				}
+				all = append(all, v)
+			}
+		}
+	}
+	return all, nil
+}
+
+// called returns the name of a subject, with a number if an earlier one has the same test.
+func (s *subject) called(before []subject) string {
+	if s.name != "" {
+		return s.name
+	}
+	same := 1
+	for _, o := range before {
+		if o.test.Name == s.test.Name {
+			same++
+		}
+	}
+	if same == 1 {
+		return s.test.Name
+	}
+	return fmt.Sprintf("%s-%d", s.test.Name, same)
+}
+
+// usualBlocks is the default number of blocks of several tests, which can decide all comparisons.
+// For a set that grows until it is decided it is the budget.
+func (c runCmd) usualBlocks(comparisons int) int {
+	if c.UntilSure {
+		return 50
+	}
+	return stats.SignedRank.Needed(compare.MaxPrimary*comparisons, stats.Alpha)
+}
+
+// looks returns the looks of a set that grows until it is decided; nil: it has a fixed size.
+func (c runCmd) looks(o *session.SetOptions) (stats.Looks, error) {
+	if !c.UntilSure {
+		return nil, nil
+	}
+	comparisons := len(o.Variants) - 1
+	looks := stats.NewLooks(compare.MaxPrimary*comparisons, o.Repeat)
+	switch {
+	case comparisons == 0:
+		return nil, usagef("--until-sure needs two variants: name two tests, or use --variant")
+	case c.UntilFail:
+		return nil, usagef("--until-sure cannot be used with --until-fail")
+	case looks == nil:
+		return nil, usagef("--until-sure within %s cannot decide; use --repeat %d or more", plural(o.Repeat, "block"),
+			stats.SignedRank.Needed(compare.MaxPrimary*comparisons, stats.Alpha))
+	}
+	return looks, nil
+}
+
+// decided reports whether each comparison with the first variant has decided its primary values.
+func (r *testRun) decided(s *session.Set) bool {
+	r.set = s
+	sets, err := r.load()
+	if err != nil { // printed at the end, like the others
+		return false
+	}
+	all, err := r.comparisons(sets)
+	if unknown := (*compare.PrimaryError)(nil); errors.As(err, &unknown) {
+		return true // more blocks would not have it either
+	}
+	if err != nil {
+		return false
+	}
+	open, values := 0, 0
+	for _, c := range all {
+		for i := range c.Values {
+			if v := &c.Values[i]; v.Family == compare.PrimaryFamily {
+				values++
+				if v.Verdict == stats.Inconclusive {
+					open++
+				}
+			}
+		}
+	}
+	fmt.Fprintf(r.err, "after %s: %d of %s decided\n", plural(len(s.Of(0)), "block"), values-open,
+		plural(values, "primary value"))
+	return len(all) == len(r.options.Variants)-1 && open == 0
+}

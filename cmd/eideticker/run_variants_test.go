@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/stats"
+)
+
+// TestVariants: tests, addresses and changes of one test become variants. Several tests have enough
+// blocks for a verdict.
+func TestVariants(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	two, many := 2, 50
+	for name, tc := range map[string]struct {
+		cmd    runCmd
+		want   string // name, test, network, browser of each
+		repeat int
+		looks  stats.Looks
+	}{
+		"one":        {cmd: runCmd{Tests: []string{"load"}}, want: "local load  ", repeat: 1},
+		"two tests":  {cmd: runCmd{Tests: []string{"load", "scroll"}}, want: "load load  |scroll scroll  ", repeat: 8},
+		"one, twice": {cmd: runCmd{Tests: []string{"load", "load"}}, want: "load load  |load-2 load  ", repeat: 8},
+		"browsers": {cmd: runCmd{Tests: []string{"load"}, Browser: []string{"chromium", "firefox"}},
+			want: "chromium load  chromium|firefox load  firefox", repeat: 1},
+		"both": {cmd: runCmd{Tests: []string{"load", "scroll"}, Browser: []string{"chromium", "firefox"}, Repeat: &two},
+			want: "load-chromium load  chromium|load-firefox load  firefox|" +
+				"scroll-chromium scroll  chromium|scroll-firefox scroll  firefox", repeat: 2},
+		"networks": {cmd: runCmd{Tests: []string{"load"},
+			Variant: []string{"a=network:3g", "b=network:lte,browser:firefox"}},
+			want: "a load 3g |b load lte firefox", repeat: 8},
+		"addresses": {cmd: runCmd{Variant: []string{"old=http://a.example/x,y", "new=test:http://b.example/"}},
+			want: "old a.example  |new b.example  ", repeat: 8},
+		"four": {cmd: runCmd{Tests: []string{"load", "load", "load", "load"}},
+			want: "load load  |load-2 load  |load-3 load  |load-4 load  ", repeat: 10},
+		"until sure": {cmd: runCmd{Tests: []string{"load", "load"}, UntilSure: true, Repeat: &many},
+			want: "load load  |load-2 load  ", repeat: 50, looks: stats.NewLooks(5, 50)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := tc.cmd.options(&env{ctx: t.Context()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, v := range o.Variants {
+				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), o.TestOf(i).Name, o.TestOf(i).Network.Profile,
+					v.Browser))
+			}
+			all := strings.Join(got, "|")
+			if all != tc.want || o.Repeat != tc.repeat || !slices.Equal(o.Looks, tc.looks) {
+				t.Errorf("%s, %d blocks, looks %v", all, o.Repeat, o.Looks)
+			}
+		})
+	}
+}
+
+// TestVariantsRefused: each mistake is a usage error that names it.
+func TestVariantsRefused(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	for args, want := range map[string]string{
+		"":                                                               "no test: name a test",
+		"load --variant a=network:3g":                                    "--variant is given once",
+		"load --variant a --variant b=scroll":                            `--variant "a" must be NAME=TEST`,
+		"load --variant ../a=x --variant b=y":                            "must be NAME=TEST",
+		"--variant a=network:3g --variant b=x":                           "--variant a has no test",
+		"load --variant a=scroll --variant a=load":                       "--variant a is given twice",
+		"load --variant a=network:9g --variant b=load":                   `unknown profile "9g"`,
+		"load --variant a=network: --variant b=load":                     "--variant a: network is empty",
+		"load --variant a=device:x --variant b=load":                     "x",
+		"load --variant a=browser:/no/chrome --variant b=load":           "browser /no/chrome:",
+		"load --variant a=browser:/bin/sh --variant b=load":              "unknown kind",
+		"load scroll --variant a=load --variant b=load":                  "--variant changes one test, and 2 are given",
+		"load --until-sure":                                              "--until-sure needs two variants",
+		"load load --until-sure --repeat 7":                              "use --repeat 8 or more",
+		"load --variant set.json=load --variant b=load":                  "a file of the set has this name",
+		"load load --until-sure --until-fail":                            "cannot be used with --until-fail",
+		"load scroll --rig http://127.0.0.1:1":                           "--rig takes one test",
+		"load --browser firefox --browser firefox":                       "firefox is given twice",
+		"load --fail-on-regression":                                      "and --markdown need two",
+		"load load --browser chromium --browser chromium --device local": "is given twice",
+	} {
+		var out, errOut strings.Builder
+		if code := run(t.Context(), append([]string{"run"}, strings.Fields(args)...), strings.NewReader(""), &out,
+			&errOut); code != exitUsage || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%s: exit code %d, want %s\n%s", args, code, want, &errOut)
+		}
+	}
+}
+
+// TestGravest: a failure comes before a regression, and that before an undecided verdict.
+func TestGravest(t *testing.T) {
+	failed, regressed := errors.New("failed"), verdictError{exitRegression, "regressed"}
+	unsure := verdictError{exitInconclusive, "not decided"}
+	for _, tc := range []struct{ a, b, want error }{
+		{nil, nil, nil}, {unsure, nil, unsure}, {unsure, regressed, regressed}, {regressed, unsure, regressed},
+		{regressed, failed, failed}, {nil, regressed, regressed},
+	} {
+		if got := gravest(tc.a, tc.b); got != tc.want {
+			t.Errorf("%v and %v: %v", tc.a, tc.b, got)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package testnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/netsim/link"
+)
+
+// Forward makes one server of this machine reachable for the device, through the link. It listens
+// at the link's far end, and at the device's own loopback for names that lead there. dial connects
+// to the server. The connections end with the network.
+func (n *Network) Forward(port string, dial func(context.Context) (net.Conn, error)) error {
+	far, err := n.Listen(port)
+	if err != nil {
+		return fmt.Errorf("forward port %s: %w", port, err)
+	}
+	near, err := n.Link.Device.Listen("tcp", net.JoinHostPort("", port))
+	if err != nil {
+		return errors.Join(fmt.Errorf("forward port %s: %w", port, err), far.Close())
+	}
+	through := net.JoinHostPort(link.ServerAddress.Addr().String(), port)
+	n.serving.Go(func() { n.forward(far, dial) })
+	n.serving.Go(func() {
+		n.forward(near, func(ctx context.Context) (net.Conn, error) { return n.Link.Device.Dial(ctx, "tcp", through) })
+	})
+	return nil
+}
+
+// acceptAgain is the time from an error of a listener to the next attempt.
+const acceptAgain = 10 * time.Millisecond
+
+// forward connects the clients of a listener until the network ends.
+func (n *Network) forward(l net.Listener, dial func(context.Context) (net.Conn, error)) {
+	defer context.AfterFunc(n.over, func() { _ = l.Close() })()
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	for {
+		client, err := l.Accept()
+		if err != nil && n.over.Err() == nil && !errors.Is(err, net.ErrClosed) { // too many files, for now
+			select {
+			case <-time.After(acceptAgain):
+			case <-n.over.Done():
+			}
+			continue
+		}
+		if err != nil {
+			_ = l.Close()
+			return
+		}
+		clients.Go(func() {
+			defer client.Close()
+			server, err := dial(n.over)
+			if err != nil {
+				return // the client sees a connection that ends
+			}
+			defer server.Close()
+			defer context.AfterFunc(n.over, func() { _, _ = client.Close(), server.Close() })()
+			var back sync.WaitGroup
+			back.Go(func() { pass(client, server) })
+			pass(server, client)
+			back.Wait()
+		})
+	}
+}
+
+// pass copies one direction of a connection, and its end.
+func pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if c, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+	}
+}

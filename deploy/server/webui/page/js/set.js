@@ -1,0 +1,117 @@
+// A set of the store's runs: its values, and its runs in the order in which they were made.
+
+import {complain, fill, later} from '../shared/dom.js';
+import {setView} from '../shared/setview.js';
+import {baselineOf} from './baseline.js';
+import {address} from './router.js';
+
+/** @typedef {import('rig').RunInfo} RunInfo */
+
+/**
+ * setPage shows a set. It returns false where no run is of that set.
+ * @param {import('./main.js').Page} page
+ * @param {string} id
+ */
+export async function setPage({main, rig, signal}, id) {
+  /** @type {Element | null} */
+  let baseline = null; // it stays, since it may be being clicked
+  const show = async () => {
+    const runs = await allRuns(rig, id);
+    const values = await valuesOf(rig, id, runs);
+    if (runs.length && !signal.aborted) {
+      main.className = 'comparison';
+      const variantOf = variantsOf(runs);
+      const variants = [...new Set(runs.map(variantOf))].sort();
+      baseline ??= baselineOf(rig, id, runs[0].test);
+      fill(main, setView({name: id, test: runs[0].test, variants, values, compare: comparison(runs, id), warnings: [],
+        runs: runs.map((r) => ({dir: nameOf(r, id), variant: variantOf(r), state: r.state, reason: r.reason ?? '',
+          warm_up: r.warm_up, report: address(['runs', r.run])}))}, 'Set', 'Values'));
+      main.querySelector('header')?.append(' ', baseline ?? '');
+    }
+    return runs.length > 0;
+  };
+  const there = await show();
+  if (there) {
+    const again = later(() => show().catch(complain), 400);
+    rig.follow(signal, (event) => (event.store || event.run) && again(), again);
+  }
+  return there;
+}
+
+/**
+ * allRuns are those of a set, oldest first.
+ * @param {import('./api.js').Rig} rig
+ * @param {string} set
+ */
+async function allRuns(rig, set) {
+  /** @type {RunInfo[]} */
+  const all = [];
+  let cursor = '';
+  do {
+    const {runs, next} = await rig.call('run.list', {set, limit: 200, cursor: cursor || undefined});
+    all.push(...runs);
+    cursor = next;
+  } while (cursor);
+  return all.reverse();
+}
+
+/**
+ * comparison is the address at which the two variants of a set are compared; empty: it has not two.
+ * @param {RunInfo[]} runs
+ * @param {string} set
+ */
+function comparison(runs, set) {
+  const folders = [...new Set(runs.filter((r) => r.state === 'ok' && !r.warm_up)
+    .map((r) => r.run.slice(0, r.run.lastIndexOf('~'))))].filter((f) => f.startsWith(`${set}~`)).sort();
+  return folders.length === 2 ? address(['compare'], {a: folders[0], b: folders[1]}) : '';
+}
+
+/** @typedef {(of: {device: string, browser: string}) => string} VariantOf */
+
+/**
+ * variantsOf tells the variants of runs apart, by their devices where there are several.
+ * @param {RunInfo[]} runs
+ * @returns {VariantOf}
+ */
+function variantsOf(runs) {
+  const several = new Set(runs.map((r) => r.device)).size > 1;
+  return ({device, browser}) => several ? [device, browser].filter(Boolean).join(' · ') : browser || device;
+}
+
+/**
+ * nameOf is a run's name within its set.
+ * @param {RunInfo} r
+ * @param {string} set
+ */
+const nameOf = (r, set) => r.run.startsWith(`${set}~`) ? r.run.slice(set.length + 1).replaceAll('~', '/') : r.run;
+
+/**
+ * valuesOf has the headline values of the runs that count. The rig computes their medians and intervals.
+ * @param {import('./api.js').Rig} rig
+ * @param {string} set
+ * @param {RunInfo[]} runs
+ */
+async function valuesOf(rig, set, runs) {
+  const good = runs.filter((r) => r.state === 'ok' && !r.warm_up);
+  const times = runs.map((r) => r.started_wall_ns);
+  const kinds = new Map(good.flatMap((r) => r.values ?? []).map((v) =>
+    [`${v.window ?? ''}/${v.measure}.${v.name}`, v]));
+  const variantOf = variantsOf(runs);
+  const several = new Set([...kinds.values()].map((v) => v.window)).size > 1;
+  return Promise.all([...kinds.values()].slice(0, 5).map(async (kind) => {
+    const {measure, name, window, unit} = kind;
+    const {points} = await rig.call('trend', {test: runs[0].test, measure, value: name, window: window || undefined,
+      from_wall_ns: Math.min(...times), to_wall_ns: Math.max(...times) + 1e9});
+    const samples = [...new Set(good.map(variantOf))].sort().flatMap((variant) => {
+      const of = good.filter((r) => variantOf(r) === variant);
+      const median = points.find((p) => variantOf(p) === variant
+        && (p.id === set || of.some((r) => r.run === p.id)));
+      const values = of.flatMap((r) => (r.values ?? []).filter((v) => v.measure === measure && v.name === name
+        && (v.window ?? '') === (window ?? '')).slice(0, 1).map((v) => ({run: nameOf(r, set).split('/').pop() ?? '',
+        value: v.value})));
+      return median && values.length ? [{name: variant, text: median.text, values, median: {estimate: median.median,
+        low: median.interval ? median.low : null, high: median.interval ? median.high : null}}] : [];
+    });
+    return {name: `${measure}.${name}`, window: several ? window ?? '' : '', measure, value: name, unit, samples};
+  })).then((all) => all.filter((v) => v.samples.length));
+}

@@ -1,0 +1,91 @@
+package webui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// makeSet adds a set of two variants, of which one run failed, and returns its ID.
+func (p *played) makeSet(id string) string {
+	at := time.Date(2026, 11, 20, 10, 15, 30, 0, time.UTC)
+	for i, name := range []string{"chromium~run-01", "firefox~run-01", "chromium~run-02", "firefox~failed~run-02.1"} {
+		r := info(id+"~"+name, 90, at.Add(time.Duration(i)*time.Minute))
+		r.Set, r.Browser = id, []string{"chromium", "firefox"}[i%2]
+		r.Values = []api.Value{{Measure: "fps", Name: "framerate", Unit: "frames/s", Value: 50 + float64(i)}}
+		if i == 3 {
+			r.State, r.Reason, r.Values = "failed", "no green <b>was</b> seen", nil
+		}
+		p.runs = append([]api.RunInfo{r}, p.runs...)
+	}
+	for i, browser := range []string{"chromium", "firefox"} {
+		p.trend = append(p.trend, api.Point{ID: id, Device: "local", Browser: browser, Median: 51, Runs: 2 - i,
+			Text: fmt.Sprintf("5%d frames/s", 1+i)})
+	}
+	return id
+}
+
+// TestSetPage: a set has its values and runs, a way to its comparison, and a place in the list.
+func TestSetPage(t *testing.T) {
+	t.Parallel()
+	p, b := serve(t)
+	id := p.makeSet("20261120-101530-load-x4y2")
+	b.open("#/runs/" + id)
+	b.await("the set is shown",
+		`document.querySelector('h1')?.textContent === 'framerate: 3 runs, and 1 failed or rejected'`)
+	text := browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
+	for _, want := range []string{"No green <b>was</b> seen", "51 frames/s", "52 frames/s", "chromium/run-02",
+		"firefox/failed/run-02.1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q: %s", want, text)
+		}
+	}
+	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('.dots circle').length`); n != 3 {
+		t.Errorf("%d dots of 3 runs", n)
+	}
+	links := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('main a')].map((e) => e.hash).join(' ')`)
+	want := fmt.Sprintf("#/compare?a=%[1]s%%7Echromium&b=%[1]s%%7Efirefox #/runs/%[1]s~chromium~run-01 "+
+		"#/runs/%[1]s~firefox~run-01 #/runs/%[1]s~chromium~run-02 #/runs/%[1]s~firefox~failed~run-02.1", id)
+	if links != want {
+		t.Errorf("links %s, want %s", links, want)
+	}
+
+	b.Log("the set becomes the baseline of its test, instead of another one, and no longer is")
+	p.mu.Lock()
+	p.baselines = []api.Baseline{{Name: "framerate", ID: "20261001-000000-framerate-0000"}}
+	p.mu.Unlock()
+	b.open("#/runs/" + id + "~chromium~run-01")
+	b.await("the run has the button", `document.querySelector('.baseline button')?.textContent === 'Set as baseline'`)
+	b.open("#/runs/" + id)
+	b.await("the set has the button", `document.querySelector('.baseline button')?.textContent === 'Set as baseline'`)
+	b.click(".baseline button")
+	b.await("the other one is named", `document.querySelector('dialog[open]')?.textContent.includes('-framerate-0000')`)
+	b.click(`dialog[open] button[value="yes"]`)
+	b.await("it is shown", `document.querySelector('.baseline button')?.textContent === 'Baseline framerate'`)
+	b.picture("set-baseline")
+	p.mu.Lock()
+	if len(p.baselines) != 1 || p.baselines[0].ID != id {
+		t.Errorf("the baselines are %+v", p.baselines)
+	}
+	p.mu.Unlock()
+	b.click(".baseline button")
+	b.await("it is none", `document.querySelector('.baseline button')?.textContent === 'Set as baseline'`)
+
+	b.Log("the list has the set once, above its runs")
+	b.open("#/runs")
+	b.await("runs are listed", `document.querySelectorAll('.row-run.of-set').length === 4`)
+	shown := browsertest.Eval[[]string](b.Tab, `[...document.querySelectorAll('.set-link')]
+		.filter((e) => e.checkVisibility()).map((e) => e.hash)`)
+	if len(shown) != 1 || shown[0] != "#/runs/"+id {
+		t.Errorf("links to sets %q", shown)
+	}
+
+	b.Log("a name of nothing is an error")
+	b.open("#/runs/nothing")
+	b.await("it is said", `document.querySelector('.refusal')?.textContent.includes('there is no run')`)
+	b.Quiet()
+}
