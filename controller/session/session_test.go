@@ -99,11 +99,11 @@ type untold struct{}
 
 func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
 
-// Green, content and red stand for two seconds each or more: of each a machine that stands still
-// for one and a half sees as much as a run needs.
+// Green, content and red last two seconds or more, so that a machine that stops for 1.5 s still sees enough of each.
 const (
 	paced = "synth:page?size=160x90&fps=12&frames=24&markers=1&pace=realtime"
 	brief = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
+	long  = "synth:page?size=160x90&fps=12&frames=4000&markers=1&pace=realtime"
 )
 
 func sceneTest() *suite.Test {
@@ -195,10 +195,10 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 		"device missing": {&scene{name: "d", fails: errors.New("no such thing")}, 0, "no such thing", false},
 		"what it asks gives up": {&scene{name: "d", fails: fmt.Errorf("dial: %w", context.Canceled)},
 			0, "dial: context canceled", false},
-		"browser crashes": {&scene{name: "d", uri: "synth:page?size=160x90&frames=1000&markers=1&pace=realtime",
+		"browser crashes": {&scene{name: "d", uri: long,
 			acted: func(s *sceneStage) { close(s.ended) }}, 0, "the browser ended in the middle of the run: killed",
 			true},
-		"page never turns red": {&scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime"},
+		"page never turns red": {&scene{name: "d", uri: long},
 			2 * time.Second, "the test did not end within 2s", true},
 		"recording ends": {&scene{name: "d", uri: "synth:page?size=160x90&frames=30&pace=realtime"}, 0,
 			"the recording ended before the test did: source ended", true},
@@ -242,7 +242,7 @@ func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d := &scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime",
+	d := &scene{name: "d", uri: long,
 		acted: func(*sceneStage) { cancel() }}
 	o := options(t, d)
 	o.Test.Steps = []suite.Step{typed}
