@@ -57,7 +57,7 @@ func TestTouchFromAfar(t *testing.T) {
 	}
 	host.Next()
 	cancel() // the agent is stopped while fingers are down
-	// The agent lifts the fingers, then removes its gadget. The kernel drops events that were not read before.
+	// The agent lifts the fingers, then removes its gadget. The kernel drops unread events.
 	for host.Fingers() > 0 {
 		if _, err := host.Try(); errors.Is(err, os.ErrClosed) {
 			break
