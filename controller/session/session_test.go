@@ -200,7 +200,7 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 			acted: func(s *sceneStage) { close(s.ended) }}, 0, "the browser ended in the middle of the run: killed",
 			true},
 		"page never turns red": {&scene{name: "d", uri: long},
-			2 * time.Second, "the test did not end within 2s", true},
+			6 * time.Second, "the test did not end within 6s", true},
 		"recording ends": {&scene{name: "d", uri: "synth:page?size=160x90&frames=30&pace=realtime"}, 0,
 			"the recording ended before the test did: source ended", true},
 	} {
