@@ -424,7 +424,7 @@ func TestAddress(t *testing.T) {
 // TestRedPage: where a device cannot be painted on, the content is followed by a page that is red.
 func TestRedPage(t *testing.T) {
 	p, err := servePages(t.Context(),
-		&suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, nil, t.TempDir(),
+		&suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, nil, nil, t.TempDir(),
 		onHost(loopback))
 	if err != nil {
 		t.Fatal(err)
