@@ -79,7 +79,8 @@ func (c *Comparison) perfherder() perfherderJSON {
 		suite := &j.Suites[0]
 		if v.Primary && suite.Value == nil {
 			summary := test
-			summary.Name, summary.Tags, summary.Subtests, summary.Replicates = suite.Name, suite.Tags, suite.Subtests, nil
+			summary.Name, summary.Replicates = suite.Name, nil
+			summary.Tags, summary.Subtests = suite.Tags, suite.Subtests
 			*suite = summary
 		}
 		for n := 2; names[test.Name]; n++ { // after names were cut
@@ -114,7 +115,8 @@ func (c *Comparison) perfherderTest(v *Value) perfherderPart {
 		better = analyze.Better(entry.Better)
 	}
 	test := perfherderPart{
-		Name: short(v.Key.String(), perfherderNameLength), Value: &value, Unit: short(v.Measure.Unit, perfherderUnitLength),
+		Name: short(v.Key.String(), perfherderNameLength), Value: &value,
+		Unit:  short(v.Measure.Unit, perfherderUnitLength),
 		Alert: &alert, ChangeType: "percentage", Threshold: &percent, Replicates: v.B.Values(),
 	}
 	if lower := better == analyze.Lower; directed(better) {

@@ -38,8 +38,8 @@ func TestPerfherder(t *testing.T) {
 					}
 					v.Low, v.High = v.Value, v.Value
 				}
-				r.Windows = append(r.Windows, result.Window{Name: w, Results: []analyze.Result{{Measure: "fps", Version: 1,
-					Values: own}}})
+				fps := analyze.Result{Measure: "fps", Version: 1, Values: own}
+				r.Windows = append(r.Windows, result.Window{Name: w, Results: []analyze.Result{fps}})
 			}
 			s.Runs = append(s.Runs, r)
 		}

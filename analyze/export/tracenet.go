@@ -122,7 +122,8 @@ func (t *traceWriter) requests() error {
 	if len(t.tracks) == 0 {
 		return nil
 	}
-	if err := t.put(traceEvent{Phase: "M", Name: "process_name", PID: networkPID, Args: nameArgs{"network"}}); err != nil {
+	err := t.put(traceEvent{Phase: "M", Name: "process_name", PID: networkPID, Args: nameArgs{"network"}})
+	if err != nil {
 		return err
 	}
 	for i, track := range t.tracks {

@@ -149,8 +149,8 @@ const (
 	maxDepth   = 64 // of processes in a row that have ended
 )
 
-// divide returns the CPU time of the run's own processes, and the names of others. Kernel threads and
-// the X server of the run's display count as its own.
+// divide returns the CPU time of the run's own processes, and the names of others. Kernel threads
+// and the X server of the run's display count as its own.
 func (s *Sample) divide(end *Sample, all float64) (own float64, programs []string) {
 	before, after, ended := tree(s.processes, s.self), tree(end.processes, s.self), s.ended(end)
 	used := map[string]float64{}

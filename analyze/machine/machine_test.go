@@ -95,7 +95,8 @@ func TestActivity(t *testing.T) {
 	want := `{"processors":2,"model":"A Chip","load_average":0.75,` +
 		`"cpu_pressure":{"some_fraction":0.25,"full_fraction":0},"io_pressure":null,` +
 		`"memory_pressure":{"some_fraction":0,"full_fraction":0},"steal_fraction":0.05,"others_fraction":0.21,` +
-		`"programs":["burn","re) used"],"temperature_celsius":52.5,"temperature_sensor":"coretemp","governors":["performance","powersave"],` +
+		`"programs":["burn","re) used"],"temperature_celsius":52.5,"temperature_sensor":"coretemp",` +
+		`"governors":["performance","powersave"],` +
 		`"noise":"other programs used 21 % of the CPU time (burn, re) used); ` +
 		`the host of this virtual machine took 5 % of the CPU time"}`
 	if string(raw) != want {
@@ -241,7 +242,8 @@ func TestTemperature(t *testing.T) {
 	}
 	zone := func(n int, kind, value string) map[string]string {
 		dir := fmt.Sprintf("sys/class/thermal/thermal_zone%d/", n)
-		return map[string]string{dir + "type": kind + "\n", dir + "temp": value + "\n", dir + "trip_point_0_temp": "110000\n"}
+		return map[string]string{dir + "type": kind + "\n", dir + "temp": value + "\n",
+			dir + "trip_point_0_temp": "110000\n"}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -252,16 +254,18 @@ func TestTemperature(t *testing.T) {
 		{"a desk", []map[string]string{hwmon(0, "acpitz", "27800"), hwmon(1, "nvme", "88850"),
 			hwmon(2, "coretemp", "51000", "49000", "53000"), hwmon(3, "iwlwifi_1", "90000"), zone(0, "acpitz", "27800"),
 			zone(1, "x86_pkg_temp", "54000")}, 53, "coretemp"},
-		{"AMD", []map[string]string{hwmon(0, "amdgpu", "99000"), hwmon(1, "k10temp", "61375"), zone(0, "acpitz", "70000")},
-			61.375, "k10temp"},
-		{"two sockets", []map[string]string{hwmon(10, "coretemp", "40000"), hwmon(2, "coretemp", "45000")}, 45, "coretemp"},
+		{"AMD", []map[string]string{hwmon(0, "amdgpu", "99000"), hwmon(1, "k10temp", "61375"),
+			zone(0, "acpitz", "70000")}, 61.375, "k10temp"},
+		{"two sockets", []map[string]string{hwmon(10, "coretemp", "40000"), hwmon(2, "coretemp", "45000")}, 45,
+			"coretemp"},
 		{"a small board", []map[string]string{hwmon(0, "cpu_thermal", "48686"), hwmon(1, "rpi_volt"),
 			zone(0, "cpu-thermal", "48700")}, 48.7, "cpu-thermal"},
 		{"a phone's chip", []map[string]string{zone(0, "gpu-usr", "80000"), zone(1, "cpu-0-0-usr", "43000")}, 43,
 			"cpu-0-0-usr"},
 		{"package alone", []map[string]string{zone(0, "acpitz", "90000"), zone(1, "x86_pkg_temp", "44000")}, 44,
 			"x86_pkg_temp"},
-		{"a dead sensor", []map[string]string{hwmon(0, "coretemp", "-273000"), zone(0, "acpitz", "33000")}, 33, "acpitz"},
+		{"a dead sensor", []map[string]string{hwmon(0, "coretemp", "-273000"), zone(0, "acpitz", "33000")}, 33,
+			"acpitz"},
 		{"nothing of the processors", []map[string]string{hwmon(0, "nvme", "41000"), zone(0, "iwlwifi", "50000"),
 			zone(1, "", "50000")}, 0, ""},
 	} {

@@ -61,8 +61,8 @@ func Governors(root fs.FS) []string {
 	return names[:min(len(names), maxPrograms)]
 }
 
-// sensors are names of the processors' sensors, the best first. A "*" stands for any letters. acpitz
-// may be elsewhere on the board.
+// sensors are names of the processors' sensors, the best first. A "*" stands for any letters.
+// Acpitz may be elsewhere on the board.
 var sensors = []string{"coretemp", "k10temp", "zenpower", "cpu*thermal", "x86_pkg_temp", "cpu*", "acpitz"}
 
 // Temperature returns the highest temperature of the best sensor of the processors, in °C, and its

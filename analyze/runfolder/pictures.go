@@ -254,11 +254,12 @@ func filmStep(d time.Duration) time.Duration {
 	return step
 }
 
-// MaxFilmstrip limits the pictures of a filmstrip whose step was chosen. One row of them is a picture
-// that browsers show.
+// MaxFilmstrip limits the pictures of a filmstrip whose step was chosen. Browsers can show a row of
+// so many.
 const MaxFilmstrip = 150
 
-// FilmStep returns a chosen step, or its smallest multiple with at most so many pictures from 0 to d.
+// FilmStep returns a chosen step, or its smallest multiple with at most so many pictures from 0 to
+// d.
 func FilmStep(d, step time.Duration, most int) time.Duration {
 	return step * (max(d, 0)/(step*time.Duration(most)) + 1)
 }

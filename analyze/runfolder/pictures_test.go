@@ -61,8 +61,9 @@ func TestChosenFilmStep(t *testing.T) {
 		length, step, want time.Duration
 		digits             int
 	}{
-		{0, time.Second, time.Second, 1}, {-time.Hour, time.Second, time.Second, 1}, {14999 * ms, 100 * ms, 100 * ms, 1},
-		{15 * time.Second, 100 * ms, 200 * ms, 1}, {time.Hour, 500 * ms, 24500 * ms, 1},
+		{0, time.Second, time.Second, 1}, {-time.Hour, time.Second, time.Second, 1},
+		{14999 * ms, 100 * ms, 100 * ms, 1}, {15 * time.Second, 100 * ms, 200 * ms, 1},
+		{time.Hour, 500 * ms, 24500 * ms, 1},
 		{time.Second, 50 * ms, 50 * ms, 2}, {time.Second, 33 * ms, 33 * ms, 3}, {1 << 62, time.Minute, 0, 1},
 	} {
 		got := FilmStep(tc.length, tc.step, MaxFilmstrip)

@@ -43,10 +43,11 @@ func writeRun(t *testing.T, requests func(at func(ms int) har.Moment) []har.Requ
 	if err != nil {
 		t.Fatal(err)
 	}
-	fall := har.Waterfall{Recording: har.ID(fmt.Sprintf("%x", r.Info().ID)), Requests: requests(func(ms int) har.Moment {
+	fall := har.Waterfall{Recording: har.ID(fmt.Sprintf("%x", r.Info().ID))}
+	fall.Requests = requests(func(ms int) har.Moment {
 		at := first.Sampled.Mid() + timeline.Time(ms)*1e6
 		return har.Moment{At: at, Earliest: at, Latest: at, By: har.Line}
-	})}
+	})
 	out, err := os.Create(filepath.Join(dir, runfolder.HARFile))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,8 @@ func TestTraceOfRun(t *testing.T) {
 		unanswered := request(3, "unanswered", 60, 60, 0, 0)
 		unanswered.FirstByte, unanswered.Ended = har.Moment{}, har.Moment{}
 		return []har.Request{
-			request(1, "page", 0, 10, 30, 50), request(1, "style", 40, 40, 60, 90), request(1, "script", 40, 40, 55, 70),
+			request(1, "page", 0, 10, 30, 50), request(1, "style", 40, 40, 60, 90),
+			request(1, "script", 40, 40, 55, 70),
 			request(1, "late", 70, 70, 80, 100), request(2, strings.Repeat("long/", 80), 20, 30, 40, 41),
 			request(0, "unknown", 1, 2, 3, 4), unanswered,
 		}
@@ -121,8 +123,8 @@ func TestTraceOfRun(t *testing.T) {
 		t.Errorf("%v with %d long frames", count, len(long.Frames))
 	}
 	for track, want := range map[string][]string{
-		"a.test h2, connection 1": {"a.test/page 0ms+50", "connect 0ms+8", "tls 8ms+2", "wait 10ms+20", "receive 30ms+20",
-			"a.test/late 70ms+30", "wait 70ms+10", "receive 80ms+20"},
+		"a.test h2, connection 1": {"a.test/page 0ms+50", "connect 0ms+8", "tls 8ms+2", "wait 10ms+20",
+			"receive 30ms+20", "a.test/late 70ms+30", "wait 70ms+10", "receive 80ms+20"},
 		"a.test h2, connection 1 (2)": {"a.test/style 40ms+50", "wait 40ms+20", "receive 60ms+30"},
 		"a.test h2, connection 1 (3)": {"a.test/script 40ms+30", "wait 40ms+15", "receive 55ms+15"},
 		"a.test h2":                   {"a.test/unknown 1ms+3", "tls 1ms+1", "wait 2ms+1", "receive 3ms+1"},
@@ -130,8 +132,9 @@ func TestTraceOfRun(t *testing.T) {
 	} {
 		wantSlices(t, track, p.track(track), want)
 	}
-	if got := p.track("a.test h2, connection 2")[0]; len([]rune(got.name)) != 100 || got.args["connection"] != json.Number("2") ||
-		got.args["status"] != json.Number("200") || got.args["reused"] != false {
+	if got := p.track("a.test h2, connection 2")[0]; len([]rune(got.name)) != 100 ||
+		got.args["connection"] != json.Number("2") || got.args["status"] != json.Number("200") ||
+		got.args["reused"] != false {
 		t.Errorf("%q: %v", got.name, got.args)
 	}
 

@@ -57,8 +57,8 @@ func nanos(t *testing.T, n json.Number) int64 {
 }
 
 // parseTrace holds a file against the rules of the Trace Event Format: what each phase must have,
-// and that times are not negative. Events of one track are in order of time. Slices of the network's
-// tracks are apart or nested, and those of others are apart.
+// and that times are not negative. Events of one track are in order of time. Slices of the
+// network's tracks are apart or nested, and those of others are apart.
 func parseTrace(t *testing.T, path string) parsedTrace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -78,8 +78,8 @@ func parseTrace(t *testing.T, path string) parsedTrace {
 	if doc.DisplayTimeUnit != "ms" && doc.DisplayTimeUnit != "ns" {
 		t.Errorf("displayTimeUnit is %q", doc.DisplayTimeUnit)
 	}
-	p := parsedTrace{names: map[int]string{}, pids: map[int]int64{}, last: map[string]int64{}, slices: map[int][]parsedSlice{}, counters: map[string][]int64{},
-		info: doc.OtherData}
+	p := parsedTrace{names: map[int]string{}, pids: map[int]int64{}, last: map[string]int64{},
+		slices: map[int][]parsedSlice{}, counters: map[string][]int64{}, info: doc.OtherData}
 	for i, e := range doc.TraceEvents {
 		p.add(t, i, e)
 	}

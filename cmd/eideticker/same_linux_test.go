@@ -81,8 +81,8 @@ type burner struct {
 	ended chan struct{}
 }
 
-// toggle starts the program, or ends it if it is running. The program is killed when the thread that
-// started it ends, so it has its own: those of captures end with each run.
+// toggle starts the program, or ends it if it is running. The program is killed when the thread
+// that started it ends, so it has its own: those of captures end with each run.
 func (b *burner) toggle(t *testing.T) {
 	t.Helper()
 	if b.cmd != nil {

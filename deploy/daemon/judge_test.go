@@ -198,8 +198,8 @@ func TestVerdictIsMadeAnew(t *testing.T) {
 	}
 }
 
-// A verdict is withheld if the runs were not measured as their baseline was, unless the job asks for
-// it. A run that is measured anew keeps to that.
+// A verdict is withheld if the runs were not measured as their baseline was, unless the job asks
+// for it. A run that is measured anew keeps to that.
 func TestVerdictOfUnlike(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("a")

@@ -17,8 +17,8 @@ func TestParts(t *testing.T) {
 		r    Request
 		want string
 	}{
-		{"new connection", Request{Name: phase(0, 10), Connect: phase(12, 20), TLS: phase(20, 30), Sent: exactly(at(35)),
-			FirstByte: exactly(at(50)), Ended: exactly(at(60)),
+		{"new connection", Request{Name: phase(0, 10), Connect: phase(12, 20), TLS: phase(20, 30),
+			Sent: exactly(at(35)), FirstByte: exactly(at(50)), Ended: exactly(at(60)),
 			Served: serve.Exchange{Began: at(36), Received: at(38)}},
 			"dns 0-10 blocked 10-12 connect 12-20 tls 20-30 blocked 30-35 send 35-37 wait 37-50 receive 50-60"},
 		{"reused", Request{Reused: true, Sent: exactly(at(5)), FirstByte: exactly(at(6)), Ended: exactly(at(7))},

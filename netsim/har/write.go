@@ -169,7 +169,8 @@ func (r *Request) timings() Timings {
 	return t
 }
 
-// sending returns how long the request was sent: the time between its first and last byte at the server.
+// sending returns how long the request was sent. The server states it, from the first byte to the
+// last.
 func (r *Request) sending() time.Duration {
 	x := &r.Served
 	if x.Received <= x.Began || x.Began == 0 || !r.FirstByte.Known() {
