@@ -208,7 +208,7 @@ func (t *traceWriter) findOrigin(events []chosenEvent) error {
 		t.origin = min(t.origin, g.At.Earliest)
 	}
 	for _, track := range t.tracks {
-		t.origin = min(t.origin, track.requests[0].from)
+		t.origin = min(t.origin, track.requests[0].Begins().At)
 	}
 	return nil
 }

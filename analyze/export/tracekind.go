@@ -3,12 +3,8 @@ package export
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
-	"github.com/eideticker/eideticker/analyze/result"
-	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -52,33 +48,24 @@ func (s *Selection) frameKinds(ctx context.Context) (*frameKinds, error) {
 	for _, w := range windows {
 		k.markers = append(k.markers, markerSpan{"green", w.GreenFrom, w.Start - 1}, markerSpan{"red", w.Red, w.RedTo})
 	}
-	if s.Results == "" {
-		return k, nil
-	}
-	r, err := result.Read(s.Results)
-	if err != nil {
-		return nil, err
-	}
-	if err := runfolder.ResultsAreOf(r.Recording, s.Reader, s.Path); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Results, err)
+	r, err := s.results()
+	if err != nil || r == nil {
+		return k, err
 	}
 	for i := range r.Windows {
 		for _, m := range r.Windows[i].Results {
-			if m.Measure == "fps" {
-				k.add(m, "long_frames", k.long)
-				k.add(m, "dropped_frames", k.behind)
+			if m.Measure != "fps" {
+				continue
+			}
+			for value, frames := range map[string]map[int]bool{"long_frames": k.long, "dropped_frames": k.behind} {
+				v, _ := m.Find(value)
+				for _, n := range v.Frames {
+					frames[n] = true
+				}
 			}
 		}
 	}
 	return k, nil
-}
-
-// add notes the frames of a value.
-func (*frameKinds) add(m analyze.Result, value string, to map[int]bool) {
-	v, _ := m.Find(value)
-	for _, n := range v.Frames {
-		to[n] = true
-	}
 }
 
 // of returns the kind of frame n.

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -24,14 +23,7 @@ const (
 type requestTrack struct {
 	name     string
 	end      timeline.Time
-	requests []tracedRequest
-}
-
-// tracedRequest is a request with a known time.
-type tracedRequest struct {
-	*har.Request
-	from, to timeline.Time
-	parts    []har.Part
+	requests []*har.Request
 }
 
 type requestArgs struct {
@@ -69,111 +61,80 @@ func (t *traceWriter) readRequests(from, to timeline.Time) error {
 
 // requestTracks shares requests among tracks, in the order in which connections begin.
 func requestTracks(fall *har.Waterfall, from, to timeline.Time) (all []*requestTrack) {
-	type connection struct {
-		id   int
-		host string // where the id is unknown
-	}
-	var order []connection
-	of := map[connection][]*requestTrack{}
-	var requests []tracedRequest
+	var order []string
+	of := map[string][]*requestTrack{} // by connection, or by host where it is unknown
+	slices.SortStableFunc(fall.Requests,
+		func(a, b har.Request) int { return cmp.Compare(a.Begins().At, b.Begins().At) })
 	for i := range fall.Requests {
-		r := tracedRequest{Request: &fall.Requests[i]}
-		begin := r.Begins()
-		r.from, r.to, r.parts = begin.At, begin.At, r.Parts()
-		if n := len(r.parts); n > 0 {
-			r.to = r.parts[n-1].To
+		r := &fall.Requests[i]
+		begin, end := r.Begins(), requestEnd(r)
+		if !begin.Known() || begin.At >= to || end < from {
+			continue
 		}
-		if begin.Known() && r.from < to && r.to >= from {
-			requests = append(requests, r)
+		name := strings.TrimSpace(r.Host() + " " + r.Over.Protocol)
+		key := name
+		if r.Over.ID > 0 {
+			key = fmt.Sprintf("connection %d", r.Over.ID)
+			name += ", " + key
 		}
-	}
-	slices.SortStableFunc(requests, func(a, b tracedRequest) int { return cmp.Compare(a.from, b.from) })
-	for _, r := range requests {
-		host, _ := hostAndRest(r.Served.URL)
-		c := connection{id: r.Over.ID}
-		name := strings.TrimSpace(host + " " + r.Over.Protocol)
-		if c.id > 0 {
-			name = fmt.Sprintf("%s, connection %d", name, c.id)
-		} else {
-			c.host = name
+		if of[key] == nil {
+			order = append(order, key)
 		}
-		if of[c] == nil {
-			order = append(order, c)
-		}
-		i := slices.IndexFunc(of[c], func(row *requestTrack) bool { return row.end <= r.from })
-		if i < 0 {
-			if i = len(of[c]); i > 0 {
-				name = fmt.Sprintf("%s (%d)", of[c][0].name, i+1)
+		at := slices.IndexFunc(of[key], func(row *requestTrack) bool { return row.end <= begin.At })
+		if at < 0 {
+			if at = len(of[key]); at > 0 {
+				name = fmt.Sprintf("%s (%d)", of[key][0].name, at+1)
 			}
-			of[c] = append(of[c], &requestTrack{name: name})
+			of[key] = append(of[key], &requestTrack{name: name})
 		}
-		row := of[c][i]
-		row.end = max(r.to, r.from+1) // so that two slices without duration do not share a place
+		row := of[key][at]
+		row.end = max(end, begin.At+1) // so that two slices without duration do not share a place
 		row.requests = append(row.requests, r)
 	}
-	for _, c := range order {
-		all = append(all, of[c]...)
+	for _, key := range order {
+		all = append(all, of[key]...)
 	}
 	return all
 }
 
-// requests writes the requests with their parts.
-func (t *traceWriter) requests() error {
-	if len(t.tracks) == 0 {
-		return nil
+// requestEnd returns the end of a request's last part, or its begin.
+func requestEnd(r *har.Request) timeline.Time {
+	if parts := r.Parts(); len(parts) > 0 {
+		return parts[len(parts)-1].To
 	}
-	err := t.put(traceEvent{Phase: "M", Name: "process_name", PID: networkPID, Args: nameArgs{"network"}})
-	if err != nil {
-		return err
+	return r.Begins().At
+}
+
+// requests writes the requests with their parts.
+func (t *traceWriter) requests() (err error) {
+	put := func(e traceEvent) {
+		if e.PID = networkPID; err == nil {
+			err = t.put(e)
+		}
 	}
 	for i, track := range t.tracks {
+		if i == 0 {
+			put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{"network"}})
+		}
 		tid := firstRequestTID + i
-		if err := t.track(networkPID, tid, track.name); err != nil {
-			return err
+		if err == nil {
+			err = t.track(networkPID, tid, track.name)
 		}
 		for _, r := range track.requests {
 			t.requestCount++
-			if err := t.request(tid, r); err != nil {
-				return err
+			slice := func(name string, from, to timeline.Time, args any) {
+				begin := t.since(from)
+				lasted := t.since(to) - begin
+				put(traceEvent{Phase: "X", Name: name, Category: "network", TID: tid, Time: begin, Duration: &lasted,
+					Args: args})
+			}
+			x := &r.Served
+			slice(r.Label(maxRequestName), r.Begins().At, requestEnd(r), requestArgs{x.Method, x.URL, x.Status,
+				r.Over.Protocol, r.Over.ID, r.Reused, x.ResponseBytes, r.FirstByte.Exact() && r.Ended.Exact(), x.Error})
+			for _, p := range r.Parts() {
+				slice(p.Name, p.From, p.To, struct{}{})
 			}
 		}
 	}
-	return nil
-}
-
-func (t *traceWriter) request(tid int, r tracedRequest) error {
-	slice := func(name string, from, to timeline.Time, args any) error {
-		begin := t.since(from)
-		lasted := t.since(to) - begin
-		return t.put(traceEvent{Phase: "X", Name: name, Category: "network", PID: networkPID, TID: tid, Time: begin,
-			Duration: &lasted, Args: args})
-	}
-	x := &r.Served
-	err := slice(requestName(x.URL), r.from, r.to, requestArgs{x.Method, x.URL, x.Status, r.Over.Protocol, r.Over.ID,
-		r.Reused, x.ResponseBytes, r.FirstByte.Exact() && r.Ended.Exact(), x.Error})
-	for _, p := range r.parts {
-		if err == nil {
-			err = slice(p.Name, p.From, p.To, struct{}{})
-		}
-	}
 	return err
-}
-
-// requestName is a short address: host and path, without the middle of a long one.
-func requestName(address string) string {
-	host, rest := hostAndRest(address)
-	name := []rune(host + rest)
-	if over := len(name) - maxRequestName; over > 0 {
-		name = slices.Concat(name[:maxRequestName/2], []rune("…"), name[len(name)-maxRequestName/2+1:])
-	}
-	return cmp.Or(string(name), "request")
-}
-
-// hostAndRest splits an address, or has it whole as rest.
-func hostAndRest(address string) (host, rest string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", address
-	}
-	return u.Host, u.RequestURI()
 }

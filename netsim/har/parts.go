@@ -1,6 +1,10 @@
 package har
 
-import "github.com/eideticker/eideticker/capture/timeline"
+import (
+	"cmp"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
 
 // Part is a named part of a request's time.
 type Part struct {
@@ -44,4 +48,14 @@ func (r *Request) Parts() (all []Part) {
 	add("wait", sent, r.FirstByte)
 	add("receive", r.FirstByte, r.Ended)
 	return all
+}
+
+// Host returns the host of a request's address, in small letters; "": it has none.
+func (r *Request) Host() string { return hostOf(r.Served.URL) }
+
+// Label returns host and path of a request, shortened to so many characters. A request without an
+// address has its method.
+func (r *Request) Label(most int) string {
+	host, rest := parted(r.Served.URL)
+	return cmp.Or(rowLabel(host+rest, most), r.Served.Method)
 }
