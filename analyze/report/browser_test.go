@@ -349,7 +349,7 @@ func TestPageText(t *testing.T) {
 		"2 frames are missing from this recording.", "canvas.eid", "2 frames were lost before frame 120: ring full",
 		"59.9frames/s", "58.0 – 60.1", "the page says 60 frames/s",
 		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", "frame 102",
-		"heatmap.npy", "The green is torn at line 300 in frame 101", "This run was retried once before it succeeded.",
+		"heatmap.npy", "The green is torn at line 300 in frame 101", "This is the last attempt; the run was retried once.",
 		"begun again once: the browser did not start", "Chromium 140.0.7339.185", "Frames drawn", "59 frames58 – 60",
 		"61 frames60 – 62", "63 frames", "one is doubtful",
 		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",

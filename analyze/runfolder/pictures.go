@@ -223,7 +223,7 @@ func (p *windowPictures) filmstrips() error {
 	}
 	var cells []render.Cell
 	n := w.First()
-	for t := zero; t <= end; t = t.Add(step) {
+	for t := zero; t < end.Add(step); t = t.Add(step) { // the last picture shows the end
 		for n < w.End && p.outcome.Times.At(n+1) <= t {
 			n++
 		}
@@ -232,7 +232,7 @@ func (p *windowPictures) filmstrips() error {
 	}
 	text := fmt.Sprintf("the screen every %g s", step.Seconds())
 	err := p.strip("filmstrip_even.png", "T"+text[1:]+".", cells, render.FilmstripOptions{Title: p.title(text),
-		MaxCells: MaxFilmstrip, Columns: evenColumns, CellWidth: evenWidth})
+		MaxCells: MaxFilmstrip + 1, Columns: evenColumns, CellWidth: evenWidth})
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (p *windowPictures) filmstrips() error {
 }
 
 const (
-	maxEven     = 35 // pictures of a filmstrip in even steps
+	maxEven     = 34 // pictures of a filmstrip in even steps, and one of the end
 	evenColumns = 7
 	evenWidth   = 180 // pixels of a picture
 )

@@ -40,8 +40,8 @@ func TestFilmstripShowsWhatChanged(t *testing.T) {
 // TestFilmStep: a filmstrip in even steps has room for all of them.
 func TestFilmStep(t *testing.T) {
 	for _, tc := range []struct{ length, want time.Duration }{
-		{0, 100 * time.Millisecond}, {3499 * time.Millisecond, 100 * time.Millisecond},
-		{3500 * time.Millisecond, 500 * time.Millisecond}, {18 * time.Second, time.Second},
+		{0, 100 * time.Millisecond}, {3399 * time.Millisecond, 100 * time.Millisecond},
+		{3400 * time.Millisecond, 500 * time.Millisecond}, {18 * time.Second, time.Second},
 		{time.Minute, 5 * time.Second}, {time.Hour, 500 * time.Second},
 	} {
 		got := filmStep(tc.length)
