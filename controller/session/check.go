@@ -86,6 +86,9 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 		if err := checkPoints(t, d, browser); err != nil {
 			return err
 		}
+		if err := checkVitals(t, d, browser); err != nil {
+			return err
+		}
 		if err := checkArchiveIn(t, read, browser); err != nil {
 			return err
 		}
