@@ -1,6 +1,7 @@
 package vitals
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sort"
@@ -28,10 +29,12 @@ const settles = time.Second
 
 // See compares the claimed largest contentful paint with the pixels and completes the claims.
 //
-// The element's area is its rectangle at the claim, clipped to the window. Its look is that at the
-// last frame up to 1 s after the claim, or that of the last frame of the content. It was seen with
-// the first frame from which the area kept this look. The bounds reach from the frame before to
-// this one. They include the error of the page's clock, and that of the claim by rounding.
+// The element's area is its rectangle at the claim, clipped to the window. Its look is that of 1 s
+// after the claim, or that of the last frame of the content. It was seen with the first frame from
+// which the area kept this look. A change does not count if it has less than 1 % of the pixels of
+// the largest one from 1 s before the claim on. So a spinner over a picture does not delay it. The
+// bounds reach from the frame before to this one. They include the error of the page's clock, and
+// that of the claim by rounding.
 //
 // An area that changes in more than half of the frames after the claim moves, and is refused.
 func (c *Claims) See(p *Page, s Screen) {
@@ -77,7 +80,7 @@ type sight struct{ at, late measure.Value }
 
 func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	if p.lcp == nil {
-		return found, fmt.Errorf("the page claims no largest contentful paint")
+		return found, errors.New("the page claims no largest contentful paint")
 	}
 	r, err := p.lcpRegion(s.Area)
 	if err != nil {
@@ -92,24 +95,24 @@ func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	}
 	times := measure.NewTimes(s.Recording, segment, first, s.Last+1, false)
 	if claim.Latest > times.Bounds(s.Last).Latest {
-		return found, fmt.Errorf("it was claimed after the content ended")
+		return found, errors.New("it was claimed after the content ended")
 	}
 	area, err := measure.NewArea(segment.Layout, r, nil)
 	if err != nil {
 		return found, err
 	}
-	look := changes{until: claim.Latest.Add(settles), claim: claim.Earliest, times: times}
-	if err := look.read(s, first, area); err != nil {
+	look, err := s.changes(first, area, claim)
+	if err != nil {
 		return found, err
 	}
 	switch {
-	case look.last < 0:
-		return found, fmt.Errorf("its area did not change in the second after the claim, nor before")
+	case look.seen < 0:
+		return found, errors.New("its area did not change from the navigation to a second after the claim")
 	case look.after > fewChanges && look.after > look.frames/2:
 		return found, fmt.Errorf("its area moves: it changed in %d of %s after the claim", look.after,
 			wording.Plural(look.frames, "frame"))
 	}
-	n := look.last
+	n := look.seen
 	on := timeline.Interval{Earliest: times.Bounds(times.Before(n)).Earliest, Latest: times.Bounds(n).Latest}
 	between := func(name string, from timeline.Interval, better measure.Better) measure.Value {
 		v := measure.Between(name, ms, inMS(times.At(n).Sub(from.Mid())), inMS(on.Earliest.Sub(from.Latest)),
@@ -119,9 +122,8 @@ func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	}
 	found.at = between("lcp_seen", s.Origin, measure.Lower)
 	found.late = between("lcp_difference", claim, measure.Neither)
-	if look.later > 0 {
-		found.at.Note = fmt.Sprintf("the area changes again in %s, first in frame %s", wording.Plural(look.later, "frame"),
-			wording.Count(look.again))
+	if look.later >= 0 {
+		found.at.Note = fmt.Sprintf("the area changes again, first in frame %s", wording.Count(look.later))
 	}
 	return found, nil
 }
@@ -143,46 +145,65 @@ func (s *Screen) frames() (segment frame.Segment, first int, err error) {
 // fewChanges is the number of changes that moving pixels have at least.
 const fewChanges = 10
 
-// changes are the frames in which an area changed.
-type changes struct {
-	until, claim timeline.Time
-	times        *measure.Times
-
-	last          int // up to until; -1: none
-	after, frames int // changes and frames from the claim to until
-	later, again  int // changes after until, and the first of these
+// looks is the course of an area's look.
+type looks struct {
+	seen          int // frame with the look of a second after the claim; -1: no change
+	after, frames int // changes and frames in this second
+	later         int // frame of the first change after it; -1: none
 }
 
-func (c *changes) read(s Screen, first int, area *measure.Area) error {
-	c.last = -1
+// changes returns how an area changed from frame first on.
+func (s *Screen) changes(first int, area *measure.Area, claim timeline.Interval) (looks, error) {
+	l := looks{seen: -1, later: -1}
+	from, until := claim.Earliest.Add(-settles), claim.Latest.Add(settles)
 	differ := measure.NewDiffer(area, 0)
+	type change struct{ frame, pixels int }
+	var all []change
+	largest, late := 0, 0 // pixels; number of changes from the claim on
 	for step, err := range s.Recording.Steps(first, s.Last+1) {
 		if err != nil {
-			return err
+			return l, err
 		}
-		n := step.Number
-		m := step.Meta.Sampled
-		within := m.Earliest <= c.until
-		if within && m.Earliest >= c.claim {
-			c.frames++
+		at := step.Meta.Sampled.Earliest
+		if at >= claim.Earliest && at <= until {
+			l.frames++
 		}
-		if n == first || area.Unchanged(step.Change) || differ.Of(step.Change, step.Previous, step.Image).Pixels == 0 {
+		if step.Number == first || area.Unchanged(step.Change) {
 			continue
 		}
+		pixels := differ.Of(step.Change, step.Previous, step.Image).Pixels
 		switch {
-		case !within:
-			if c.later++; c.later == 1 {
-				c.again = n
+		case pixels == 0:
+			continue
+		case at > until:
+			if pixels*smallest > largest {
+				l.later = step.Number
 			}
+		case at < from:
+			l.seen = step.Number
 		default:
-			c.last = n
-			if m.Earliest >= c.claim {
-				c.after++
+			all, largest = append(all, change{step.Number, pixels}), max(largest, pixels)
+			if at >= claim.Earliest {
+				late++
+			}
+		}
+		if l.later >= 0 {
+			break
+		}
+	}
+	for i, c := range all {
+		if c.pixels*smallest > largest {
+			l.seen = c.frame
+			if i >= len(all)-late {
+				l.after++
 			}
 		}
 	}
-	return nil
+	return l, nil
 }
+
+// smallest is the fraction of the largest change from which on a change counts, as 1 / smallest.
+const smallest = 100
 
 // after returns the time of a claim.
 func after(origin timeline.Interval, ms float64) timeline.Interval {

@@ -26,8 +26,8 @@ export function vitals(v, seek) {
     h('th', {scope: 'row', title: one.meaning ?? ''}, titles[/** @type {'lcp'} */ (one.name)] ?? titled(plain(one.name)),
       one.note ? h('small', null, titled(one.note)) : null),
     h('td.number', null, valueText(one)),
-    h('td.bounds', null, boundsText(one) || h(`span.state.${one.state}`, null,
-      one.state === 'exact' ? 'claimed' : one.state)),
+    h('td.bounds', null, boundsText(one) || (one.state === 'exact' ? 'claimed'
+      : h(`span.state.${one.state}`, null, one.state))),
     h('td.frames', null, one.frames.map((n) => frameButton(n, seek)))));
   return h('details.fold.card', null,
     h('summary', null, 'The page’s claims', v.sentence ? h('small', null, v.sentence) : null),
