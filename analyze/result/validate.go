@@ -225,8 +225,8 @@ func (c *checker) vitals(v *vitals.Claims) {
 	c.text("lcp_element", v.Element, maxText)
 	c.region(v.Region, true)
 	c.require(v.OriginWithinNS >= 0, "origin_uncertainty_ns is %d", v.OriginWithinNS)
-	c.require(max(len(v.Timings), len(v.Errors)) <= MostRequests, "%d timings and %d errors, at most %d", len(v.Timings),
-		len(v.Errors), MostRequests)
+	c.require(max(len(v.Timings), len(v.Errors)) <= MostRequests, "%d timings and %d errors, at most %d",
+		len(v.Timings), len(v.Errors), MostRequests)
 	for _, t := range v.Timings {
 		c.text("name", t.Name, maxText)
 		c.number("at_ms", t.AtMS)

@@ -30,7 +30,7 @@ type Claims struct {
 	ByDomain       []Traffic `json:"by_domain"`
 }
 
-// Values returns the names of all claims, and of what was seen of them.
+// Values returns the names of all values.
 func Values() []string {
 	return []string{"lcp", "lcp_seen", "lcp_difference", "cls", "inp", "ttfb", "long_tasks", "long_task_time",
 		"console_errors", "requests", "bytes"}
@@ -59,8 +59,8 @@ func (c *Claims) Fill() {
 	c.ByType, c.ByDomain = measure.OrEmpty(c.ByType), measure.OrEmpty(c.ByDomain)
 }
 
-// Claims returns the page's claims without those that pixels are compared with. The requests are those
-// that a test network saw. nil: there was none, and the page's resource timing has them.
+// Claims returns the page's claims. [Claims.See] completes them. The requests are those that a test
+// network saw. nil: there was none, and the page's resource timing has them.
 func (p *Page) Claims(network []Request) *Claims {
 	c := &Claims{Timings: p.timings, Errors: p.errors}
 	r := &c.Result
@@ -86,8 +86,9 @@ func (p *Page) Claims(network []Request) *Claims {
 		for _, t := range p.tasks {
 			sum += t[1]
 		}
-		r.Add(p.partly("tasks", p.tasks, measure.Exactly("long_tasks", "tasks", float64(len(p.tasks)), measure.Lower,
-			threshold)), p.partly("tasks", p.tasks, measure.Exactly("long_task_time", ms, sum, measure.Lower, threshold)))
+		n := measure.Exactly("long_tasks", "tasks", float64(len(p.tasks)), measure.Lower, threshold)
+		time := measure.Exactly("long_task_time", ms, sum, measure.Lower, threshold)
+		r.Add(p.partly("tasks", p.tasks, n), p.partly("tasks", p.tasks, time))
 	} else {
 		r.Add(none("long_tasks", "tasks", notOffered), none("long_task_time", ms, notOffered))
 	}

@@ -21,8 +21,8 @@ type Screen struct {
 	Origin    timeline.Interval // time 0 of the page's claims
 }
 
-// coarse is by how much a browser rounds the times of paints, in ms.
-const coarse = 4
+// coarse is by how much a browser rounds the times of paints.
+const coarse = 4 * time.Millisecond
 
 // settles is the time after a claim for its pixels to appear.
 const settles = time.Second
@@ -31,10 +31,10 @@ const settles = time.Second
 //
 // The element's area is its rectangle at the claim, clipped to the window. Its look is that of 1 s
 // after the claim, or that of the last frame of the content. It was seen with the first frame from
-// which the area kept this look. A change does not count if it has less than 1 % of the pixels of
-// the largest one from 1 s before the claim on. So a spinner over a picture does not delay it. The
-// bounds reach from the frame before to this one. They include the error of the page's clock, and
-// that of the claim by rounding.
+// which the area kept this look. Changes with less than 1 % of the pixels of the largest one do
+// not count. So a spinner over a picture does not delay it. The largest one is looked for from 1 s
+// before the claim on. The bounds reach from the frame before to this one. They include the error
+// of the page's clock, and that of the claim by rounding.
 //
 // An area that changes in more than half of the frames after the claim moves, and is refused.
 func (c *Claims) See(p *Page, s Screen) {
@@ -70,7 +70,7 @@ func (c *Claims) Unseen(why string) {
 func (c *Claims) refuse(why string) {
 	c.Result.Add(none("lcp_seen", ms, why), none("lcp_difference", ms, why))
 	if v, ok := c.Result.Find("lcp"); ok && v.State != measure.Refused {
-		c.Sentence = fmt.Sprintf("The page claims its largest paint after %s, which was not compared with the pixels: %s.",
+		c.Sentence = fmt.Sprintf("The page claims its largest paint after %s. Its pixels are unknown: %s.",
 			wording.Measured{Value: v.Value, Unit: ms}.Text(), why)
 	}
 }
@@ -88,7 +88,8 @@ func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	}
 	*region = []int{r.X, r.Y, r.Width, r.Height}
 	claim := after(s.Origin, p.lcp.Time)
-	claim.Earliest, claim.Latest = claim.Earliest.Add(-coarse*time.Millisecond), claim.Latest.Add(coarse*time.Millisecond)
+	claim.Earliest = claim.Earliest.Add(-coarse)
+	claim.Latest = claim.Latest.Add(coarse)
 	segment, first, err := s.frames()
 	if err != nil {
 		return found, err
@@ -115,8 +116,8 @@ func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	n := look.seen
 	on := timeline.Interval{Earliest: times.Bounds(times.Before(n)).Earliest, Latest: times.Bounds(n).Latest}
 	between := func(name string, from timeline.Interval, better measure.Better) measure.Value {
-		v := measure.Between(name, ms, inMS(times.At(n).Sub(from.Mid())), inMS(on.Earliest.Sub(from.Latest)),
-			inMS(on.Latest.Sub(from.Earliest)), better, threshold)
+		v := measure.Between(name, ms, measure.MS(times.At(n).Sub(from.Mid())), measure.MS(on.Earliest.Sub(from.Latest)),
+			measure.MS(on.Latest.Sub(from.Earliest)), better, threshold)
 		v.Frames = []int{n}
 		return v
 	}
@@ -210,5 +211,3 @@ func after(origin timeline.Interval, ms float64) timeline.Interval {
 	d := time.Duration(math.Round(ms * 1e6))
 	return timeline.Interval{Earliest: origin.Earliest.Add(d), Latest: origin.Latest.Add(d)}
 }
-
-func inMS(d time.Duration) float64 { return float64(d) / 1e6 }

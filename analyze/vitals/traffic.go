@@ -47,7 +47,8 @@ func count(all []Request, of func(Request) string) []Traffic {
 	}
 	list := []Traffic{}
 	for _, t := range slices.SortedFunc(maps.Values(lines), func(a, b *Traffic) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Requests, a.Requests),
+			strings.Compare(a.Name, b.Name))
 	}) {
 		if n := len(list); n == maxTraffic {
 			list[n-1] = Traffic{rest, list[n-1].Requests + t.Requests, list[n-1].Bytes + t.Bytes}

@@ -327,7 +327,8 @@ func urlName(address string) string {
 
 // Known returns the names that test files may use: pages, measures, values and networks.
 func Known() suite.Known {
-	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{}, Claims: vitals.Name}
+	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{},
+		Claims: vitals.Name}
 	for _, m := range append(k.Measures[:len(k.Measures):len(k.Measures)], k.Claims) {
 		k.Values[m] = analyze.Values(m)
 	}

@@ -95,7 +95,8 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 	w := &s.wanted
 	o := device.BrowserOptions{Display: s.display, Name: s.name, Program: w.Program, URL: address,
 		Bars:   w.Navigates && s.page == nil,
-		Remote: s.page != nil, Inspect: w.Inspect || w.Vitals, Untrusted: w.Untrusted, Egress: w.Egress, Authority: w.Trust}
+		Remote: s.page != nil, Inspect: w.Inspect || w.Vitals, Untrusted: w.Untrusted, Egress: w.Egress,
+		Authority: w.Trust}
 	if w.Network != nil {
 		o.Start = w.Network.Link.Device.Start
 	}

@@ -127,7 +127,8 @@ func originOf(ctx context.Context, side inspect.Page, clock timeline.Clock) (at 
 		return at, fmt.Errorf("the page's clock has the time %.40q", text)
 	}
 	since := time.Duration(ms * 1e6)
-	return timeline.Interval{Earliest: at.Earliest.Add(-since - clockCoarse), Latest: at.Latest.Add(-since + clockCoarse)}, nil
+	return timeline.Interval{Earliest: at.Earliest.Add(-since - clockCoarse),
+		Latest: at.Latest.Add(-since + clockCoarse)}, nil
 }
 
 // compare returns the claims in results, the largest paint beside its pixels.

@@ -23,7 +23,8 @@ export function vitals(v, seek) {
   }
   const {refusal, values, warnings} = v.result;
   const rows = values.map((one) => h('tr', null,
-    h('th', {scope: 'row', title: one.meaning ?? ''}, titles[/** @type {'lcp'} */ (one.name)] ?? titled(plain(one.name)),
+    h('th', {scope: 'row', title: one.meaning ?? ''},
+      titles[/** @type {'lcp'} */ (one.name)] ?? titled(plain(one.name)),
       one.note ? h('small', null, titled(one.note)) : null),
     h('td.number', null, valueText(one)),
     h('td.bounds', null, boundsText(one) || (one.state === 'exact' ? 'claimed'

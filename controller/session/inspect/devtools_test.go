@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"testing"
 )
 
@@ -41,6 +40,29 @@ func (z zeroless) Read(b []byte) (int, error) {
 		b[i] = max(b[i], ' ')
 	}
 	return n, err
+}
+
+// TestPreload: a page is told the script before it goes to its address.
+func TestPreload(t *testing.T) {
+	answers := map[string]string{"Page.enable": `"result": {}`,
+		"Page.navigate":                         `"result": {"errorText": "no such name"}`,
+		"Target.getTargets":                     `"result": {"targetInfos": [{"targetId": "p", "type": "page"}]}`,
+		"Target.attachToTarget":                 `"result": {"sessionId": "s"}`,
+		"Page.addScriptToEvaluateOnNewDocument": `"result": {"identifier": "1"}`}
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	go chrome(t, theirs, answers)
+	d := newDevtools(t.Context(), ours)
+	if err := d.Preload(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	at, err := d.Navigate(t.Context(), "http://a.test/")
+	if fmt.Sprint(err) != "navigate to http://a.test/: no such name" || at.Latest < at.Earliest {
+		t.Errorf("%v, %v", at, err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestDevtools: an answer belongs to its command, and each way to fail is an error.
