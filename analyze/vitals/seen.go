@@ -116,8 +116,8 @@ func (p *Page) see(s Screen, region *[]int) (found sight, err error) {
 	n := look.seen
 	on := timeline.Interval{Earliest: times.Bounds(times.Before(n)).Earliest, Latest: times.Bounds(n).Latest}
 	between := func(name string, from timeline.Interval, better measure.Better) measure.Value {
-		v := measure.Between(name, ms, measure.MS(times.At(n).Sub(from.Mid())), measure.MS(on.Earliest.Sub(from.Latest)),
-			measure.MS(on.Latest.Sub(from.Earliest)), better, threshold)
+		v := measure.Between(name, ms, measure.MS(times.At(n).Sub(from.Mid())),
+			measure.MS(on.Earliest.Sub(from.Latest)), measure.MS(on.Latest.Sub(from.Earliest)), better, threshold)
 		v.Frames = []int{n}
 		return v
 	}

@@ -71,7 +71,7 @@ func TestSeen(t *testing.T) {
 		"never":         {map[int]frame.Region{5: all}, 300, box, 0, "its area did not change", screen},
 		"moves":         {moving, 450, box, 0, "its area moves: it changed in 9", screen},
 		"after the end": {map[int]frame.Region{20: all}, 5000, box, 0, "claimed after the content ended", screen},
-		"outside":       {map[int]frame.Region{20: all}, 300, "[200, 10, 5, 5]", 0, "lies outside of the window", screen},
+		"outside":       {map[int]frame.Region{20: all}, 300, "[200, 10, 5, 5]", 0, "lies outside", screen},
 		"no box":        {map[int]frame.Region{20: all}, 300, "null", 0, "does not tell where its element is", screen},
 		"endless box":   {map[int]frame.Region{20: all}, 300, "[1e300, 1, 1, 1]", 0, "does not tell where", screen},
 		"another window": {map[int]frame.Region{20: all}, 300, box, 0, "its area on the screen is 100x64",

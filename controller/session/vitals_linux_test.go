@@ -55,8 +55,8 @@ onpointerdown = () => {
 // shift is the layout shift of that page.
 const shift = 350.0 / 600 * 150 / 800
 
-// TestVitals reads the claims of a known page in real browsers. The pixels of the frame in which the
-// largest paint was seen prove it, whatever the load of the machine.
+// TestVitals reads the claims of a known page in real browsers. The pixels prove the frame in which
+// the largest paint was seen, whatever the load of the machine.
 func TestVitals(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
@@ -180,13 +180,14 @@ func TestVitalsOnDevices(t *testing.T) {
 		on   Variant
 		want string
 	}{
-		"here":             {plain, Variant{Device: here}, ""},
-		"firefox":          {plain, Variant{Device: here, Browser: "firefox"}, ""},
-		"network":          {replayed, Variant{Device: here, Browser: "chromium"}, ""},
-		"network, firefox": {replayed, Variant{Device: here, Browser: "firefox"}, "firefox on a test network has no vitals"},
-		"phone":            {plain, Variant{Device: phone}, "device phone: vitals need a browser on a virtual display"},
-		"desk":             {plain, Variant{Device: desk}, "device desk: vitals need a browser on a virtual display"},
-		"launch":           {starts, Variant{Device: here}, "vitals cannot be read if the test starts the browser"},
+		"here":    {plain, Variant{Device: here}, ""},
+		"firefox": {plain, Variant{Device: here, Browser: "firefox"}, ""},
+		"network": {replayed, Variant{Device: here, Browser: "chromium"}, ""},
+		"network, firefox": {replayed, Variant{Device: here, Browser: "firefox"},
+			"firefox on a test network has no vitals"},
+		"phone":  {plain, Variant{Device: phone}, "device phone: vitals need a browser on a virtual display"},
+		"desk":   {plain, Variant{Device: desk}, "device desk: vitals need a browser on a virtual display"},
+		"launch": {starts, Variant{Device: here}, "vitals cannot be read if the test starts the browser"},
 	} {
 		tc.test.Vitals = true
 		err := CheckLive(tc.test, tc.on)

@@ -42,7 +42,7 @@ func (z zeroless) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestPreload: a page is told the script before it goes to its address.
+// TestPreload: a page has the script before its address. A rejected address is an error.
 func TestPreload(t *testing.T) {
 	answers := map[string]string{"Page.enable": `"result": {}`,
 		"Page.navigate":                         `"result": {"errorText": "no such name"}`,
