@@ -217,11 +217,11 @@ type Network struct {
 	BytesUp      int64  `json:"bytes_up"`      // of IP packets, that the device sent
 	BytesDown    int64  `json:"bytes_down"`    // and was given
 	File         string `json:"file"`          // network.har; empty where it is not there
+	// List is of the first requests, in the order in which they began.
+	List []Request `json:"list"`
 	// ByType and ByDomain are the traffic of all requests, without names and handshakes.
 	ByType   []vitals.Traffic `json:"by_type"`
 	ByDomain []vitals.Traffic `json:"by_domain"`
-	// List is of the first requests, in the order in which they began.
-	List []Request `json:"list"`
 }
 
 // MostRequests is how many a list has; the HAR file has all.

@@ -172,12 +172,6 @@ export interface Window {
   warnings: string[];
 }
 
-export interface Traffic {
-  name: string;
-  requests: number;
-  bytes: number;
-}
-
 export interface Request {
   method: string;
   url: string;
@@ -197,6 +191,12 @@ export interface Request {
   decoded_bytes: number;
 }
 
+export interface Traffic {
+  name: string;
+  requests: number;
+  bytes: number;
+}
+
 export interface Network {
   profile: string;
   rtt_asked_ns: number;
@@ -214,9 +214,9 @@ export interface Network {
   bytes_up: number;
   bytes_down: number;
   file: string;
+  list: Request[];
   by_type: Traffic[];
   by_domain: Traffic[];
-  list: Request[];
 }
 
 export interface Timing {
