@@ -51,7 +51,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		return p, err
 	}
 	if r.vitals() && r.Untrusted {
-		return p, errUntrustedVitals
+		return p, ErrUntrustedVitals
 	}
 	r.phase("getting the device ready")
 	var listen listening

@@ -21,7 +21,8 @@ import (
 // vitals reports if the page's claims are read.
 func (r *run) vitals() bool { return r.Test.Vitals && !r.inspect }
 
-var errUntrustedVitals = fmt.Errorf("vitals need developer tools, which an untrusted test must not reach: %w",
+// ErrUntrustedVitals is the error of an untrusted test with vitals.
+var ErrUntrustedVitals = fmt.Errorf("vitals need developer tools, which an untrusted test must not reach: %w",
 	errors.ErrUnsupported)
 
 // checkVitals checks if the claims of a test's page can be read on a device.

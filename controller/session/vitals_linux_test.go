@@ -196,7 +196,7 @@ func TestVitalsOnDevices(t *testing.T) {
 		}
 	}
 	r := &run{Options: Options{Test: plain, Device: here, Untrusted: true}}
-	if _, err := r.prepare(t.Context()); !errors.Is(err, errUntrustedVitals) {
+	if _, err := r.prepare(t.Context()); !errors.Is(err, ErrUntrustedVitals) {
 		t.Errorf("untrusted: %v", err)
 	}
 }
