@@ -182,7 +182,7 @@ func (p *Page) traffic(c *Claims, network []Request) {
 	size := measure.Exactly("bytes", "bytes", float64(bytes), measure.Lower, threshold)
 	switch n := p.total["resources"]; {
 	case network != nil:
-		requests.Note, size.Note = fromNetwork, fromNetwork
+		requests.Note, size.Note = FromNetwork, FromNetwork
 	case n > len(all):
 		requests.Note = fmt.Sprintf("the first of %s", wording.Count(n))
 	}
@@ -193,4 +193,5 @@ func (p *Page) traffic(c *Claims, network []Request) {
 	c.Result.Add(requests, size)
 }
 
-const fromNetwork = "seen by the test network"
+// FromNetwork is the note of a value that is not claimed.
+const FromNetwork = "seen by the test network"

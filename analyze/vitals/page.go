@@ -112,7 +112,7 @@ func Read(text string) (*Page, error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return nil, fmt.Errorf("read the page's claims: %w", err)
 	}
-	if !possible(a.Width, a.Height) || a.Width > maxSide || a.Height > maxSide {
+	if !possible(a.Width-1, a.Height-1) || max(a.Width, a.Height) > maxSide {
 		return nil, errors.New("read the page's claims: its window has no possible size")
 	}
 	p := &Page{ids: a.IDs, windowWide: a.Width, windowHigh: a.Height, total: map[string]int{}}

@@ -155,7 +155,7 @@ func TestTraffic(t *testing.T) {
 		t.Errorf("%q", v.Note)
 	}
 	c = p.Claims([]Request{{"style", "d.test", 7}})
-	if v, _ := c.Result.Find("bytes"); v.Value != 7 || v.Note != fromNetwork || len(c.ByType) != 0 {
+	if v, _ := c.Result.Find("bytes"); v.Value != 7 || v.Note != FromNetwork || len(c.ByType) != 0 {
 		t.Errorf("%+v", v)
 	}
 	for mime, want := range map[string]string{"text/html; charset=utf-8": "document",

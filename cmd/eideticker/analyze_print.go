@@ -43,7 +43,11 @@ func printVitals(w io.Writer, v *vitals.Claims, all bool) error {
 	}
 	rows, said := valueRows(&v.Result), slices.Clone(v.Result.Warnings)
 	for i, one := range v.Result.Values {
-		if one.State == analyze.Exact {
+		switch {
+		case one.Note == vitals.FromNetwork:
+			rows[i][3] = one.Note
+			continue
+		case one.State == analyze.Exact:
 			rows[i][3] = "claimed"
 		}
 		if one.Note != "" {

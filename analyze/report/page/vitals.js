@@ -8,6 +8,7 @@ import {grouped} from './format.js';
 
 /** @typedef {import('rig').Claims} Claims */
 
+const seen = 'seen by the test network'; // the note of a value that is not claimed
 const titles = {lcp: 'Largest paint (LCP)', lcp_seen: 'Largest paint, as it was seen',
   lcp_difference: 'Seen after the claim', cls: 'Layout shift (CLS)', inp: 'Slowest answer (INP)',
   ttfb: 'First byte (TTFB)'};
@@ -27,7 +28,7 @@ export function vitals(v, seek) {
       titles[/** @type {'lcp'} */ (one.name)] ?? titled(plain(one.name)),
       one.note ? h('small', null, titled(one.note)) : null),
     h('td.number', null, valueText(one)),
-    h('td.bounds', null, boundsText(one) || (one.state === 'exact' ? 'claimed'
+    h('td.bounds', null, boundsText(one) || (one.state === 'exact' ? one.note === seen ? '' : 'claimed'
       : h(`span.state.${one.state}`, null, one.state))),
     h('td.frames', null, one.frames.map((n) => frameButton(n, seek)))));
   return h('details.fold.card', null,
