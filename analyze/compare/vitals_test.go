@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/budget"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/vitals"
 )
@@ -26,7 +27,8 @@ func TestClaims(t *testing.T) {
 						Values: []analyze.Value{fps}}}}},
 				Vitals: &vitals.Claims{Result: analyze.Result{Measure: vitals.Name, Version: 1, State: analyze.Exact,
 					Values: []analyze.Value{
-						{Name: "lcp", Unit: "ms", Value: at, Low: at, High: at, State: analyze.Exact, Better: analyze.Lower},
+						{Name: "lcp", Unit: "ms", Value: at, Low: at, High: at, State: analyze.Exact,
+							Better: analyze.Lower},
 						{Name: "cls", Unit: "score", State: analyze.Refused, Note: "not offered"}}}}}
 			run := filepath.Join(dir, fmt.Sprint("run-", i+1))
 			if err := os.Mkdir(run, 0o755); err != nil {
@@ -62,6 +64,16 @@ func TestClaims(t *testing.T) {
 		}
 		if got, why := c.Outcome(); got != tc.outcome {
 			t.Errorf("%s: %s, %s", name, got, why)
+		}
+	}
+	for text, want := range map[string]budget.State{"vitals.lcp > 1000": budget.Kept,
+		"vitals.lcp > 800 ms": budget.Broken, "vitals.cls > 0.1": budget.Unmeasured} {
+		limit, err := budget.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Check([]budget.Budget{limit}); len(got) != 1 || got[0].State != want {
+			t.Errorf("%s: %+v, want %s", text, got, want)
 		}
 	}
 }

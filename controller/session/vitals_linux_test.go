@@ -201,6 +201,24 @@ func TestVitalsOnDevices(t *testing.T) {
 	}
 }
 
+// TestClaimsAsPrimary: a test with vitals may compare by them, also if it names its measures.
+func TestClaimsAsPrimary(t *testing.T) {
+	test := URLTest("http://127.0.0.1:1/")
+	for _, measures := range [][]string{nil, {"fps"}} {
+		for name, want := range map[string]string{"vitals.lcp_seen": "", "vitals.fcpp": "is not a value of vitals"} {
+			test.Measures, test.Vitals = measures, true
+			if err := test.CheckValue(name, Known()); (err == nil) != (want == "") ||
+				err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			test.Vitals = false
+			if err := test.CheckValue(name, Known()); err == nil || !strings.Contains(err.Error(), "no measure vitals") {
+				t.Errorf("%s without vitals: %v", name, err)
+			}
+		}
+	}
+}
+
 // claimant is a page that answers expressions after some time.
 type claimant struct {
 	inspect.Page
