@@ -212,7 +212,8 @@ func TestClaimsAsPrimary(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			test.Vitals = false
-			if err := test.CheckValue(name, Known()); err == nil || !strings.Contains(err.Error(), "no measure vitals") {
+			err := test.CheckValue(name, Known())
+			if err == nil || !strings.Contains(err.Error(), "no measure vitals") {
 				t.Errorf("%s without vitals: %v", name, err)
 			}
 		}
