@@ -42,12 +42,12 @@ func TestRigClean(t *testing.T) {
 			t.Errorf("%q prints %s, want %s", args, text, want)
 		}
 	}
-	clean(`^ARCHIVE WHY a\.zip expired; 1000 B, unused for 40 days \.d\.zip\.1 unfinished; \S+ B, unused for .* ` +
-		`2 files, 1\.95 KiB to remove; --yes removes them$`)
-	clean(`a\.zip expired.* b\.zip over the quota; .* 3 files`, "--quota", "2500")
-	clean(`"name": "b.zip", "bytes": 1000, .*"why": "expired"`, "--age", "360h", "--json")
-	clean(`3 files, .* removed$`, "--quota", "2500", "--yes")
-	clean("^0 files, 0 B removed$")
+	clean(`^FILE WHY archives/a\.zip expired; 1000 B, unused for 40 days archives/\.d\.zip\.1 unfinished; .* ` +
+		`2 files, 1\.95 KiB to remove; --yes removes them; 2\.93 KiB left$`)
+	clean(`/a\.zip expired.* /b\.zip over the quota; .* 3 files`, "--quota", "2500")
+	clean(`"name": "archives/b.zip", "bytes": 1000, .*"why": "expired"`, "--age", "360h", "--json")
+	clean(`3 files, .* removed; .* left$`, "--quota", "2500", "--yes")
+	clean("^0 files, 0 B removed; 1.95 KiB left$")
 	var left []string
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

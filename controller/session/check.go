@@ -28,7 +28,7 @@ import (
 // Check checks if a test can run on devices. It starts and writes nothing, and asks no server for
 // names. So it refuses a server of this machine that only DNS finds; see [CheckLive].
 func Check(t *suite.Test, on ...Variant) error {
-	_, err := check(t, live(context.Background(), t, hostsFile) != nil, on...)
+	_, err := check(t, LiveByHosts(t), on...)
 	return err
 }
 

@@ -33,6 +33,8 @@ type Options struct {
 	Program    string // name and version, for the archive
 	// Insecure also records sites with an untrusted certificate.
 	Insecure bool
+	// Untrusted keeps the browser from the files of this machine.
+	Untrusted bool
 	// Conditions are those of the link in a test network. A proxy has none.
 	Conditions link.Conditions
 	Seed       uint64
