@@ -144,6 +144,7 @@ type Trend struct {
 // Point is a set or a single run in a trend.
 type Point struct {
 	ID            string  `json:"id" doc:"of the set or the run"`
+	Variant       string  `json:"variant,omitempty" doc:"of the set, where it has a name of its own"`
 	StartedWallNS int64   `json:"started_wall_ns"`
 	Runs          int     `json:"runs" doc:"that count"`
 	Device        string  `json:"device"`

@@ -410,7 +410,7 @@ func (s *Server) trend(ctx context.Context, _ *call, p api.TrendParams) (api.Tre
 	for _, o := range t.Points {
 		m := wording.Measured{Value: o.Median, Low: o.Low, High: o.High, Unit: t.Unit, Bounded: o.Interval}
 		out.Points = append(out.Points, api.Point{
-			ID: o.ID, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device, Browser: o.Browser,
+			ID: o.ID, Variant: o.Variant, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device, Browser: o.Browser,
 			Median: o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
 			Verdict: string(o.Verdict), Reason: o.Reason, Before: o.Before, Label: o.Label, Revision: o.Revision,
 		})

@@ -145,6 +145,7 @@ type Trend struct {
 // a single run.
 type Point struct {
 	ID                      string // of the set or the run
+	Variant                 string // of the set; "": that of browser and device
 	Device, Browser         string
 	Label, Branch, Revision string
 	Started                 time.Time

@@ -431,6 +431,7 @@ export interface StartView {
   retries: number;
   until_fail: boolean;
   no_video: boolean;
+  variants: string[];
 }
 
 export interface Job {
@@ -586,6 +587,7 @@ export interface TestProblem {
 export interface Tests {
   tests: Test[];
   problems: TestProblem[];
+  networks: string[];
 }
 
 export interface TestName {
@@ -597,10 +599,40 @@ export interface Upload {
   files: {[name: string]: string};
 }
 
+export interface CheckParams {
+  upload: Upload;
+}
+
+export interface Checked {
+  name: string;
+  problems: TestProblem[];
+}
+
+export interface Gestures {
+  hover?: string[];
+  click?: string[];
+  text?: string;
+  scroll?: boolean;
+}
+
+export interface Variant {
+  name?: string;
+  test?: string;
+  url?: string;
+  upload?: Upload;
+  gestures?: Gestures;
+  network?: string;
+  device?: string;
+  browser?: string;
+}
+
 export interface StartParams {
   test?: string;
   url?: string;
   upload?: Upload;
+  gestures?: Gestures;
+  network?: string;
+  variants?: Variant[];
   devices?: string[];
   browsers?: string[];
   repeat?: number;
@@ -753,6 +785,25 @@ export interface PinParams {
   pinned: boolean;
 }
 
+export interface CleanParams {
+  age_ns?: number;
+  max_bytes?: number;
+  remove?: boolean;
+}
+
+export interface UnusedFile {
+  name: string;
+  bytes: number;
+  used_wall_ns: number;
+  why: string;
+}
+
+export interface Cleaned {
+  removed: boolean;
+  left_bytes: number;
+  files: UnusedFile[];
+}
+
 export interface SetInfo {
   set: string;
   test: string;
@@ -793,6 +844,7 @@ export interface TrendParams {
 
 export interface Point {
   id: string;
+  variant?: string;
   started_wall_ns: number;
   runs: number;
   device: string;
@@ -929,6 +981,8 @@ export interface Methods {
   'sources.list': {params: Empty; result: any};
   'suite.list': {params: Empty; result: Tests};
   'suite.get': {params: TestName; result: Test};
+  'suite.check': {params: CheckParams; result: Checked};
+  'suite.schema': {params: Empty; result: any};
   'run.start': {params: StartParams; result: Job};
   'run.cancel': {params: JobID; result: Job};
   'network.set': {params: NetworkParams; result: Line};
@@ -938,6 +992,7 @@ export interface Methods {
   'run.get': {params: RunID; result: RunDetail};
   'run.delete': {params: RunID; result: Deleted};
   'run.pin': {params: PinParams; result: PinParams};
+  'store.clean': {params: CleanParams; result: Cleaned};
   'set.list': {params: ListParams; result: Sets};
   'trend': {params: TrendParams; result: Trend};
   'compare': {params: CompareParams; result: Compared};
