@@ -94,6 +94,20 @@ func missesText(runs []*session.Made) string {
 	return fmt.Sprintf("%s not in the archive: %s", plural(missed, "request"), wording.Few(names))
 }
 
+// redirectsText names the pages to which addresses of runs were redirected; "": none.
+func redirectsText(runs []*session.Made) string {
+	var to []string
+	for _, m := range runs {
+		if page := m.Record.Redirected; page != "" && !slices.Contains(to, page) {
+			to = append(to, page)
+		}
+	}
+	if len(to) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("to %s; if that is a login, the login was measured", wording.Few(to))
+}
+
 // ageText formats an age in its largest unit.
 func ageText(age time.Duration) string {
 	for _, unit := range []struct {

@@ -26,6 +26,10 @@ const (
 // abandoned is the age of an unfinished file that no program writes any more.
 const abandoned = time.Hour
 
+// recent is the age of a use after which a file may be removed for the quota: a run may be about to
+// open it.
+const recent = time.Minute
+
 // Age is the usual time after which an unused file expires.
 const Age = 30 * 24 * time.Hour
 
@@ -68,7 +72,7 @@ func Clean(dir string, o Options) (old []File, left int64, err error) {
 	}
 	for i := range all {
 		f := &all[i]
-		if o.Limit && f.Why == "" && !f.unfinished() && left > o.Bytes {
+		if o.Limit && f.Why == "" && !f.unfinished() && left > o.Bytes && time.Since(f.Used) > recent {
 			f.Why, left = "over the quota", left-f.Bytes
 		}
 		if f.Why == "" {

@@ -36,7 +36,7 @@ function store() {
 export async function testEditor(rig, devices, networks, signal, copied) {
   const schema = await rig.call('suite.schema', {});
   const text = h('textarea.code', {id: 'test-file', rows: 18, spellcheck: 'false', autocapitalize: 'off', wrap: 'off',
-    'aria-describedby': 'test-problems', maxlength: 65536, value: copied ?? store()?.getItem(draft) ?? first});
+    'aria-describedby': 'test-problems', 'aria-label': 'Test file', maxlength: 65536, value: copied ?? store()?.getItem(draft) ?? first});
   const problems = h('div.problems', {id: 'test-problems', role: 'status'});
   const keys = h('ul.schema-keys');
   const place = h('p.quiet-text');
@@ -101,8 +101,8 @@ export async function testEditor(rig, devices, networks, signal, copied) {
       return;
     }
     shown = now;
-    place.textContent = all.length ? `below ${path.filter((p) => p !== '-').join(', ') || 'the test'}`
-      : 'Nothing has keys here.';
+    place.textContent = all.length ? `of ${path.filter((p) => p !== '-').join(', ') || 'the test'}`
+      : 'There are no keys at this place.';
     fill(keys, (like.length ? like : all).map((k) => h('li', null,
       h('button.link', {type: 'button', onclick: () => insert(k.key)}, k.key), ' ', h('small', null, k.about,
         k.example ? [' ', h('code', null, k.example)] : null))));
@@ -120,6 +120,6 @@ export async function testEditor(rig, devices, networks, signal, copied) {
   suggest();
   await check();
   return {form, editor: h('section.card', {'aria-label': 'Test file'},
-    h('label', {for: 'test-file'}, h('h2', null, 'Test file')), text, problems),
+    h('h2', null, 'Test file'), text, problems),
     keys: h('section.card', {'aria-label': 'Keys of a test file'}, h('h2', null, 'Keys'), place, keys)};
 }

@@ -53,7 +53,7 @@ export function startForm(rig, devices, networks, asked) {
   devices.forEach((d, i) => d.state !== 'free' && deviceBoxes[i].append(' ', h('small', null, d.state)));
   const browserBoxes = boxes(browsers, (i) => i === 0);
   const repeat = h('input', {type: 'number', min: 1, max: 10000, value: asked.repeat || 1});
-  const network = choice('its own', networks);
+  const network = choice(asked.address ? 'none' : 'its own', networks);
   const [label, branch, revision] = [textField(), textField(), textField()];
   const noVideo = h('input', {type: 'checkbox'});
   const other = {url: textField({maxlength: 2048, inputmode: 'url', placeholder: 'as A'}),

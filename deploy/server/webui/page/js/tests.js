@@ -28,7 +28,8 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   const begin = {keys: ['r'], about: 'start the test', act: () => main.querySelector('form')?.requestSubmit()};
   if (mode === 'address') {
     fill(main, h('h1.unseen', null, 'Run an address'), modes, h('div.two-columns.rig', null,
-      h('section.card', {'aria-label': 'Start a test'}, addressForm(rig, devices, networks)), jobs));
+      h('section.card', {'aria-label': 'Start a test'}, addressForm(rig, devices, networks)),
+      h('div', null, jobs)));
     setHere([begin]);
     return;
   }
