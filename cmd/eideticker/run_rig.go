@@ -92,7 +92,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 	case c.Output != "" && exists(c.Output):
 		return p, fmt.Errorf("%s exists: choose another folder with -o", c.Output)
 	case c.FailOnRegression && c.Baseline == "" && c.sides() < 2:
-		return p, usagef("--fail-on-regression needs two tests, variants, browsers or devices, or a --baseline of the rig")
+		return p, usagef("--fail-on-regression needs two tests, variants, browsers or devices, or a --baseline")
 	}
 	if _, err := c.failIf(); err != nil {
 		return p, err
@@ -168,7 +168,7 @@ func (c runCmd) remoteVariant(text string) (v api.Variant, err error) {
 	for _, change := range changes {
 		switch value := change[1]; change[0] {
 		case "archive":
-			return v, usagef("--variant %s: an archive is not sent to a rig; put a test with it into the rig's suite", name)
+			return v, usagef("--variant %s: an archive is not sent to a rig; put its test into the rig's suite", name)
 		case "network":
 			v.Network = value
 		case "device":

@@ -105,15 +105,15 @@ func TestRunTestsOnRig(t *testing.T) {
 		}
 		code, out, errOut := runOn(t, address, append(args, "--max-lost", "100%", "--repeat", "2", "--json")...)
 		var told struct {
-			Variants    []struct{ Name string }
-			Comparisons []struct{ A, B struct{ Runs int } }
+			Runs       []struct{ Variant string }
+			Comparison struct{ A, B struct{ Path string } }
 		}
-		if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || len(told.Variants) != 2 {
+		if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || len(told.Runs) != 4 {
 			t.Fatalf("%q: exit code %d, %v\n%s\n%s", args, code, err, out, errOut)
 		}
-		for i, v := range told.Variants {
-			if v.Name != names[i] {
-				t.Errorf("%q: variant %d is %s", args, i, v.Name)
+		for i, path := range []string{told.Comparison.A.Path, told.Comparison.B.Path} {
+			if filepath.Base(path) != names[i] {
+				t.Errorf("%q: side %d is %s", args, i, path)
 			}
 		}
 	}

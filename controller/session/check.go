@@ -259,7 +259,7 @@ func target(at *url.URL, status int, header http.Header) *url.URL {
 	return u
 }
 
-// led returns host and path of the page to which requests of an address were redirected; "": to none.
+// led returns host and path of the page to which an address was redirected; "": to none.
 func (t *traffic) led(address string) string {
 	if t == nil || t.fall == nil {
 		return ""

@@ -130,7 +130,7 @@ func TestUnreachedPage(t *testing.T) {
 	}
 }
 
-// TestRedirected: a page behind a redirect to another path or host is noted, from the requests of a network too.
+// TestRedirected: a redirect to another path or host is noted, also one on a network.
 //
 // Fault: An address leads to another page, such as a login
 func TestRedirected(t *testing.T) {

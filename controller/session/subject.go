@@ -16,8 +16,8 @@ type Subject struct {
 	Program         string // file of the browser
 }
 
-// Variants returns all browsers on all devices for each subject, at most limit. Each device is opened
-// once.
+// Variants returns all browsers on all devices for each subject, at most limit. It opens each
+// device once.
 func Variants(subjects []Subject, devices, browsers []string, limit int, open func(string) (Device, error)) (
 	all []Variant, err error) {
 	opened := map[string]Device{}

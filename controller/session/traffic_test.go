@@ -127,7 +127,7 @@ func TestAskedAtAll(t *testing.T) {
 	}
 }
 
-// TestSecretsStay: the requests of a replayed site are kept with a run, and its cookies are not. They may leave with it.
+// TestSecretsStay: a run, which may be pushed, has the requests of a replayed site without cookies.
 //
 // Fault: A recorded site has cookies, and its runs are pushed
 func TestSecretsStay(t *testing.T) {

@@ -10,7 +10,7 @@ type StartParams struct {
 	Test     string    `json:"test,omitempty" doc:"name of a test of the suite"`
 	URL      string    `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until it is still"`
 	Upload   *Upload   `json:"upload,omitempty" doc:"a test file of the caller's own"`
-	Gestures *Gestures `json:"gestures,omitempty" doc:"with url: what is done to the page"`
+	Gestures *Gestures `json:"gestures,omitempty" doc:"with url: inputs on the page"`
 	Network  string    `json:"network,omitempty" doc:"profile of the link; a url is recorded once and then replayed"`
 	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 

@@ -29,13 +29,14 @@ func Methods() []Method {
 			Errors: []Code{NotFound}},
 		{Name: "suite.check", Role: View, About: "The problems of a test file, as `eideticker suite check` finds them.",
 			Params: CheckParams{}, Result: Checked{}},
-		{Name: "suite.schema", Role: View, About: "The JSON Schema of test files, as `eideticker suite schema` prints it.",
+		{Name: "suite.schema", Role: View, About: "The JSON Schema of test files.",
 			Params: Empty{}, Result: json.RawMessage{}},
 
 		{Name: "run.start", Role: Run,
 			About: "Queue a test on one or more devices. The job begins when all of its devices are free. Variants, " +
-				"browsers and devices take turns in random blocks. The owners of waiting jobs take turns. Finished runs are compared with the baseline, by default the only one " +
-				"with runs of the same test, browser and device. The result is their verdict.",
+				"browsers and devices take turns in random blocks. The owners of waiting jobs take turns. Finished " +
+				"runs are compared with the baseline. By default that is the only one with runs of the same test, " +
+				"browser and device. The result is their verdict.",
 			Params: StartParams{}, Result: Job{}, Errors: []Code{NotFound, Unavailable}},
 		{Name: "run.cancel", Role: Run,
 			About: "Take a job out of the queue, or end it. An interrupted run keeps its recording. A measured run " +

@@ -168,7 +168,7 @@ func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subj
 	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.SetFile)...)
 	for _, v := range all {
 		if slices.Contains(of, v.Called) {
-			return nil, api.Errorf(api.InvalidParams, "%.80q cannot be a variant: a file of the set has this name", v.Called)
+			return nil, api.Errorf(api.InvalidParams, "variant %.80q: a file of the set has this name", v.Called)
 		}
 		if v.Browser == "" {
 			continue

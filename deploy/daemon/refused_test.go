@@ -91,7 +91,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"one variant":               {Test: "scene", Variants: make([]api.Variant, 1)},
 		"many variants":             {Test: "scene", Variants: make([]api.Variant, 17)},
 		"variants of nothing":       {Variants: make([]api.Variant, 2)},
-		"a variant of two things":   {Variants: []api.Variant{{Test: "scene"}, {Test: "scene", URL: "https://a.test/"}}},
+		"a variant of two things":   {Variants: []api.Variant{{}, {Test: "scene", URL: "https://a.test/"}}},
 		"a variant above":           {Test: "scene", Variants: []api.Variant{{Name: ".."}, {}}},
 		"a variant that is a path":  {Test: "scene", Variants: []api.Variant{{Name: "a/b"}, {}}},
 		"a variant that is a part":  {Test: "scene", Variants: []api.Variant{{Name: "a~b"}, {}}},
@@ -105,7 +105,7 @@ func TestWhatIsRefused(t *testing.T) {
 		"no gestures":               {URL: "https://example.org/", Gestures: &api.Gestures{}},
 		"a place of control":        {URL: "https://example.org/", Gestures: &api.Gestures{Click: []string{"a\x00"}}},
 		"many places":               {URL: "https://example.org/", Gestures: &api.Gestures{Click: make([]string, 17)}},
-		"a long text":               {URL: "https://example.org/", Gestures: &api.Gestures{Text: strings.Repeat("a", 1001)}},
+		"a long text":               {URL: "https://a.test/", Gestures: &api.Gestures{Text: strings.Repeat("a", 1001)}},
 	} {
 		if p.Devices == nil {
 			p.Devices = []string{"a"}

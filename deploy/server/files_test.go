@@ -329,7 +329,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestArchivesStay: archives of sites lie beside the runs. No address and no zip of a run leads to them.
+// TestArchivesStay: neither an address nor the zip of a run leads to archives of sites.
 //
 // Fault: A recorded site has cookies, and its runs are pushed
 func TestArchivesStay(t *testing.T) {
@@ -338,7 +338,8 @@ func TestArchivesStay(t *testing.T) {
 	id := s.scene()
 	for _, name := range []string{"archives/a.test-1234.zip", "traces/a.json", "caches/a"} {
 		path := filepath.Join(s.Dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("s3cret"), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("s3cret"), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, address := range []string{"../" + name, "..%2F" + name, id + "/../../" + name, id + "/..%2F..%2F" + name,
@@ -359,7 +360,8 @@ func TestArchivesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range z.File {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Name))); err != nil || strings.HasSuffix(f.Name, ".zip") {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Name)))
+		if err != nil || strings.HasSuffix(f.Name, ".zip") {
 			t.Errorf("the zip has %s, %v", f.Name, err)
 		}
 	}

@@ -164,7 +164,8 @@ func (s *Server) rest() { <-s.heavy }
 func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 	sources, known := s.daemon.Suite()
 	all, err := suite.Tests(known, sources...)
-	out := api.Tests{Tests: []api.Test{}, Problems: []api.TestProblem{}, Networks: append([]string{}, known.Networks...)}
+	out := api.Tests{Tests: []api.Test{}, Problems: []api.TestProblem{},
+		Networks: append([]string{}, known.Networks...)}
 	for _, t := range all {
 		out.Tests = append(out.Tests, testInfo(t))
 	}
@@ -410,8 +411,9 @@ func (s *Server) trend(ctx context.Context, _ *call, p api.TrendParams) (api.Tre
 	for _, o := range t.Points {
 		m := wording.Measured{Value: o.Median, Low: o.Low, High: o.High, Unit: t.Unit, Bounded: o.Interval}
 		out.Points = append(out.Points, api.Point{
-			ID: o.ID, Variant: o.Variant, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device, Browser: o.Browser,
-			Median: o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
+			ID: o.ID, Variant: o.Variant, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device,
+			Browser: o.Browser,
+			Median:  o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
 			Verdict: string(o.Verdict), Reason: o.Reason, Before: o.Before, Label: o.Label, Revision: o.Revision,
 		})
 	}

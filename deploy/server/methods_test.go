@@ -122,8 +122,8 @@ func (u *user) looks() {
 		"name: a\nurl: http://127.0.0.1/\nsync: still 1s\n":               {},
 	} {
 		var checked api.Checked
-		u.do("suite.check", api.CheckParams{Upload: api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": text}}},
-			&checked)
+		upload := api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": text}}
+		u.do("suite.check", api.CheckParams{Upload: upload}, &checked)
 		if text == test.Text {
 			if checked.Name != "scene" || len(checked.Problems) != 0 {
 				u.t.Errorf("%+v", checked)

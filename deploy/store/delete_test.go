@@ -201,7 +201,7 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestRetainUnused: archives of sites, traces and caches count in the quota, expire, and go before runs do.
+// TestRetainUnused: archives, traces and caches count in the quota. They are removed before runs.
 func TestRetainUnused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
-// Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. Before, it
-// removes archives, traces and caches, which later runs make again. These runs stay:
+// Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. First it
+// removes archives, traces and caches. Later runs make those again. These runs stay:
 //
 //   - pinned runs.
 //   - baselines and their parts.

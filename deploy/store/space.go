@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
-// Space returns how many bytes all runs have, as the index knows, with archives, traces and caches.
-// It also returns how many bytes are free.
+// Space returns the bytes of all runs in the index and of archives, traces and caches. It also
+// returns the free bytes.
 func (s *Store) Space() (used, free int64, err error) {
 	if free, err = staging.FreeBytes(s.dir); err != nil {
 		return 0, 0, err

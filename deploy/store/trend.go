@@ -65,7 +65,8 @@ type stream struct {
 // and device, or there is one.
 func variantOf(id, folder, device, browser string) string {
 	parts := strings.Split(strings.TrimPrefix(id, folder+"~"), "~")
-	if usual := []string{"", browser, device, device + "-" + browser}; len(parts) < 2 || slices.Contains(usual, parts[0]) {
+	usual := []string{"", browser, device, device + "-" + browser}
+	if len(parts) < 2 || slices.Contains(usual, parts[0]) {
 		return ""
 	}
 	return parts[0]
@@ -164,7 +165,8 @@ func join(all []*group, folder string, from stream, r pointRow) []*group {
 func (g *group) point(before *group) (Point, error) {
 	first := g.runs[len(g.runs)-1]
 	p := Point{
-		ID: g.folder, Variant: g.stream.variant, Device: g.stream.device, Browser: g.stream.browser, Branch: g.stream.branch, Label: first.label,
+		ID: g.folder, Variant: g.stream.variant, Device: g.stream.device,
+		Browser: g.stream.browser, Branch: g.stream.branch, Label: first.label,
 		Revision: first.revision,
 		Started:  time.Unix(0, first.started), N: len(g.runs),
 	}

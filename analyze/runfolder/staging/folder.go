@@ -35,8 +35,8 @@ func Begin(path string) (*Folder, error) {
 	return f, nil
 }
 
-// Temp makes a folder in the system's one for temporary files, and removes those of killed programs.
-// Abandon removes it.
+// Temp makes a folder below the system's one for temporary files. It removes those of killed
+// programs. Abandon removes it.
 func Temp(name string) (*Folder, error) {
 	f := &Folder{path: filepath.Join(os.TempDir(), name)}
 	removeOrphans(f.path)

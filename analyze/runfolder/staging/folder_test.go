@@ -135,7 +135,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestTemp: a temporary folder of a killed program is removed by the next one, and that of a living one is not.
+// TestTemp: a program removes the temporary folders of killed ones, but not those of living ones.
 //
 // Fault: `kill -9` while a site is recorded
 func TestTemp(t *testing.T) {

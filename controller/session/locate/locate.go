@@ -175,8 +175,7 @@ func led(from, to string, err error) error {
 // maxShown limits a printed address, bytes.
 const maxShown = 200
 
-// Shown returns the host and path of an address. Its other parts may have secrets, such as the token
-// of a login.
+// Shown returns the host and path of an address. Its other parts may have secrets, such as a token.
 func Shown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

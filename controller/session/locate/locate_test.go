@@ -66,9 +66,11 @@ func TestElements(t *testing.T) {
 			`selector "#a" matches an element outside of the window, 800x600`},
 		"covered": {always(loaded(`{"count": 1, "covered": "<p>"}`)),
 			`selector "#a" matches an element below another one, <p>`},
-		"a login": {always(strings.Replace(loaded(`{"count": 0}`), "www.a.test/?key=s3cret#x", "in.test/in?to=s3cret", 1)),
+		"a login": {always(strings.Replace(loaded(`{"count": 0}`), "www.a.test/?key=s3cret#x",
+			"in.test/in?to=s3cret", 1)),
 			`selector "#a" matches no element; a.test/ led to in.test/in`},
-		"unreachable": {always(strings.Replace(loaded(`{"count": 0}`), "https://www.a.test/?key=s3cret#x", "chrome-error://x", 1)),
+		"unreachable": {always(strings.Replace(loaded(`{"count": 0}`), "https://www.a.test/?key=s3cret#x",
+			"chrome-error://x", 1)),
 			"the browser cannot show a.test/"},
 		"moves": {func(since time.Duration) (string, error) {
 			return loaded(fmt.Sprintf(`{"count": 1, "x": %d}`, since/time.Second)), nil

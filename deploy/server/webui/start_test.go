@@ -46,8 +46,8 @@ func (b *tab) write(name, text string) {
 		?.querySelector('input, select'))`, text, name))
 }
 
-// TestAddressOnThePage: the page runs an address with a network, gestures and a second side, and shows the job and then
-// its run.
+// TestAddressOnThePage: the page runs an address with a network, gestures and a second side. It
+// shows the job, and then its run.
 func TestAddressOnThePage(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -83,7 +83,7 @@ func TestAddressOnThePage(t *testing.T) {
 	b.Quiet()
 }
 
-// TestEditorOnThePage: the page shows the problems of a test file and the keys at a place of it, and runs it.
+// TestEditorOnThePage: the page shows the problems of a test file and its keys, and runs it.
 func TestEditorOnThePage(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -100,7 +100,8 @@ func TestEditorOnThePage(t *testing.T) {
 		t.Helper()
 		for _, key := range want {
 			b.await("the key "+key+" is offered",
-				fmt.Sprintf(`[...document.querySelectorAll('.schema-keys button')].some((k) => k.textContent === %q)`, key))
+				fmt.Sprintf(`[...document.querySelectorAll('.schema-keys button')].some((k) =>
+					k.textContent === %q)`, key))
 		}
 	}
 	keys("name", "url", "network", "steps")
@@ -133,7 +134,7 @@ func TestEditorOnThePage(t *testing.T) {
 	b.Quiet()
 }
 
-// TestStartingNeedsARole: who may only look sees why nothing can be started.
+// TestStartingNeedsARole: a token that may only look gets the reason why nothing can be started.
 func TestStartingNeedsARole(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)

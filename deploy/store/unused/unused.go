@@ -49,9 +49,8 @@ type Options struct {
 	Remove bool
 }
 
-// Clean returns the files that expired, those that are unfinished, and the longest unused ones until
-// the others have at most some bytes. With Remove, it removes them. It also returns the bytes of the
-// others.
+// Clean returns the expired and the unfinished files. With a limit, it adds the longest unused ones
+// until the others keep it. With Remove, it removes them. left are the bytes of the others.
 func Clean(dir string, o Options) (old []File, left int64, err error) {
 	all, err := files(dir)
 	if err != nil {
@@ -79,7 +78,8 @@ func Clean(dir string, o Options) (old []File, left int64, err error) {
 			continue
 		}
 		if o.Remove {
-			if e := os.Remove(filepath.Join(dir, filepath.FromSlash(f.Name))); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			e := os.Remove(filepath.Join(dir, filepath.FromSlash(f.Name)))
+			if e != nil && !errors.Is(e, fs.ErrNotExist) {
 				err, left = errors.Join(err, e), left+f.Bytes
 				continue
 			}

@@ -339,6 +339,7 @@ export interface Record {
   test: string;
   test_file?: string;
   address?: string;
+  redirected_to?: string;
   device: string;
   browser: string;
   label?: string;

@@ -36,7 +36,8 @@ function store() {
 export async function testEditor(rig, devices, networks, signal, copied) {
   const schema = await rig.call('suite.schema', {});
   const text = h('textarea.code', {id: 'test-file', rows: 18, spellcheck: 'false', autocapitalize: 'off', wrap: 'off',
-    'aria-describedby': 'test-problems', 'aria-label': 'Test file', maxlength: 65536, value: copied ?? store()?.getItem(draft) ?? first});
+    'aria-describedby': 'test-problems', 'aria-label': 'Test file', maxlength: 65536,
+    value: copied ?? store()?.getItem(draft) ?? first});
   const problems = h('div.problems', {id: 'test-problems', role: 'status'});
   const keys = h('ul.schema-keys');
   const place = h('p.quiet-text');
@@ -49,8 +50,7 @@ export async function testEditor(rig, devices, networks, signal, copied) {
   /** @param {number} line from 1 @param {number} column */
   const goTo = (line, column) => {
     const lines = text.value.split('\n');
-    const at = lines.slice(0, line - 1).reduce((/** @type {number} */ n, /** @type {string} */ l) => n + l.length + 1, 0)
-      + Math.max(0, column - 1);
+    const at = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0) + Math.max(0, column - 1);
     text.focus();
     text.setSelectionRange(at, at);
     text.scrollTop = Math.max(0, text.scrollHeight * (line - 4) / lines.length);
