@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// TestSiteOnARig: an address with a network is replayed from the rig's archive, whose last use is noted.
+// TestSiteOnARig: an address with a network is replayed from an archive of the rig. Its last use is
+// noted.
 func TestSiteOnARig(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
@@ -26,12 +27,12 @@ func TestSiteOnARig(t *testing.T) {
 	name := fmt.Sprintf("shop.example-%.8x.zip", sha256.Sum256([]byte(address)))
 	path, old := filepath.Join(r.Dir, "archives", name), time.Now().AddDate(0, 0, -8)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"log": {"version": "1.2",
-		"creator": {"name": "test", "version": "1"}, "entries": [{"startedDateTime": "2026-11-20T10:00:00.000Z", "time": 1,
-		"request": {"method": "GET", "url": "`+address+`", "httpVersion": "HTTP/1.1", "headers": [], "queryString": [],
+		"creator": {"name": "test", "version": "1"}, "entries": [{"startedDateTime": "2026-11-20T10:00:00.000Z",
+		"time": 1, "request": {"method": "GET", "url": "`+address+`", "httpVersion": "HTTP/1.1", "headers": [], "queryString": [],
 		"cookies": [], "headersSize": -1, "bodySize": 0}, "response": {"status": 200, "statusText": "OK",
 		"httpVersion": "HTTP/1.1", "headers": [], "cookies": [], "content": {"size": 1, "mimeType": "text/html",
-		"text": "a"}, "redirectURL": "", "headersSize": -1, "bodySize": 1}, "cache": {}, "timings": {"send": 0, "wait": 1,
-		"receive": 0}}]}}`), 0o600), os.Chtimes(path, old, old)); err != nil {
+		"text": "a"}, "redirectURL": "", "headersSize": -1, "bodySize": 1}, "cache": {}, "timings": {"send": 0,
+		"wait": 1, "receive": 0}}]}}`), 0o600), os.Chtimes(path, old, old)); err != nil {
 		t.Fatal(err)
 	}
 	all := 1.0

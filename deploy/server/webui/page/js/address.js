@@ -11,7 +11,7 @@ import {field, startForm, textField, withScheme} from './start.js';
  * @param {string[]} networks
  */
 export function addressForm(rig, devices, networks) {
-  const url = textField({maxlength: 2048, inputmode: 'url', required: true, placeholder: 'https://example.org/'});
+  const url = textField({maxlength: 2048, inputmode: 'url', required: true, placeholder: 'example.org'});
   const hover = textField({maxlength: 1000});
   const click = textField({maxlength: 1000});
   const text = textField({maxlength: 1000});

@@ -10,10 +10,8 @@ const file = 'test.yaml';
 const draft = 'eideticker-draft';
 const first = `name: my-test
 about: What it is for
-url: https://example.org/
-sync: still 3s
-steps:
-  - wait: {still: 2s}
+page: /load.html
+sync: markers
 `;
 
 /** store is where a draft outlives a reload, where the browser allows that. */

@@ -134,4 +134,4 @@ export function startForm(rig, devices, networks, asked) {
  * withScheme is an address as a rig takes it. A host alone is one of https.
  * @param {string} text
  */
-export const withScheme = (text) => /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+export const withScheme = (text) => text.includes('://') ? text : `https://${text}`;
