@@ -28,8 +28,9 @@ func TestSiteOnARig(t *testing.T) {
 	path, old := filepath.Join(r.Dir, "archives", name), time.Now().AddDate(0, 0, -8)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(`{"log": {"version": "1.2",
 		"creator": {"name": "test", "version": "1"}, "entries": [{"startedDateTime": "2026-11-20T10:00:00.000Z",
-		"time": 1, "request": {"method": "GET", "url": "`+address+`", "httpVersion": "HTTP/1.1", "headers": [], "queryString": [],
-		"cookies": [], "headersSize": -1, "bodySize": 0}, "response": {"status": 200, "statusText": "OK",
+		"time": 1, "request": {"method": "GET", "url": "`+address+`", "httpVersion": "HTTP/1.1", "headers": [],
+		"queryString": [], "cookies": [], "headersSize": -1, "bodySize": 0},
+		"response": {"status": 200, "statusText": "OK",
 		"httpVersion": "HTTP/1.1", "headers": [], "cookies": [], "content": {"size": 1, "mimeType": "text/html",
 		"text": "a"}, "redirectURL": "", "headersSize": -1, "bodySize": 1}, "cache": {}, "timings": {"send": 0,
 		"wait": 1, "receive": 0}}]}}`), 0o600), os.Chtimes(path, old, old)); err != nil {

@@ -113,5 +113,5 @@ func TestSetPage(t *testing.T) {
 	b.Log("a name of nothing is an error")
 	b.open("#/runs/nothing")
 	b.await("it is said", `document.querySelector('.refusal')?.textContent.includes('there is no run')`)
-	b.Quiet()
+	b.Quiet("frames/0.png") // the run has no recording
 }
