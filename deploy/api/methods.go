@@ -27,7 +27,7 @@ func Methods() []Method {
 			Result: Tests{}},
 		{Name: "suite.get", Role: View, About: "One test, with its file.", Params: TestName{}, Result: Test{},
 			Errors: []Code{NotFound}},
-		{Name: "suite.check", Role: View, About: "The problems of a test file, as `eideticker suite check` finds them.",
+		{Name: "suite.check", Role: Run, About: "The problems of a test file, as `eideticker suite check` finds them.",
 			Params: CheckParams{}, Result: Checked{}},
 		{Name: "suite.schema", Role: View, About: "The JSON Schema of test files.",
 			Params: Empty{}, Result: json.RawMessage{}},
