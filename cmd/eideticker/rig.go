@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/wording"
-	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
 type rigCmd struct {
@@ -34,7 +36,7 @@ type rigCmd struct {
 	Note   string        `placeholder:"TEXT" help:"reserve: note for others."`
 	Key    string        `placeholder:"KEY" help:"reserve, release: key of the reservation."`
 	Reason string        `placeholder:"TEXT" help:"quarantine: reason for others."`
-	Age    time.Duration `placeholder:"720h" help:"clean: remove archives that were not used for this time."`
+	Age    time.Duration `placeholder:"720h" help:"clean: remove files that were not used for this time."`
 	Quota  byteSize      `placeholder:"SIZE" help:"clean: keep at most so much."`
 	Yes    bool          `help:"clean: remove the listed files."`
 	Lift   bool          `help:"quarantine: let jobs begin again."`
@@ -63,9 +65,10 @@ func (rigCmd) Help() string {
   quarantine DEVICE      let no job begin on a device
   baseline               list baselines
   baseline NAME RUN      give a run or a set a name to compare with
-  clean                  list the old archives of sites on this machine; --yes removes them
+  clean                  list unused archives of sites, traces and caches; --yes removes them
 
 The beginning of an ID or its last word is enough if it is unique, such as k7f2.
+clean without --rig is for this machine.
 delete takes no beginning. It refuses runs that are pinned, in use, or a baseline.
 The reference of the API lists the roles.`
 }
@@ -128,7 +131,7 @@ func (c rigCmd) Run(e *env) error {
 	if err := c.check(action); err != nil {
 		return err
 	}
-	if c.Do == "clean" {
+	if c.Do == "clean" && c.Rig == "" {
 		return action.carryOut(rigCall{env: e, rigCmd: c})
 	}
 	rig, err := c.open(c.Rig)
@@ -149,8 +152,6 @@ func (c rigCmd) Run(e *env) error {
 // check rejects names and flags that an action does not take.
 func (c rigCmd) check(a rigAction) error {
 	switch n := len(c.Names); {
-	case c.Do == "clean" && c.Rig != "":
-		return usagef("rig clean is for this machine; it takes no --rig")
 	case c.Age < 0:
 		return usagef("--age must be positive")
 	case c.Rig == "" && c.Do != "clean":
@@ -254,21 +255,18 @@ func (c rigCall) baseline() error {
 	return ask(c, "baseline.set", p, c.printBaselines)
 }
 
-// clean lists or removes archives of sites on this machine.
+// clean lists or removes unused files of this machine, or of a rig.
 func (c rigCall) clean() error {
-	old, err := archives().Clean(cmp.Or(c.Age, 30*24*time.Hour), int64(c.Quota), c.Yes)
+	p := api.CleanParams{AgeNS: int64(c.Age), MaxBytes: int64(c.Quota), Remove: c.Yes}
+	if c.rig != nil {
+		return ask(c, "store.clean", p, c.printCleaned)
+	}
+	done, err := daemon.Clean(config.Default().DataDir, unused.Age, p)
 	if err != nil {
 		return fmt.Errorf("rig clean: %w", err)
 	}
 	if c.JSON {
-		return printJSON(c.out, cleanJSON{archives().Dir, c.Yes, append([]siterecord.Old{}, old...)})
+		return printJSON(c.out, done)
 	}
-	return c.printOld(old)
-}
-
-// cleanJSON is printed by rig clean --json.
-type cleanJSON struct {
-	Dir     string           `json:"dir"`
-	Removed bool             `json:"removed"`
-	Files   []siterecord.Old `json:"files"`
+	return c.printCleaned(done)
 }

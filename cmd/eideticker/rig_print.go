@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -155,21 +154,22 @@ func (c rigCall) printBaselines(all api.Baselines) error {
 	return c.printNarrow("BASELINE", "RUN", rows)
 }
 
-func (c rigCall) printOld(old []siterecord.Old) error {
+func (c rigCall) printCleaned(done api.Cleaned) error {
 	var rows [][]string
 	size := int64(0)
-	for _, o := range old {
-		size += o.Bytes
-		rows = append(rows, []string{o.Name, fmt.Sprintf("%s; %s, unused for %s", o.Why, bytesText(o.Bytes),
-			ageText(time.Since(o.Used)))})
+	for _, f := range done.Files {
+		size += f.Bytes
+		rows = append(rows, []string{f.Name, fmt.Sprintf("%s; %s, unused for %s", f.Why, bytesText(f.Bytes),
+			ageText(time.Since(time.Unix(0, f.UsedWallNS))))})
 	}
-	if err := c.printNarrow("ARCHIVE", "WHY", rows); err != nil {
+	if err := c.printNarrow("FILE", "WHY", rows); err != nil {
 		return err
 	}
 	what := "to remove; --yes removes them"
-	if c.Yes || len(old) == 0 {
+	if c.Yes || len(rows) == 0 {
 		what = "removed"
 	}
-	_, err := fmt.Fprintf(c.err, "%s, %s %s\n", plural(len(old), "file"), bytesText(size), what)
+	_, err := fmt.Fprintf(c.err, "%s, %s %s; %s left\n", plural(len(rows), "file"), bytesText(size), what,
+		bytesText(done.LeftBytes))
 	return err
 }

@@ -42,12 +42,12 @@ func TestRigClean(t *testing.T) {
 			t.Errorf("%q prints %s, want %s", args, text, want)
 		}
 	}
-	clean(`^ARCHIVE WHY a\.zip expired; 1000 B, unused for 40 days \.d\.zip\.1 unfinished; \S+ B, unused for .* ` +
-		`2 files, 1\.95 KiB to remove; --yes removes them$`)
-	clean(`a\.zip expired.* b\.zip over the quota; .* 3 files`, "--quota", "2500")
-	clean(`"name": "b.zip", "bytes": 1000, .*"why": "expired"`, "--age", "360h", "--json")
-	clean(`3 files, .* removed$`, "--quota", "2500", "--yes")
-	clean("^0 files, 0 B removed$")
+	clean(`^FILE WHY archives/a\.zip expired; 1000 B, unused for 40 days archives/\.d\.zip\.1 unfinished; .* ` +
+		`2 files, 1\.95 KiB to remove; --yes removes them; 2\.93 KiB left$`)
+	clean(`/a\.zip expired.*/b\.zip over the quota; .* 3 files`, "--quota", "2500")
+	clean(`"name": "archives/b.zip", "bytes": 1000, .*"why": "expired"`, "--age", "360h", "--json")
+	clean(`3 files, .* removed; .* left$`, "--quota", "2500", "--yes")
+	clean("^0 files, 0 B removed; 1.95 KiB left$")
 	var left []string
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -197,11 +197,13 @@ func TestRigRefuses(t *testing.T) {
 				"job "+job.ID+" is of ci: only its owner and admins may end it")
 			s.says("quarantine local"+with, exitFailure,
 				"device.quarantine needs the role admin, and the token has run")
+			s.says("clean --yes"+with, exitFailure, "store.clean needs the role admin, and the token has run")
 		}
 	}
 
+	s.says("clean", exitOK, "0 files, 0 B removed; 0 B left")
 	for line, why := range map[string]string{
-		"clean":                   "rig clean is for this machine",
+		"clean a":                 "rig clean takes no name",
 		"status --yes":            "--yes cannot be used with rig status",
 		"reboot":                  "must be one of",
 		"cancel":                  "rig cancel needs a job",

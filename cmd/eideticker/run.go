@@ -170,7 +170,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	t, numbers := subjects[0].test, c.numbers()
+	t, numbers := subjects[0].Test, c.numbers()
 	several := len(subjects) > 1 && t.Repeat == 0 && !c.UntilFail
 	if usual := c.usualBlocks(max(1, len(on)-1)); c.Repeat == nil && (c.UntilSure || several) {
 		numbers.Repeat = &usual
@@ -203,8 +203,8 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	}
 	if o.Dir = c.Output; o.Dir == "" {
 		name := t.Name
-		if len(subjects) > 1 && subjects[1].test.Name != name {
-			name += "-and-" + subjects[1].test.Name
+		if len(subjects) > 1 && subjects[1].Test.Name != name {
+			name += "-and-" + subjects[1].Test.Name
 		}
 		o.Dir = session.FreeFolder(filepath.Join("out", name+time.Now().Format("-20060102-150405")))
 	}
@@ -259,12 +259,14 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 	if c.Network == "" {
 		return nil
 	}
-	if err := checkProfile(c.Network); err != nil {
+	return setProfile(t, c.Network)
+}
+
+func setProfile(t *suite.Test, profile string) error {
+	if err := checkProfile(profile); err != nil {
 		return err
 	}
-	// another line for the same page
-	t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog,
-		Replay: t.Network.Replay, Determinism: t.Network.Determinism}
+	t.Network = t.Network.On(profile)
 	return nil
 }
 

@@ -57,15 +57,8 @@ func (c runCmd) onAddress(name string) (*suite.Test, error) {
 	return t, nil
 }
 
-// uploadGestures returns the test of gestures as a file for a rig.
-func (c runCmd) uploadGestures(name string) (*api.Upload, error) {
-	t, err := c.onAddress(name)
-	if err == nil {
-		err = c.checkPrimary(t)
-	}
-	if err != nil {
-		return nil, err
-	}
+// uploadText returns a test of this program as a file for a rig.
+func uploadText(t *suite.Test) (*api.Upload, error) {
 	text, err := t.MarshalJSON() // is YAML too
 	file := t.Name + ".yaml"
 	return &api.Upload{Test: file, Files: map[string]string{file: string(text)}}, err

@@ -316,6 +316,7 @@ func (r *testRun) printCounts() error {
 		l.add("noisy", "%s: %s", plural(len(dirs), "run"), wording.Few(dirs))
 	}
 	l.add("no answer", "%s", missesText(r.set.Made))
+	l.add("redirected", "%s", redirectsText(r.set.Made))
 	l.add("seed", "%d", r.options.Seed)
 	if r.at != "" {
 		l.add("page", "%s%s", r.at, r.options.Dir)

@@ -41,8 +41,8 @@ func (c runCmd) onRig(e *env) error {
 	if err := asked.Call(e.ctx, "rig.status", api.Empty{}, &status); err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(err))
 	}
-	if c.Baseline != "" || len(c.Browser) > 1 || len(c.Device) > 1 {
-		fmt.Fprintf(e.err, "a verdict needs %d runs of each set\n", c.neededRuns(1))
+	if c.Baseline != "" || c.sides() > 1 {
+		fmt.Fprintf(e.err, "a verdict needs %d runs of each set\n", c.neededRuns(max(1, c.sides()-1)))
 	}
 	if err := r.start(params); err != nil {
 		return err
@@ -77,8 +77,10 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
 	}
 	switch {
-	case len(c.Tests) != 1 || len(c.Variant) > 0 || c.UntilSure:
-		return p, usagef("--rig takes one test, without --variant and --until-sure")
+	case len(c.Tests) == 0 && len(c.Variant) == 0:
+		return p, usagef("no test: name a test, a test file or an address")
+	case c.UntilSure:
+		return p, usagef("--until-sure cannot be used with --rig; use --repeat, or run on this machine")
 	case c.Devices != "" || len(c.Suite) > 0:
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.WaitForQuiet != nil:
@@ -89,14 +91,12 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--vitals cannot be used with --rig; set vitals in a test of the rig's suite")
 	case c.Fresh:
 		return p, usagef("--fresh cannot be used with --rig")
-	case c.Network != "":
-		return p, usagef("--network cannot be used with --rig; set network in a test file")
-	case c.Markdown != "" && len(c.Browser) < 2 && len(c.Device) < 2:
-		return p, usagef("--markdown with --rig needs two browsers or two devices")
+	case c.Markdown != "" && c.sides() < 2:
+		return p, usagef("--markdown with --rig needs two tests, variants, browsers or devices")
 	case c.Output != "" && exists(c.Output):
 		return p, fmt.Errorf("%s exists: choose another folder with -o", c.Output)
-	case c.FailOnRegression && c.Baseline == "" && len(c.Device)*max(1, len(c.Browser)) != 2 && len(c.Browser) != 2:
-		return p, usagef("--fail-on-regression needs two browsers, two devices, or a --baseline of the rig")
+	case c.FailOnRegression && c.Baseline == "" && c.sides() < 2:
+		return p, usagef("--fail-on-regression needs two tests, variants, browsers or devices, or a --baseline")
 	}
 	if _, err := c.failIf(); err != nil {
 		return p, err
@@ -114,10 +114,95 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 			p.CooldownNS = 1 // 0 selects the test's own
 		}
 	}
-	test := c.Tests[0]
+	return p, c.askFor(&p)
+}
+
+// sides is the number of sides that are compared.
+func (c runCmd) sides() int {
+	return max(1, len(c.Tests), len(c.Variant)) * max(1, len(c.Browser)) * max(1, len(c.Device))
+}
+
+// askFor adds the tests and variants.
+func (c runCmd) askFor(p *api.StartParams) error {
+	var tests []api.Variant
+	for _, name := range c.Tests {
+		v, err := c.remoteTest(name)
+		if err != nil {
+			return err
+		}
+		tests = append(tests, v)
+	}
+	switch {
+	case len(c.Variant) == 1:
+		return usagef("--variant is given once; a comparison needs two")
+	case len(c.Variant) > 0 && len(tests) > 1:
+		return usagef("--variant changes one test, and %d are given", len(tests))
+	case len(tests) > 1:
+		p.Variants, p.Network = tests, c.Network
+		return nil
+	case len(tests) == 1:
+		t := tests[0]
+		p.Test, p.URL, p.Upload, p.Gestures = t.Test, t.URL, t.Upload, t.Gestures
+	}
+	p.Network = c.Network
+	for _, text := range c.Variant {
+		v, err := c.remoteVariant(text)
+		if err != nil {
+			return err
+		}
+		p.Variants = append(p.Variants, v)
+	}
+	return nil
+}
+
+// remoteVariant returns a --variant for a rig.
+func (c runCmd) remoteVariant(text string) (v api.Variant, err error) {
+	name, changes, err := parseVariant(text)
+	if err != nil {
+		return v, err
+	}
+	for _, change := range changes {
+		if change[0] == "test" {
+			if v, err = c.remoteTest(change[1]); err != nil {
+				return v, err
+			}
+		}
+	}
+	v.Name = name
+	for _, change := range changes {
+		switch value := change[1]; change[0] {
+		case "archive":
+			return v, usagef("--variant %s: an archive is not sent to a rig; put its test into the rig's suite", name)
+		case "network":
+			v.Network = value
+		case "device":
+			v.Device = value
+		case "browser":
+			v.Browser = value
+		}
+	}
+	return v, nil
+}
+
+// remoteTest returns the test of a name for a rig: a file, an address or a name.
+func (c runCmd) remoteTest(test string) (v api.Variant, err error) {
 	if c.given() {
-		p.Upload, err = c.uploadGestures(test)
-		return p, err
+		t, err := c.onAddress(test)
+		if err == nil {
+			err = c.checkPrimary(t)
+		}
+		if err != nil {
+			return v, err
+		}
+		if c.URL != "" {
+			v.Upload, err = uploadText(t)
+			return v, err
+		}
+		v.URL, v.Gestures = t.URL, &api.Gestures{Hover: c.Hover, Click: c.Click, Scroll: c.Scroll}
+		if c.Type != nil {
+			v.Gestures.Text = *c.Type
+		}
+		return v, nil
 	}
 	if isTestFile(test) {
 		t, err := readTest(test)
@@ -125,20 +210,19 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 			err = c.checkPrimary(t)
 		}
 		if err == nil {
-			p.Upload, err = uploadOf(test, t)
+			v.Upload, err = uploadOf(test, t)
 		}
-		return p, err
+		return v, err
 	}
 	if err := c.checkPrimary(&suite.Test{}); err != nil {
-		return p, err
+		return v, err
 	}
-	switch {
-	case strings.Contains(test, "://"):
-		p.URL = test
-	default:
-		p.Test = test
+	if strings.Contains(test, "://") {
+		v.URL = test
+	} else {
+		v.Test = test
 	}
-	return p, nil
+	return v, nil
 }
 
 // uploadOf returns a test file with its touch recordings.
@@ -176,18 +260,33 @@ func recordedIn(steps []suite.Step) (files []string) {
 	return files
 }
 
-// start queues the job. An unknown test with a point in its name is loaded as an address.
+// start queues the job.
 func (r *remoteRun) start(p api.StartParams) error {
-	err := r.client.Call(r.ctx, "run.start", p, &r.job)
-	var told *api.Error
-	if errors.As(err, &told) && told.Code == api.NotFound && strings.Contains(p.Test, ".") {
-		if address, e := session.Address(p.Test); e == nil && !strings.HasPrefix(address, "file:") {
-			p.Test, p.URL = "", address
-			err = r.client.Call(r.ctx, "run.start", p, &r.job)
-		}
+	err := r.addressed(&p.Test, &p.URL)
+	for i := range p.Variants {
+		err = errors.Join(err, r.addressed(&p.Variants[i].Test, &p.Variants[i].URL))
+	}
+	if err == nil {
+		err = r.client.Call(r.ctx, "run.start", p, &r.job)
 	}
 	if err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(askedWrongly(err)))
+	}
+	return nil
+}
+
+// addressed replaces an unknown test with a point in its name by the address of such a host.
+func (r *remoteRun) addressed(test, url *string) error {
+	if !strings.Contains(*test, ".") {
+		return nil
+	}
+	err := r.client.Call(r.ctx, "suite.get", api.TestName{Test: *test}, nil)
+	var told *api.Error
+	if !errors.As(err, &told) || told.Code != api.NotFound {
+		return err
+	}
+	if address, e := session.Address(*test); e == nil && !strings.HasPrefix(address, "file:") {
+		*test, *url = "", address
 	}
 	return nil
 }

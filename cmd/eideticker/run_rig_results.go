@@ -95,6 +95,9 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 	t.options.Seed, t.options.Dir = r.job.Seed, r.job.ID
 	if p := r.job.Params; p != nil {
 		t.options.Repeat, t.options.WarmUp, t.options.UntilFail = p.Repeat, p.WarmUp, p.UntilFail
+		for _, name := range p.Variants {
+			t.options.Variants = append(t.options.Variants, session.Variant{Device: elsewhere(""), Called: name})
+		}
 	}
 	t.set = &session.Set{Dir: dir, Single: r.job.Total == 1}
 	ids, err := r.made(ctx)
@@ -110,13 +113,19 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 		if err != nil {
 			return fmt.Errorf("get run %s: %w", id, err)
 		}
+		if n := len(t.options.Variants); n == 1 {
+			v.Called = t.options.Variants[0].Called
+		} else if n > 1 {
+			v.Called, _, _ = strings.Cut(filepath.ToSlash(m.Dir), "/")
+		}
 		at := slices.IndexFunc(t.options.Variants, func(o session.Variant) bool { return o.Name() == v.Name() })
 		if at < 0 {
 			at = len(t.options.Variants)
 			t.options.Variants = append(t.options.Variants, v)
 		}
-		m.Variant = at
-		t.options.Test.Primary = m.Record.Primary
+		v.Test = &suite.Test{Name: m.Record.Test, Primary: m.Record.Primary}
+		m.Variant, t.options.Variants[at] = at, v
+		t.options.Test.Primary = t.options.TestOf(0).Primary
 		t.set.Made = append(t.set.Made, m)
 	}
 	for _, v := range t.options.Variants {

@@ -92,6 +92,49 @@ func TestRunOnRigInBlocks(t *testing.T) {
 	}
 }
 
+// TestRunTestsOnRig: several tests, or variants of one, are one job. The first side is the base.
+func TestRunTestsOnRig(t *testing.T) {
+	t.Parallel()
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
+	address := answering(t, rig, nil)
+	for _, args := range [][]string{{"scene", "judged", "--seed", "3"}, {"scene", "--variant", "x=browser:two",
+		"--variant", "y=judged,browser:one", "--seed", "4"}} {
+		names := args[:2]
+		if args[1] == "--variant" {
+			names = []string{"x", "y"}
+		}
+		code, out, errOut := runOn(t, address, append(args, "--max-lost", "100%", "--repeat", "2", "--json")...)
+		var told struct {
+			Runs       []struct{ Variant string }
+			Comparison struct{ A, B struct{ Path string } }
+		}
+		if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || len(told.Runs) != 4 {
+			t.Fatalf("%q: exit code %d, %v\n%s\n%s", args, code, err, out, errOut)
+		}
+		for i, path := range []string{told.Comparison.A.Path, told.Comparison.B.Path} {
+			if filepath.Base(path) != names[i] {
+				t.Errorf("%q: side %d is %s", args, i, path)
+			}
+		}
+	}
+	jobs := rig.Jobs(true)
+	if len(jobs) != 2 || strings.Join(jobs[0].Params.Variants, " ") != "x y" || jobs[0].Total != 4 ||
+		strings.Join(jobs[0].Browsers, " ") != "two one" {
+		t.Errorf("%+v", jobs)
+	}
+	for want, args := range map[string][]string{
+		"an archive is not sent":      {"scene", "--variant", "a=archive:x.zip", "--variant", "b=network:3g"},
+		"--until-sure cannot be used": {"scene", "judged", "--until-sure"},
+		"unknown network":             {"scene", "judged", "--network", "5g"},
+		"unknown test":                {"scene", "scenes"},
+		"given once":                  {"scene", "--variant", "a=network:3g"},
+	} {
+		if code, _, errOut := runOn(t, address, args...); code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%q: exit code %d: %s, want %s", args, code, errOut, want)
+		}
+	}
+}
+
 // answering has a rig answer at an address, whose answers change may change.
 func answering(t *testing.T, rig *daemontest.Rig, change func(http.Handler) http.Handler) (address string) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -13,11 +12,6 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/config"
 )
-
-// recorded reports if a test is an address that is recorded once and then replayed.
-func recorded(t *suite.Test) bool {
-	return t.File == "" && strings.HasPrefix(t.URL, "http") && t.Network.Given() && t.Network.Replay == ""
-}
 
 // check checks the tests of a set, of which some archives may follow.
 func (c runCmd) check(e *env, o *session.SetOptions) error {
@@ -31,7 +25,7 @@ func (c runCmd) check(e *env, o *session.SetOptions) error {
 		switch {
 		case live:
 			check = session.CheckLive
-		case recorded(o.TestOf(i)):
+		case siterecord.Follows(o.TestOf(i)):
 			check, follow = session.CheckReplay, true
 		}
 		if err := check(o.TestOf(i), v); err != nil {
@@ -50,41 +44,12 @@ func archives() siterecord.Cache {
 }
 
 // replayed replaces the sites of tests by their archives. A site without an archive is recorded.
-// All runs use the same archives, until release is called.
 func (c runCmd) replayed(e *env, o *session.SetOptions) (release func(), err error) {
-	had := map[string]*siterecord.Held{}
-	release = func() {
-		for _, h := range had {
-			_ = h.Close() // it was only read
-		}
-	}
-	for i, v := range o.Variants {
-		t := o.TestOf(i)
-		if live, err := session.Live(e.ctx, t); err != nil || live || !recorded(t) {
-			if err != nil {
-				return release, err
-			}
-			continue
-		}
-		if had[t.URL] == nil {
-			held, err := c.hold(e, t.URL, v)
-			if err != nil {
-				return release, orInterrupted(unprivileged(err, "omit --network to run without a link"))
-			}
-			had[t.URL] = held
-		}
-		t.Network.Replay, t.Dir = had[t.URL].Name, had[t.URL]
-	}
-	return release, nil
-}
-
-// hold returns the archive of a site.
-func (c runCmd) hold(e *env, address string, v session.Variant) (*siterecord.Held, error) {
-	got, err := c.archive(e, address, v)
-	if err != nil {
-		return nil, err
-	}
-	return archives().Hold(got.Name)
+	return archives().Replay(o, func(t *suite.Test) (bool, error) { return session.Live(e.ctx, t) },
+		func(address string, v session.Variant) (*siterecord.Cached, error) {
+			got, err := c.archive(e, address, v)
+			return got, orInterrupted(unprivileged(err, "omit --network to run without a link"))
+		})
 }
 
 // archive returns the archive of a site and prints its age.
@@ -127,6 +92,20 @@ func missesText(runs []*session.Made) string {
 		return ""
 	}
 	return fmt.Sprintf("%s not in the archive: %s", plural(missed, "request"), wording.Few(names))
+}
+
+// redirectsText names the pages to which addresses of runs were redirected; "": none.
+func redirectsText(runs []*session.Made) string {
+	var to []string
+	for _, m := range runs {
+		if page := m.Record.Redirected; page != "" && !slices.Contains(to, page) {
+			to = append(to, page)
+		}
+	}
+	if len(to) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("to %s; if that is a login, the login was measured", wording.Few(to))
 }
 
 // ageText formats an age in its largest unit.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -46,7 +47,7 @@ func TestRecordedTests(t *testing.T) {
 		"a test":     {suite.Test{URL: "https://a.test/", Network: link, File: "a.yaml"}, false},
 		"an archive": {suite.Test{URL: "https://a.test/", Network: suite.Network{Replay: "a.zip"}}, false},
 	} {
-		if recorded(&tc.test) != tc.want {
+		if siterecord.Follows(&tc.test) != tc.want {
 			t.Errorf("%s: %v", name, !tc.want)
 		}
 	}

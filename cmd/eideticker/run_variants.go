@@ -18,21 +18,13 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// subject is what one side of a comparison measures. Empty fields are those of the command line.
-type subject struct {
-	name            string // of a --variant
-	test            *suite.Test
-	device, browser string
-	program         string // file of the browser
-}
-
 // variantKeys are the changes that a --variant can make.
 const variantKeys = "test, archive, network, browser, device"
 
 var variantKey = regexp.MustCompile(`^([a-z]+):`)
 
 // subjects returns the tests of the command line, or its variants of one test.
-func (c runCmd) subjects() (all []subject, err error) {
+func (c runCmd) subjects() (all []session.Subject, err error) {
 	var tests []*suite.Test
 	for _, name := range c.Tests {
 		t, err := c.test(name)
@@ -43,7 +35,7 @@ func (c runCmd) subjects() (all []subject, err error) {
 			return nil, err
 		}
 		tests = append(tests, t)
-		all = append(all, subject{test: t})
+		all = append(all, session.Subject{Test: t})
 	}
 	switch {
 	case len(c.Variant) == 0 && len(all) == 0:
@@ -61,25 +53,23 @@ func (c runCmd) subjects() (all []subject, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(all, func(o subject) bool { return o.name == s.name }) {
-			return nil, usagef("--variant %s is given twice", s.name)
+		if slices.ContainsFunc(all, func(o session.Subject) bool { return o.Name == s.Name }) {
+			return nil, usagef("--variant %s is given twice", s.Name)
 		}
 		all = append(all, s)
 	}
 	return all, nil
 }
 
-// subject parses a --variant: NAME=TEST, or NAME=KEY:VALUE with further ones after commas.
-func (c runCmd) subject(text string, tests []*suite.Test) (s subject, err error) {
+// parseVariant parses a --variant: NAME=TEST, or NAME=KEY:VALUE with further ones after commas.
+func parseVariant(text string) (name string, changes [][2]string, err error) {
 	name, what, ok := strings.Cut(text, "=")
 	if !ok || name == "" || what == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-		return s, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
+		return "", nil, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
 	}
 	if slices.Contains(append(compare.FolderFiles(), report.PageName, session.SetFile), name) {
-		return s, usagef("--variant %s: a file of the set has this name", name)
+		return "", nil, usagef("--variant %s: a file of the set has this name", name)
 	}
-	s.name = name
-	var changes [][2]string
 	for _, part := range strings.Split(what, ",") {
 		key := variantKey.FindString(part)
 		switch known := slices.Contains(strings.Split(variantKeys, ", "), strings.TrimSuffix(key, ":")); {
@@ -91,52 +81,59 @@ func (c runCmd) subject(text string, tests []*suite.Test) (s subject, err error)
 			changes = append(changes, [2]string{"test", part})
 		}
 	}
+	for _, change := range changes {
+		if change[1] == "" {
+			return "", nil, usagef("--variant %s: %s is empty", name, change[0])
+		}
+	}
+	return name, changes, nil
+}
+
+// subject returns the side that a --variant describes.
+func (c runCmd) subject(text string, tests []*suite.Test) (s session.Subject, err error) {
+	name, changes, err := parseVariant(text)
+	if err != nil {
+		return s, err
+	}
+	s.Name = name
 	if len(tests) > 0 {
-		s.test = tests[0]
+		s.Test = tests[0]
 	}
 	if i := slices.IndexFunc(changes, func(c [2]string) bool { return c[0] == "test" }); i >= 0 {
-		if s.test, err = c.test(changes[i][1]); err == nil {
-			err = c.onNetwork(s.test)
+		if s.Test, err = c.test(changes[i][1]); err == nil {
+			err = c.onNetwork(s.Test)
 		}
 		if err != nil {
 			return s, err
 		}
 	}
-	if s.test == nil {
+	if s.Test == nil {
 		return s, usagef("--variant %s has no test: name one before the variants", name)
 	}
-	own := *s.test
-	s.test = &own
+	own := *s.Test
+	s.Test = &own
 	for _, change := range changes {
-		if err := s.change(change[0], change[1]); err != nil {
+		if err := changeSubject(&s, change[0], change[1]); err != nil {
 			return s, err
 		}
 	}
 	return s, nil
 }
 
-func (s *subject) change(key, value string) (err error) {
-	if value == "" {
-		return usagef("--variant %s: %s is empty", s.name, key)
-	}
+func changeSubject(s *session.Subject, key, value string) (err error) {
 	switch key {
 	case "archive":
-		s.test.Network.Replay, s.test.Dir = filepath.Base(value), os.DirFS(filepath.Dir(value))
+		s.Test.Network.Replay, s.Test.Dir = filepath.Base(value), os.DirFS(filepath.Dir(value))
 	case "network":
-		if err := checkProfile(value); err != nil {
-			return err
-		}
-		n := s.test.Network
-		s.test.Network = suite.Network{Profile: value, Protocol: n.Protocol, KeyLog: n.KeyLog, Replay: n.Replay,
-			Determinism: n.Determinism}
+		return setProfile(s.Test, value)
 	case "device":
-		s.device = value
+		s.Device = value
 	case "browser":
-		if s.browser = value; strings.ContainsRune(value, filepath.Separator) {
-			if s.program, err = filepath.Abs(value); err != nil {
+		if s.Browser = value; strings.ContainsRune(value, filepath.Separator) {
+			if s.Program, err = filepath.Abs(value); err != nil {
 				return err
 			}
-			if s.browser, err = device.KindOf(s.program); err != nil {
+			if s.Browser, err = device.KindOf(s.Program); err != nil {
 				return usageError{err}
 			}
 		}
@@ -145,64 +142,17 @@ func (s *subject) change(key, value string) (err error) {
 }
 
 // variants returns all browsers on all devices for each subject.
-func (c runCmd) variants(subjects []subject) (all []session.Variant, err error) {
+func (c runCmd) variants(subjects []session.Subject) ([]session.Variant, error) {
 	there, err := c.devices()
 	if err != nil {
 		return nil, err
 	}
-	opened := map[string]session.Device{}
-	for i, s := range subjects {
-		devices, browsers := c.Device, c.Browser
-		if s.device != "" || len(devices) == 0 {
-			devices = []string{firstOf(s.device, "local")}
-		}
-		if s.browser != "" || len(browsers) == 0 {
-			browsers = []string{s.browser}
-		}
-		if n := len(subjects) * len(devices) * len(browsers); n > api.MaxVariants {
-			return nil, usagef("%d variants: at most %d can take turns", n, api.MaxVariants)
-		}
-		for _, name := range devices {
-			if opened[name] == nil {
-				if opened[name], err = c.device(there, name); err != nil {
-					return nil, err
-				}
-			}
-			d := opened[name]
-			for _, b := range browsers {
-				v := session.Variant{Device: d, Browser: b, Program: s.program}
-				if len(subjects) > 1 {
-					v.Test, v.Called = s.test, s.called(subjects[:i])
-					if len(devices)*len(browsers) > 1 {
-						v.Called += "-" + session.Variant{Device: d, Browser: b}.Name()
-					}
-				}
-				if slices.ContainsFunc(all, func(o session.Variant) bool { return o.Name() == v.Name() }) {
-					return nil, usagef("%s is given twice; to compare a test with itself, name the test twice",
-						v.Name())
-				}
-				all = append(all, v)
-			}
-		}
+	all, err := session.Variants(subjects, c.Device, c.Browser, api.MaxVariants,
+		func(name string) (session.Device, error) { return c.device(there, name) })
+	if err != nil {
+		err = usageError{err}
 	}
-	return all, nil
-}
-
-// called returns the name of a subject, with a number if an earlier one has the same test.
-func (s *subject) called(before []subject) string {
-	if s.name != "" {
-		return s.name
-	}
-	same := 1
-	for _, o := range before {
-		if o.test.Name == s.test.Name {
-			same++
-		}
-	}
-	if same == 1 {
-		return s.test.Name
-	}
-	return fmt.Sprintf("%s-%d", s.test.Name, same)
+	return all, err
 }
 
 // usualBlocks is the default number of blocks of several tests, which can decide all comparisons.

@@ -202,7 +202,7 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
 		Parallel: s.conf.Runs.Parallel, KeepLast: keep,
 		Retain: store.Policy{MaxBytes: int64(s.conf.Store.MaxBytes), MinFree: int64(s.conf.Store.MinFree),
-			MaxAge: time.Duration(s.conf.Store.MaxAge)},
+			MaxAge: time.Duration(s.conf.Store.MaxAge), UnusedAge: time.Duration(s.conf.Store.UnusedAge)},
 	})
 }
 

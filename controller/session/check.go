@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -19,17 +20,19 @@ import (
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session/locate"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/serve"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // Check checks if a test can run on devices. It starts and writes nothing, and asks no server for
 // names. So it refuses a server of this machine that only DNS finds; see [CheckLive].
 func Check(t *suite.Test, on ...Variant) error {
-	_, err := check(t, live(context.Background(), t, hostsFile) != nil, on...)
+	_, err := check(t, LiveByHosts(t), on...)
 	return err
 }
 
@@ -187,6 +190,7 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 		return nil
 	}
 	if p.pages != nil && p.pages.archive != nil {
+		r.led = cmp.Or(r.led, t.led(r.Test.URL))
 		return answered(all, p.pages.archive, t)
 	}
 	if d, known := description(r.Device); !known || !onThisMachine(d) {
@@ -199,9 +203,12 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	}
 	slices.Sort(all)
 	for _, address := range slices.Compact(all) {
-		warning, err := reach(ctx, address, p.egress)
+		warning, led, err := reach(ctx, address, p.egress)
 		if err != nil {
 			return err
+		}
+		if address == r.Test.URL {
+			r.led = cmp.Or(r.led, led)
 		}
 		if warning != "" {
 			r.note("%s", warning)
@@ -210,16 +217,80 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	return nil
 }
 
+// redirected notes the page to which the test's address led, which may be a login.
+func (r *run) redirected(record *Record) {
+	if record.Redirected = r.led; r.led != "" {
+		r.note("%s redirected to %s; if that is a login, the login was measured", locate.Shown(r.Test.URL), r.led)
+	}
+}
+
+// maxMoves limits redirects, as browsers do.
+const maxMoves = 20
+
+// leads follows an address by the targets of its redirects. It returns host and path of the last
+// one, if they differ from the first; "": they do not. next returns nil at the end.
+func leads(address string, next func(*url.URL) *url.URL) string {
+	from, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	at := from
+	for range maxMoves {
+		to := next(at)
+		if to == nil {
+			break
+		}
+		at = to
+	}
+	if page := func(u *url.URL) string {
+		return strings.TrimPrefix(nameOf(u), "www.") + "/" + strings.Trim(u.Path, "/")
+	}; page(at) == page(from) {
+		return ""
+	}
+	return locate.Shown(at.String())
+}
+
+// target returns the target of a redirect; nil: a response is none.
+func target(at *url.URL, status int, header http.Header) *url.URL {
+	to := header.Get("Location")
+	if status < 300 || status >= http.StatusBadRequest || to == "" {
+		return nil
+	}
+	u, err := at.Parse(to)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil
+	}
+	return u
+}
+
+// led returns host and path of the page to which an address was redirected; "": to none.
+func (t *traffic) led(address string) string {
+	if t == nil || t.fall == nil {
+		return ""
+	}
+	asked := map[string]*serve.Exchange{}
+	for i := range t.fall.Requests {
+		x := &t.fall.Requests[i].Served
+		u, err := url.Parse(x.URL)
+		if err == nil && x.Method == http.MethodGet && asked[asAsked(u)] == nil {
+			asked[asAsked(u)] = x
+		}
+	}
+	return leads(address, func(at *url.URL) *url.URL {
+		secure := *at // browsers go to known sites by https at once
+		secure.Scheme = "https"
+		if x := cmp.Or(asked[asAsked(at)], asked[asAsked(&secure)]); x != nil {
+			return target(at, x.Status, x.ResponseHeader)
+		}
+		return nil
+	})
+}
+
 // reach requests an address as a browser of this machine does. It returns a warning about the
-// response; "": none.
-func reach(ctx context.Context, address string, egress *device.EgressPolicy) (warning string, err error) {
+// response, and the page to which it redirects; "": none.
+func reach(ctx context.Context, address string, egress *device.EgressPolicy) (warning, led string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("timeout after %v", answerTimeout))
 	defer cancel()
-	// HEAD changes nothing at the server
-	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
-	if err != nil {
-		return "", err
-	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	if egress != nil {
 		transport.Proxy, transport.DialContext = nil, egress.DialContext
@@ -228,11 +299,23 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (wa
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
-	answer, err := client.Do(request)
+	head := func(address string) (*http.Response, error) {
+		// HEAD changes nothing at the server
+		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := client.Do(request)
+		if err == nil {
+			err = answer.Body.Close() // HEAD has none
+		}
+		return answer, err
+	}
+	answer, err := head(address)
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {
 		return fmt.Sprintf("this machine does not trust the certificate of %s: perhaps the browser showed a "+
-			"warning instead of the page", address), nil
+			"warning instead of the page", address), "", nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -242,15 +325,22 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (wa
 		if errors.As(err, &of) {
 			err = of.Err
 		}
-		return "", fmt.Errorf("unreachable address: %s: %w", address, err)
+		return "", "", fmt.Errorf("unreachable address: %s: %w", address, err)
 	}
-	_ = answer.Body.Close() // HEAD has none
-	if answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusMethodNotAllowed &&
+	led = leads(address, func(at *url.URL) *url.URL {
+		if at.String() != answer.Request.URL.String() {
+			if answer, err = head(at.String()); err != nil { // the browser may have had more luck
+				return nil
+			}
+		}
+		return target(at, answer.StatusCode, answer.Header)
+	})
+	if err == nil && answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusMethodNotAllowed &&
 		answer.StatusCode != http.StatusNotImplemented {
 		return fmt.Sprintf("the server of %s answers %s: perhaps its error page was measured", address,
-			answer.Status), nil
+			answer.Status), led, nil
 	}
-	return "", nil
+	return "", led, nil
 }
 
 // Address returns the URL of a user's text: a URL, an existing file, or a host.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 func TestCheckBeforeTheStart(t *testing.T) {
@@ -65,6 +67,12 @@ func TestReach(t *testing.T) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		case "/none":
 			http.NotFound(w, r)
+		case "/account":
+			http.Redirect(w, r, "/in?token=s3cret", http.StatusFound)
+		case "/slash":
+			http.Redirect(w, r, "/slash/", http.StatusMovedPermanently)
+		case "/round":
+			http.Redirect(w, r, "/round?again", http.StatusFound)
 		}
 	}))
 	defer plain.Close()
@@ -82,18 +90,24 @@ func TestReach(t *testing.T) {
 		plain.URL + "/": "", plain.URL + "/away": "", plain.URL + "/none": "answers 404 Not Found",
 		secret.URL: "does not trust the certificate",
 	} {
-		note, err := reach(t.Context(), address, nil)
+		note, _, err := reach(t.Context(), address, nil)
 		if err != nil || want == "" && note != "" || !strings.Contains(note, want) {
 			t.Errorf("%s: %q, %v; want %q", address, note, err, want)
 		}
 	}
-	if _, err := reach(t.Context(), gone, nil); err == nil ||
+	for path, want := range map[string]string{"/": "", "/account": strings.TrimPrefix(plain.URL, "http://") + "/in",
+		"/slash": "", "/round": "", "/away": "127.0.0.1:1/"} {
+		if _, led, err := reach(t.Context(), plain.URL+path, nil); err != nil || led != want {
+			t.Errorf("%s led to %q, %v; want %q", path, led, err, want)
+		}
+	}
+	if _, _, err := reach(t.Context(), gone, nil); err == nil ||
 		!strings.Contains(err.Error(), "unreachable address: "+gone+": ") {
 		t.Errorf("error %v", err)
 	}
 	// What others' tests do not reach is not asked for by the rig either, which would tell how it
 	// answers.
-	if note, err := reach(t.Context(), plain.URL+"/none", &device.EgressPolicy{}); note != "" ||
+	if note, _, err := reach(t.Context(), plain.URL+"/none", &device.EgressPolicy{}); note != "" ||
 		!errors.Is(err, device.ErrInside) {
 		t.Errorf("a service of this machine: %q, %v", note, err)
 	}
@@ -113,5 +127,43 @@ func TestUnreachedPage(t *testing.T) {
 	err := s.reached(t.Context(), &prepared{}, nil)
 	if err == nil || !strings.Contains(err.Error(), "unreachable address") {
 		t.Errorf("on this machine: %v", err)
+	}
+}
+
+// TestRedirected: a redirect to another path or host is noted, also one on a network.
+//
+// Fault: An address leads to another page, such as a login
+func TestRedirected(t *testing.T) {
+	request := func(address string, status int, to string) har.Request {
+		return har.Request{Served: serve.Exchange{Method: http.MethodGet, URL: address, Status: status,
+			ResponseHeader: http.Header{"Location": {to}}}}
+	}
+	for name, tc := range map[string]struct {
+		requests []har.Request
+		want     string
+	}{
+		"none":   {nil, ""},
+		"shown":  {[]har.Request{request("https://a.test/", 200, "/in")}, ""},
+		"a host": {[]har.Request{request("https://a.test/", 302, "https://in.test/?to=s3cret")}, "in.test/"},
+		"a path": {[]har.Request{request("https://a.test/", 301, "/de/"), request("https://a.test/de/", 307, "/de/in")},
+			"a.test/de/in"},
+		"www":          {[]har.Request{request("https://a.test/", 301, "https://www.A.test/")}, ""},
+		"another page": {[]har.Request{request("https://b.test/", 302, "https://in.test/")}, ""},
+		"not http":     {[]har.Request{request("https://a.test/", 302, "mailto:a@a.test")}, ""},
+	} {
+		for _, address := range []string{"https://a.test", "http://a.test/"} {
+			got := (&traffic{fall: &har.Waterfall{Requests: tc.requests}}).led(address)
+			if got != tc.want {
+				t.Errorf("%s: %s led to %q, want %q", name, address, got, tc.want)
+			}
+		}
+	}
+	o := options(t, &scene{name: "d"})
+	o.Test.URL = "https://a.test/?key=s3cret"
+	r, record := &run{Options: o, journal: newJournal(io.Discard, untold{}), led: "in.test/"}, &Record{}
+	r.redirected(record)
+	if n := r.noted(); record.Redirected != "in.test/" || len(n) != 1 || n[0] !=
+		"a.test/ redirected to in.test/; if that is a login, the login was measured" {
+		t.Errorf("%+v, %q", record, n)
 	}
 }

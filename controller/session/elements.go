@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/locate"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -41,7 +40,7 @@ func checkPoints(t *suite.Test, d device.Description, browser string) error {
 // elements are the elements of a test's selectors.
 type elements struct {
 	places []locate.Place
-	note   string // about their page; "": none
+	led    string // host and path of their page, if the address led elsewhere; "": it did not
 }
 
 // point returns the place of a point's selector, or the point itself.
@@ -77,13 +76,13 @@ func (s *setRun) findElements(ctx context.Context) error {
 
 // elementsOf loads a variant's page as a run does, but without a recording.
 func (s *setRun) elementsOf(ctx context.Context, t *suite.Test, v Variant) (e elements, err error) {
-	dir, err := os.MkdirTemp("", "eideticker-elements-")
+	own, err := staging.Temp("eideticker-elements")
 	if err != nil {
 		return e, err
 	}
-	defer os.RemoveAll(dir)
+	defer own.Abandon()
 	r := &run{journal: newJournal(io.Discard, s.Progress), Options: Options{Test: t, Device: v.Device,
-		Browser: v.Browser, BrowserProgram: v.Program, Dir: dir, Seed: s.Seed, Program: s.Program,
+		Browser: v.Browser, BrowserProgram: v.Program, Dir: own.Dir(), Seed: s.Seed, Program: s.Program,
 		Untrusted: s.Untrusted, AllowLoopback: s.AllowLoopback, Progress: s.Progress, inspect: true}}
 	p, err := r.prepare(ctx)
 	defer func() { err = errors.Join(err, p.Close()) }()
@@ -100,8 +99,7 @@ func (s *setRun) elementsOf(ctx context.Context, t *suite.Test, v Variant) (e el
 	}
 	found, err := locate.Find(ctx, stage.launched(), t.URL, t.Selectors())
 	if err == nil && !locate.Same(t.URL, found.Address) {
-		led, _, _ := strings.Cut(found.Address, "?") // a query may have the token of a login
-		e.note = fmt.Sprintf("%s led to %.200s", t.URL, led)
+		e.led = locate.Shown(found.Address)
 	}
 	e.places = found.Places
 	return e, err

@@ -34,7 +34,7 @@ const (
 	keyLimit      = 2 * time.Second
 	keyEvery      = 250 * time.Millisecond
 	askSpread     = 100 * time.Millisecond
-	gestureLimit  = 3 * time.Minute
+	gestureLimit  = 3 * time.Minute // of a run, beside the answers
 	detents       = 60
 	detentsEvery  = 50 * time.Millisecond
 	clickDuration = 50 * time.Millisecond
@@ -56,6 +56,8 @@ func (g Gestures) Test(address string) (*suite.Test, error) {
 	}
 	last := all[len(all)-1]
 	t.Measures, t.Primary, t.T0 = last.measures, last.primary, last.t0
+	// none of them may be answered
+	t.Timeout = min(t.Timeout+time.Duration(len(last.do))*(last.limit+keyEvery+askSpread), suite.MaxDuration)
 	steps = append(append([]suite.Action{rest(restLong, restLimit)}, steps...), last.prepare...)
 	steps = append(steps, suite.Mark{Kind: gestureBegin})
 	for _, a := range last.do {

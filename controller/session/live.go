@@ -109,6 +109,9 @@ func Live(ctx context.Context, t *suite.Test) (bool, error) {
 	return true, s.answers(ctx, t)
 }
 
+// LiveByHosts is Live without a connection. Only the hosts file resolves names.
+func LiveByHosts(t *suite.Test) bool { return live(context.Background(), t, hostsFile) != nil }
+
 // answers connects to the server once.
 func (s *localServer) answers(ctx context.Context, t *suite.Test) error {
 	c, err := s.dial(ctx)

@@ -52,8 +52,10 @@ type Record struct {
 	Test    string `json:"test"`
 	File    string `json:"test_file,omitempty"`
 	Address string `json:"address,omitempty"` // of the first page, unless it is built in
-	Device  string `json:"device"`
-	Browser string `json:"browser"` // as asked for; "": the device's first
+	// Redirected is the host and path of the page to which the first address led; "": to its own.
+	Redirected string `json:"redirected_to,omitempty"`
+	Device     string `json:"device"`
+	Browser    string `json:"browser"` // as asked for; "": the device's first
 	Labels
 
 	State  State  `json:"state"`

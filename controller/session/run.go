@@ -124,6 +124,7 @@ func makeFolder(dir string) (log *os.File, err error) {
 type run struct {
 	Options
 	*journal
+	led string // host and path of the page to which the test's address led; "": its own
 }
 
 func (r *run) path(name string) string { return filepath.Join(r.Dir, name) }
@@ -131,9 +132,7 @@ func (r *run) path(name string) string { return filepath.Join(r.Dir, name) }
 // steps makes the run: it prepares the device, plays the test, measures the recording and keeps the
 // results. After a step that fails, only keep follows. It keeps all that there is.
 func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, error) {
-	if r.elements.note != "" {
-		r.note("%s", r.elements.note)
-	}
+	r.led = r.elements.led
 	failure := r.awaitQuiet(ctx)
 	p := &prepared{}
 	if failure == nil {
@@ -154,6 +153,7 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 	if failure == nil {
 		failure = r.reached(ctx, p, t.traffic)
 	}
+	r.redirected(record)
 	var m measurement
 	switch {
 	case failure != nil || r.Bare:

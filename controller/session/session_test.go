@@ -99,8 +99,7 @@ type untold struct{}
 
 func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
 
-// Green, content and red last two seconds or more. So a machine that stops for 1.5 s still sees
-// enough of each.
+// Green, content and red last at least two seconds. So a machine that stops for 1.5 s sees each.
 const (
 	paced = "synth:page?size=160x90&fps=12&frames=24&markers=1&pace=realtime"
 	brief = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"

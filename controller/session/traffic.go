@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -236,6 +237,9 @@ func writeTo(path string, write func(io.Writer) error) error {
 // writeHAR writes the HAR file into a folder. A run that failed has no times of its content.
 func (r *run) writeHAR(dir string, record *Record, t *traffic, found *runfolder.Found) error {
 	t.fall.Recording = har.ID(record.Recording)
+	if t.figures.Replay != nil {
+		withoutSecrets(t.fall)
+	}
 	name, version, _ := strings.Cut(r.Program, " ")
 	o := har.Options{Creator: har.Program{Name: name, Version: version}, Title: r.Test.Name, Wall: t.wall,
 		Comment: "Times are those at the device. Nothing was hooked in it: names, line and servers have seen them."}
@@ -250,6 +254,25 @@ func (r *run) writeHAR(dir string, record *Record, t *traffic, found *runfolder.
 	err := writeTo(filepath.Join(dir, HARFile), func(to io.Writer) error { return t.fall.Write(to, o) })
 	t.kept = err == nil
 	return err
+}
+
+// withheld replaces the values of headers with secrets.
+const withheld = "(withheld)"
+
+// withoutSecrets withholds cookies and credentials of a replayed site. Its archive has them, and
+// stays on this machine.
+func withoutSecrets(fall *har.Waterfall) {
+	for i := range fall.Requests {
+		x := &fall.Requests[i].Served
+		x.Header, x.ResponseHeader = x.Header.Clone(), x.ResponseHeader.Clone()
+		for _, h := range []http.Header{x.Header, x.ResponseHeader} {
+			for _, name := range []string{"Cookie", "Set-Cookie", "Authorization", "Proxy-Authorization"} {
+				for n := range h[name] {
+					h[name][n] = withheld
+				}
+			}
+		}
+	}
 }
 
 // results returns the network part of results.json. Without a waterfall it lists no requests.

@@ -2,7 +2,11 @@ package session
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,6 +123,35 @@ func TestAskedAtAll(t *testing.T) {
 		err := answered([]string{tc.address}, &archived{name: "shop.har", replayer: player}, s)
 		if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestSecretsStay: a run, which may be pushed, has the requests of a replayed site without cookies.
+//
+// Fault: A recorded site has cookies, and its runs are pushed
+func TestSecretsStay(t *testing.T) {
+	for _, replayed := range []bool{true, false} {
+		o := options(t, &scene{name: "d"})
+		r := &run{Options: o, journal: newJournal(io.Discard, untold{})}
+		header := http.Header{"Cookie": {"a=s3cret"}, "Authorization": {"Bearer s3cret"}, "Accept": {"text/html"}}
+		fall := &har.Waterfall{Requests: []har.Request{{Served: serve.Exchange{Method: "GET", URL: "https://a.test/",
+			Status: 200, Header: header, ResponseHeader: http.Header{"Set-Cookie": {"b=s3cret; Path=/"}}}}}}
+		figures := &Network{}
+		if replayed {
+			figures.Replay = &Replayed{}
+		}
+		dir := t.TempDir()
+		if err := r.writeHAR(dir, &Record{}, &traffic{fall: fall, figures: figures}, nil); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, HARFile))
+		if err != nil || strings.Contains(string(text), "s3cret") == replayed ||
+			!strings.Contains(string(text), "text/html") {
+			t.Errorf("replayed %v: %v\n%s", replayed, err, text)
+		}
+		if header.Get("Cookie") != "a=s3cret" {
+			t.Error("the headers of the caller changed")
 		}
 	}
 }

@@ -83,6 +83,12 @@ type Network struct {
 	Determinism int `yaml:"determinism" min:"1" max:"1000000000"`
 }
 
+// On returns the network with another link, for the same page.
+func (n Network) On(profile string) Network {
+	return Network{Profile: profile, Protocol: n.Protocol, KeyLog: n.KeyLog, Replay: n.Replay,
+		Determinism: n.Determinism}
+}
+
 // Protocol is what browsers and servers speak, as TLS calls it.
 type Protocol string
 

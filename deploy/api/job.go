@@ -7,9 +7,12 @@ import (
 
 // StartParams are those of run.start. One of Test, URL and Upload names the test.
 type StartParams struct {
-	Test   string  `json:"test,omitempty" doc:"name of a test of the suite"`
-	URL    string  `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until it is still"`
-	Upload *Upload `json:"upload,omitempty" doc:"a test file of the caller's own"`
+	Test     string    `json:"test,omitempty" doc:"name of a test of the suite"`
+	URL      string    `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until it is still"`
+	Upload   *Upload   `json:"upload,omitempty" doc:"a test file of the caller's own"`
+	Gestures *Gestures `json:"gestures,omitempty" doc:"with url: inputs on the page"`
+	Network  string    `json:"network,omitempty" doc:"profile of the link; a url is recorded once and then replayed"`
+	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"browsers to run, in turns; the device's first if none is given"`
@@ -32,6 +35,26 @@ type StartParams struct {
 	JudgeUnlike bool `json:"judge_unlike,omitempty" doc:"judge the runs though they were not measured as the baseline"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
+}
+
+// Variant changes the test of a job. Parts that are not given are those of the job.
+type Variant struct {
+	Name     string    `json:"name,omitempty" limit:"64 bytes: letters, digits, . - _" doc:"default: the test's name"`
+	Test     string    `json:"test,omitempty"`
+	URL      string    `json:"url,omitempty" limit:"2048 bytes; http or https"`
+	Upload   *Upload   `json:"upload,omitempty"`
+	Gestures *Gestures `json:"gestures,omitempty"`
+	Network  string    `json:"network,omitempty"`
+	Device   string    `json:"device,omitempty"`
+	Browser  string    `json:"browser,omitempty"`
+}
+
+// Gestures are inputs on any page, in this order. The last one is measured.
+type Gestures struct {
+	Hover  []string `json:"hover,omitempty" doc:"selectors of CSS, or X,Y in pixels or percent"`
+	Click  []string `json:"click,omitempty" doc:"as hover"`
+	Text   string   `json:"text,omitempty" limit:"1000 bytes" doc:"to type"`
+	Scroll bool     `json:"scroll,omitempty"`
 }
 
 // Upload is a test file with what it needs. It sees nothing of the rig's own files.
@@ -73,6 +96,8 @@ type StartView struct {
 	Retries   int  `json:"retries"`
 	UntilFail bool `json:"until_fail"`
 	NoVideo   bool `json:"no_video"`
+	// Variants name the folders of a set.
+	Variants []string `json:"variants" doc:"that take turns; the others are compared with the first"`
 }
 
 // Made is a run of a job that is over.

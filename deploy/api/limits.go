@@ -15,7 +15,10 @@ const (
 	MaxFiles    = 32      // files of an upload
 	MaxUpload   = 1 << 20 // bytes of all of them together
 	MaxURL      = 2048    // bytes of an address
-	MaxVariants = 16      // browsers times devices of a job
+	MaxVariants = 16      // tests, browsers and devices of a job that take turns
+
+	MaxGestures = 16   // places of gestures
+	MaxTyped    = 1000 // bytes of their text
 
 	MaxReservation = 24 * time.Hour
 	MaxRecording   = 24 * time.Hour

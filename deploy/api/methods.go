@@ -27,11 +27,16 @@ func Methods() []Method {
 			Result: Tests{}},
 		{Name: "suite.get", Role: View, About: "One test, with its file.", Params: TestName{}, Result: Test{},
 			Errors: []Code{NotFound}},
+		{Name: "suite.check", Role: Run, About: "The problems of a test file, as `eideticker suite check` finds them.",
+			Params: CheckParams{}, Result: Checked{}},
+		{Name: "suite.schema", Role: View, About: "The JSON Schema of test files.",
+			Params: Empty{}, Result: json.RawMessage{}},
 
 		{Name: "run.start", Role: Run,
-			About: "Queue a test on one or more devices. The job begins when all of its devices are free. The owners " +
-				"of waiting jobs take turns. Finished runs are compared with the baseline, by default the only one " +
-				"with runs of the same test, browser and device. The result is their verdict.",
+			About: "Queue a test on one or more devices. The job begins when all of its devices are free. Variants, " +
+				"browsers and devices take turns in random blocks. The owners of waiting jobs take turns. Finished " +
+				"runs are compared with the baseline. By default that is the only one with runs of the same test, " +
+				"browser and device. The result is their verdict.",
 			Params: StartParams{}, Result: Job{}, Errors: []Code{NotFound, Unavailable}},
 		{Name: "run.cancel", Role: Run,
 			About: "Take a job out of the queue, or end it. An interrupted run keeps its recording. A measured run " +
@@ -55,6 +60,9 @@ func Methods() []Method {
 		{Name: "run.pin", Role: Run,
 			About:  "Keep a run, or all runs of a set, from being deleted to make room; or no longer.",
 			Params: PinParams{}, Result: PinParams{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "store.clean", Role: Admin,
+			About:  "List or remove archives of sites, traces and caches. Later runs make them again.",
+			Params: CleanParams{}, Result: Cleaned{}, Errors: []Code{Failed}},
 		{Name: "set.list", Role: View, About: "Sets and single runs, newest first.", Params: ListParams{},
 			Result: Sets{}},
 		{Name: "trend", Role: View,

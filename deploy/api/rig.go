@@ -23,7 +23,7 @@ type Status struct {
 
 // Space is room on the disk.
 type Space struct {
-	UsedBytes int64 `json:"used_bytes" doc:"of all runs"`
+	UsedBytes int64 `json:"used_bytes" doc:"of all runs, archives of sites, traces and caches"`
 	FreeBytes int64 `json:"free_bytes" doc:"of the file system"`
 	MaxBytes  int64 `json:"max_bytes" doc:"quota: above it the oldest runs that are not pinned are deleted; 0 is none"`
 	Runs      int   `json:"runs"`
@@ -116,6 +116,7 @@ type PowerParams struct {
 type Tests struct {
 	Tests    []Test        `json:"tests"`
 	Problems []TestProblem `json:"problems" doc:"test files that cannot be read"`
+	Networks []string      `json:"networks" doc:"profiles of the link"`
 }
 
 // Test is a test of the suite.
@@ -126,6 +127,17 @@ type Test struct {
 	Measures []string `json:"measures" doc:"empty: all that apply"`
 	Repeat   int      `json:"repeat" doc:"runs that it asks for itself; 0 is one"`
 	Text     string   `json:"text,omitempty" doc:"the test file; suite.get alone has it"`
+}
+
+// CheckParams are those of suite.check.
+type CheckParams struct {
+	Upload Upload `json:"upload"`
+}
+
+// Checked is the result of suite.check.
+type Checked struct {
+	Name     string        `json:"name" doc:"of the test; empty: the file cannot be read"`
+	Problems []TestProblem `json:"problems" doc:"empty: a job can be started with the file"`
 }
 
 // TestName names a test.

@@ -144,6 +144,7 @@ type Trend struct {
 // Point is a set or a single run in a trend.
 type Point struct {
 	ID            string  `json:"id" doc:"of the set or the run"`
+	Variant       string  `json:"variant,omitempty" doc:"of the set, where it has a name of its own"`
 	StartedWallNS int64   `json:"started_wall_ns"`
 	Runs          int     `json:"runs" doc:"that count"`
 	Device        string  `json:"device"`
@@ -170,4 +171,26 @@ type Baselines struct {
 type Baseline struct {
 	Name string `json:"name" limit:"64 letters, digits and . _ -"`
 	ID   string `json:"id" doc:"of a run or a set; empty in baseline.set takes the name away"`
+}
+
+// CleanParams are those of store.clean.
+type CleanParams struct {
+	AgeNS    int64 `json:"age_ns,omitempty" doc:"unused for this time (default: store.unused_age)"`
+	MaxBytes int64 `json:"max_bytes,omitempty" doc:"list the longest unused ones until the others have so many; 0: any"`
+	Remove   bool  `json:"remove,omitempty" doc:"remove the listed files"`
+}
+
+// Cleaned is the result of store.clean.
+type Cleaned struct {
+	Removed   bool         `json:"removed"`
+	LeftBytes int64        `json:"left_bytes" doc:"of files that are not listed"`
+	Files     []UnusedFile `json:"files"`
+}
+
+// UnusedFile is an archive of a site, a trace or a cache.
+type UnusedFile struct {
+	Name       string `json:"name" doc:"below the data directory"`
+	Bytes      int64  `json:"bytes"`
+	UsedWallNS int64  `json:"used_wall_ns" doc:"last use"`
+	Why        string `json:"why" doc:"\"expired\", \"unfinished\" or \"over the quota\""`
 }

@@ -116,8 +116,10 @@ func (s Store) check() error {
 	if s.MaxUpload < 1<<20 {
 		return fmt.Errorf("store.max_upload is %d bytes: must be at least 1MiB", s.MaxUpload)
 	}
-	if s.MaxAge > 0 && time.Duration(s.MaxAge) < time.Minute {
-		return fmt.Errorf("store.max_age is %v: must be at least 1m", time.Duration(s.MaxAge))
+	for key, age := range map[string]Duration{"max_age": s.MaxAge, "unused_age": s.UnusedAge} {
+		if age > 0 && time.Duration(age) < time.Minute {
+			return fmt.Errorf("store.%s is %v: must be at least 1m", key, time.Duration(age))
+		}
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
 // maxFile is how large a configuration may be.
@@ -48,6 +50,7 @@ type Store struct {
 	MinFree   Bytes    `toml:"min_free"`
 	MaxAge    Duration `toml:"max_age"`
 	MaxUpload Bytes    `toml:"max_upload"`
+	UnusedAge Duration `toml:"unused_age"` // of archives of sites, traces and caches
 }
 
 // Runs says how jobs are done.
@@ -76,7 +79,7 @@ func Default() Config {
 		Listen: "127.0.0.1:8430", DataDir: dataDir(), Suite: []string{},
 		Access: Access{Token: "auto", Hosts: []string{}},
 		TLS:    TLS{Mode: "auto"},
-		Store:  Store{MinFree: 5 << 30, MaxUpload: 64 << 30},
+		Store:  Store{MinFree: 5 << 30, MaxUpload: 64 << 30, UnusedAge: Duration(unused.Age)},
 		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},

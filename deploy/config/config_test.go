@@ -73,6 +73,7 @@ func TestProblems(t *testing.T) {
 		{"wrong type", "[limits]\nconnections = \"many\"\n", "line 2", 0},
 		{"bad size", "[store]\nmin_free = \"a lot\"\n", `invalid size "a lot"`, 2},
 		{"bad time", "[store]\nmax_age = \"soon\"\n", `invalid time "soon"`, 2},
+		{"a short time", "[store]\nunused_age = \"5s\"\n", "store.unused_age is 5s: must be at least 1m", 0},
 		{"negative time", "[store]\nmax_age = \"-3h\"\n", "invalid time", 2},
 		{"no address", "listen = \"rig:http\"\n", "must be an address and a port", 0},
 		{"no port", "listen = \"127.0.0.1\"\n", "must be an address and a port", 0},

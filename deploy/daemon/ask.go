@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing/fstest"
@@ -17,9 +19,13 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -37,28 +43,80 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 			return nil, err
 		}
 	}
-	t, err := d.test(p)
+	subjects, untrusted, err := d.subjects(p)
 	if err != nil {
 		return nil, err
 	}
 	out := &plan{}
-	if err := d.variants(out, p); err != nil {
+	on, err := d.variants(out, p, subjects)
+	if err != nil {
 		return nil, err
 	}
-	if err := session.Check(t, out.set.Variants...); err != nil {
-		return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
+	asked := numbers(p)
+	if usual := stats.SignedRank.Needed(compare.MaxPrimary*max(1, len(on)-1), stats.Alpha); len(subjects) > 1 &&
+		asked.Repeat == nil && subjects[0].Test.Repeat == 0 && !p.UntilFail {
+		asked.Repeat = &usual // all comparisons can be decided
 	}
-	if t.Vitals && p.Test == "" {
-		return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
-	}
-	if out.set, err = session.NewSet(t, out.set.Variants, numbers(p)); err != nil {
+	if out.set, err = session.NewSet(subjects[0].Test, on, asked); err != nil {
 		return nil, outOfRange(err)
+	}
+	for i, v := range on {
+		t := out.set.TestOf(i)
+		if t.Vitals && untrusted {
+			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
+		}
+		check := session.Check
+		if d.follows(t) {
+			check = session.CheckReplay
+		}
+		if err := check(t, v); err != nil {
+			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
+		}
 	}
 	out.set.UntilFail, out.set.Seed, out.set.NoVideo = p.UntilFail, p.Seed, p.NoVideo
 	// what an address leads to is somebody else's, too
-	out.set.Untrusted, out.set.AllowLoopback = p.Test == "", d.options.AllowLoopback
+	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}
 	return out, nil
+}
+
+// follows reports if a test is an address that is recorded once and then replayed.
+func (d *Daemon) follows(t *suite.Test) bool { return siterecord.Follows(t) && !session.LiveByHosts(t) }
+
+var variantName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
+
+// subjects returns the sides of a comparison, or the only one. untrusted: one is the client's own.
+func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted bool, err error) {
+	own := api.Variant{Test: p.Test, URL: p.URL, Upload: p.Upload, Gestures: p.Gestures, Network: p.Network}
+	asked := p.Variants
+	switch n := len(asked); {
+	case n == 0:
+		asked = []api.Variant{own}
+	case n == 1 || n > api.MaxVariants:
+		return nil, false, api.Errorf(api.InvalidParams, "variants has %d: must be 2 to %d", n, api.MaxVariants)
+	}
+	for _, v := range asked {
+		if v.Name != "" && !variantName.MatchString(v.Name) {
+			return nil, false, api.Errorf(api.InvalidParams, "%.80q cannot be the name of a variant", v.Name)
+		}
+		if slices.ContainsFunc(all, func(s session.Subject) bool { return v.Name != "" && s.Name == v.Name }) {
+			return nil, false, api.Errorf(api.InvalidParams, "variant %s is given twice", v.Name)
+		}
+		if v.Test == "" && v.URL == "" && v.Upload == nil {
+			v.Test, v.URL, v.Upload = own.Test, own.URL, own.Upload
+		}
+		if v.Gestures == nil && v.URL != "" {
+			v.Gestures = own.Gestures
+		}
+		v.Network = cmp.Or(v.Network, own.Network)
+		t, err := d.test(&v)
+		if err != nil {
+			return nil, false, err
+		}
+		untrusted = untrusted || v.Test == ""
+		all = append(all, session.Subject{Name: v.Name, Test: t, Device: v.Device, Browser: v.Browser})
+	}
+	return all, untrusted, nil
 }
 
 // numbers are those that a client gives.
@@ -91,49 +149,45 @@ func outOfRange(err error) error {
 	}))
 }
 
-// variants are all browsers on all devices.
-func (d *Daemon) variants(out *plan, p *api.StartParams) error {
-	devices, browsers := p.Devices, p.Browsers
-	if len(devices) == 0 {
-		devices = []string{"local"}
-	}
-	if len(browsers) == 0 {
-		browsers = []string{""}
-	}
-	if len(devices)*len(browsers) > api.MaxVariants {
-		return api.Errorf(api.InvalidParams, "%d devices times %d browsers: at most %d take turns", len(devices),
-			len(browsers), api.MaxVariants)
-	}
-	for _, name := range devices {
-		u, err := d.unit(name)
-		if err != nil {
-			return err
+// variants are all browsers on all devices, and notes the devices in the plan.
+func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subject) ([]session.Variant, error) {
+	for i, name := range p.Devices {
+		if slices.Contains(p.Devices[:i], name) {
+			return nil, api.Errorf(api.InvalidParams, "device %.80s is given twice", name)
 		}
-		if slices.Contains(out.units, u) {
-			return api.Errorf(api.InvalidParams, "device %s is given twice", name)
+	}
+	all, err := session.Variants(subjects, p.Devices, p.Browsers, api.MaxVariants,
+		func(name string) (session.Device, error) {
+			u, err := d.unit(name)
+			if err != nil {
+				return nil, err
+			}
+			out.units = append(out.units, u)
+			return u.device, nil
+		})
+	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
+		return nil, api.Errorf(api.InvalidParams, "%v", err)
+	}
+	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.SetFile)...)
+	for _, v := range all {
+		if slices.Contains(of, v.Called) {
+			return nil, api.Errorf(api.InvalidParams, "variant %.80q: a file of the set has this name", v.Called)
 		}
-		out.units = append(out.units, u)
-		for _, b := range browsers {
-			if b != "" {
-				if _, err := u.about.Browser(b); err != nil {
-					return api.Errorf(api.InvalidParams, "%v", err)
-				}
-			}
-			v := session.Variant{Device: u.device, Browser: b}
-			if slices.ContainsFunc(out.set.Variants, func(o session.Variant) bool { return o.Name() == v.Name() }) {
-				return api.Errorf(api.InvalidParams, "%s is given twice", v.Name())
-			}
-			out.set.Variants = append(out.set.Variants, v)
+		if v.Browser == "" {
+			continue
+		}
+		if _, err := d.named[v.Device.Name()].about.Browser(v.Browser); err != nil {
+			return nil, api.Errorf(api.InvalidParams, "%v", err)
 		}
 	}
 	slices.SortFunc(out.units, func(a, b *unit) int { return strings.Compare(a.about.Name, b.about.Name) })
-	return nil
+	return all, err
 }
 
 // test is the one that a client names, sends, or makes of an address.
-func (d *Daemon) test(p *api.StartParams) (*suite.Test, error) {
+func (d *Daemon) test(v *api.Variant) (t *suite.Test, err error) {
 	given := 0
-	for _, is := range []bool{p.Test != "", p.URL != "", p.Upload != nil} {
+	for _, is := range []bool{v.Test != "", v.URL != "", v.Upload != nil} {
 		if is {
 			given++
 		}
@@ -141,15 +195,56 @@ func (d *Daemon) test(p *api.StartParams) (*suite.Test, error) {
 	switch {
 	case given != 1:
 		return nil, api.Errorf(api.InvalidParams, "give one of test, url and upload")
-	case p.Upload != nil:
-		return d.uploaded(p.Upload)
-	case p.URL != "":
-		if err := d.checkAddress(p.URL); err != nil {
-			return nil, api.Errorf(api.InvalidParams, "url: %v", err)
-		}
-		return session.URLTest(p.URL), nil
+	case v.Gestures != nil && v.URL == "":
+		return nil, api.Errorf(api.InvalidParams, "gestures need a url; other tests have their own steps")
+	case v.Network != "" && !slices.Contains(d.options.Known.Networks, v.Network):
+		return nil, api.Errorf(api.InvalidParams, "unknown network %.80q; known: %s", v.Network,
+			strings.Join(d.options.Known.Networks, ", "))
+	case v.Upload != nil:
+		t, err = d.uploaded(v.Upload)
+	case v.URL != "":
+		t, err = d.addressed(v)
+	default:
+		t, err = d.Test(v.Test)
 	}
-	return d.Test(p.Test)
+	if err == nil && v.Network != "" {
+		t.Network = t.Network.On(v.Network)
+	}
+	return t, err
+}
+
+// addressed is the test that loads an address, with gestures if there are any.
+func (d *Daemon) addressed(v *api.Variant) (*suite.Test, error) {
+	if err := d.checkAddress(v.URL); err != nil {
+		return nil, api.Errorf(api.InvalidParams, "url: %v", err)
+	}
+	g := v.Gestures
+	if g == nil {
+		return session.URLTest(v.URL), nil
+	}
+	switch n := len(g.Hover) + len(g.Click); {
+	case n > api.MaxGestures:
+		return nil, api.Errorf(api.InvalidParams, "gestures has %d places: at most %d are taken", n, api.MaxGestures)
+	case len(g.Text) > api.MaxTyped:
+		return nil, api.Errorf(api.InvalidParams, "gestures.text has %d bytes: at most %d are taken", len(g.Text),
+			api.MaxTyped)
+	case n == 0 && g.Text == "" && !g.Scroll:
+		return nil, api.Errorf(api.InvalidParams, "gestures is empty")
+	}
+	t, err := session.Gestures{Hover: g.Hover, Click: g.Click, Text: g.Text, Scroll: g.Scroll}.Test(v.URL)
+	if err != nil {
+		return nil, api.Errorf(api.InvalidParams, "gestures: %v", err)
+	}
+	return t, nil
+}
+
+// Check returns the test of an upload, or why no job can be started with it.
+func (d *Daemon) Check(u *api.Upload) (*suite.Test, error) {
+	t, err := d.uploaded(u)
+	if err == nil {
+		err = session.Check(t)
+	}
+	return t, err
 }
 
 // Test returns a test of the suite, or one that plays a page of our own.
@@ -197,7 +292,7 @@ func (d *Daemon) uploaded(u *api.Upload) (*suite.Test, error) {
 	known.Dir = fs.FS(files)
 	t, err := suite.Read(files, u.Test, known)
 	if err != nil {
-		return nil, api.Errorf(api.InvalidParams, "%v", err)
+		return nil, fileError{err}
 	}
 	if t.URL != "" && t.URL != "about:blank" {
 		if err := d.checkAddress(t.URL); err != nil {
@@ -208,6 +303,14 @@ func (d *Daemon) uploaded(u *api.Upload) (*suite.Test, error) {
 		return nil, api.Errorf(api.InvalidParams, "%s: %v", u.Test, err)
 	}
 	return t, nil
+}
+
+// fileError is an error in an uploaded test file. Clients get it as one about their parameters.
+type fileError struct{ error }
+
+// Unwrap returns the error with its place in the file, and the client's.
+func (e fileError) Unwrap() []error {
+	return []error{e.error, api.Errorf(api.InvalidParams, "%v", e.error)}
 }
 
 func checkFileName(name string) error {

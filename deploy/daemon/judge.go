@@ -51,7 +51,7 @@ func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
 	for i, dir := range set.Dirs {
 		id, err := d.store.ID(dir)
 		if err == nil {
-			err = d.judgeVariant(j, o, id, o.Variants[i])
+			err = d.judgeVariant(j, o, id, i)
 		}
 		if err != nil && j.context.Err() == nil {
 			d.log.Warn("the runs could not be held against a baseline", "job", j.ID, "variant", o.Variants[i].Name(),
@@ -60,8 +60,9 @@ func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
 	}
 }
 
-func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session.Variant) error {
-	like := store.Query{Test: o.Test.Name, Device: v.Device.Name(), Browser: v.Browser, State: session.Passed,
+func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, variant int) error {
+	v, t := o.Variants[variant], o.TestOf(variant)
+	like := store.Query{Test: t.Name, Device: v.Device.Name(), Browser: v.Browser, State: session.Passed,
 		Limit: store.MaxLimit}
 	base, err := d.baselineOf(j.context, j.start.Baseline, like)
 	if err != nil || base.id == "" {
@@ -70,7 +71,7 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session
 	base.judgeUnlike = j.start.JudgeUnlike
 	_, end := o.Progress.Phase("holding the runs against their baseline", 0)
 	defer end()
-	return d.holdAgainst(j.context, id, base, o.Test)
+	return d.holdAgainst(j.context, id, base, t)
 }
 
 // baselineOf returns the baseline of runs. Without a name, it is the only one with runs of the same

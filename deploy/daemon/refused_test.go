@@ -88,6 +88,25 @@ func TestWhatIsRefused(t *testing.T) {
 			Upload: files("name: t\nurl: https://example.org\nend: still 1s\nprimary: fps.nonsense\n")},
 		"upload with vitals": {Upload: files("name: t\nurl: https://example.org\nend: still 1s\nvitals: true\n")},
 		"upload of no YAML":  {Upload: files("\x00\x01")},
+
+		"one variant":               {Test: "scene", Variants: make([]api.Variant, 1)},
+		"many variants":             {Test: "scene", Variants: make([]api.Variant, 17)},
+		"variants of nothing":       {Variants: make([]api.Variant, 2)},
+		"a variant of two things":   {Variants: []api.Variant{{}, {Test: "scene", URL: "https://a.test/"}}},
+		"a variant above":           {Test: "scene", Variants: []api.Variant{{Name: ".."}, {}}},
+		"a variant that is a path":  {Test: "scene", Variants: []api.Variant{{Name: "a/b"}, {}}},
+		"a variant that is a part":  {Test: "scene", Variants: []api.Variant{{Name: "a~b"}, {}}},
+		"a variant that is a file":  {Test: "scene", Variants: []api.Variant{{Name: "set.json"}, {}}},
+		"a variant that is a mark":  {Test: "scene", Variants: []api.Variant{{Name: "pinned"}, {}}},
+		"a variant twice":           {Test: "scene", Variants: []api.Variant{{Name: "a"}, {Name: "a"}}},
+		"a variant on the loopback": {Test: "scene", Variants: []api.Variant{{}, {URL: "http://127.0.0.1/"}}},
+		"a variant in no browser":   {Test: "scene", Variants: []api.Variant{{}, {Browser: "lynx"}}},
+		"no such network":           {URL: "https://example.org/", Network: "5g"},
+		"gestures of a test":        {Test: "scene", Gestures: &api.Gestures{Scroll: true}},
+		"no gestures":               {URL: "https://example.org/", Gestures: &api.Gestures{}},
+		"a place of control":        {URL: "https://example.org/", Gestures: &api.Gestures{Click: []string{"a\x00"}}},
+		"many places":               {URL: "https://example.org/", Gestures: &api.Gestures{Click: make([]string, 17)}},
+		"a long text":               {URL: "https://a.test/", Gestures: &api.Gestures{Text: strings.Repeat("a", 1001)}},
 	} {
 		if p.Devices == nil {
 			p.Devices = []string{"a"}

@@ -85,7 +85,10 @@ func (p *plan) describe(j *api.Job) {
 		j.Total = len(o.Variants) * (o.Repeat + o.WarmUp)
 	}
 	j.Params = &api.StartView{Repeat: o.Repeat, WarmUp: o.WarmUp, Retries: o.Retries, UntilFail: o.UntilFail,
-		NoVideo: o.NoVideo}
+		NoVideo: o.NoVideo, Variants: []string{}}
+	for _, v := range o.Variants {
+		j.Params.Variants = append(j.Params.Variants, v.Name())
+	}
 }
 
 // run makes the runs of a job.
@@ -102,9 +105,14 @@ func (d *Daemon) run(j *job) error {
 	o.Labels.Set = j.ID
 	o.Observe, o.Remote = d.observers(j), &session.Remote{}
 	d.mu.Lock()
-	j.remote, j.networked = o.Remote, o.Test.Network.Given()
+	j.remote, j.networked = o.Remote, networked(&o)
 	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
+	release, err := d.replayed(j, &o)
+	defer release()
+	if err != nil {
+		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
+	}
 	set, err := session.RunSet(j.context, o)
 	if err == nil {
 		err = shortfall(set, o)
@@ -118,6 +126,16 @@ func (d *Daemon) run(j *job) error {
 	d.options.at("indexed")
 	d.stored(j.ID, "added", "")
 	return err
+}
+
+// networked reports if a test of a set asks for a network.
+func networked(o *session.SetOptions) bool {
+	for i := range o.Variants {
+		if o.TestOf(i).Network.Given() {
+			return true
+		}
+	}
+	return false
 }
 
 // observers returns the observer of each device of a job.

@@ -3,6 +3,7 @@ package server
 import (
 	"archive/zip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image/png"
 	"net/http"
@@ -325,5 +326,46 @@ func TestMetrics(t *testing.T) {
 	}
 	if res, _ := s.ask("GET", "/healthz", ""); res.StatusCode != 200 {
 		t.Errorf("health: %d", res.StatusCode)
+	}
+}
+
+// TestArchivesStay: neither an address nor the zip of a run leads to archives of sites.
+//
+// Fault: A recorded site has cookies, and its runs are pushed
+func TestArchivesStay(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	id := s.scene()
+	for _, name := range []string{"archives/a.test-1234.zip", "traces/a.json", "caches/a"} {
+		path := filepath.Join(s.Dir, filepath.FromSlash(name))
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("s3cret"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range []string{"../" + name, "..%2F" + name, id + "/../../" + name, id + "/..%2F..%2F" + name,
+			"..~" + strings.ReplaceAll(name, "/", "~"), "..~" + name, name, "archives/zip"} {
+			if res, text := s.ask("GET", "/api/v1/runs/"+address, ""); strings.Contains(text, "s3cret") ||
+				res.StatusCode < 300 {
+				t.Errorf("%s: %d %s", address, res.StatusCode, text)
+			}
+		}
+	}
+	res, body := s.ask("GET", "/api/v1/runs/"+id+"/zip", "")
+	z, err := zip.NewReader(strings.NewReader(body), int64(len(body)))
+	if err != nil || res.StatusCode != 200 {
+		t.Fatal(res.StatusCode, err)
+	}
+	dir, err := s.Store.Path(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.Name)))
+		if err != nil || strings.HasSuffix(f.Name, ".zip") {
+			t.Errorf("the zip has %s, %v", f.Name, err)
+		}
+	}
+	if strings.Contains(body, "s3cret") || len(z.File) == 0 {
+		t.Errorf("the zip of a run has %d files", len(z.File))
 	}
 }

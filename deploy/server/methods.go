@@ -28,6 +28,10 @@ func (s *Server) allMethods() map[string]handler {
 		"sources.list": method(s.sources),
 		"suite.list":   method(s.tests),
 		"suite.get":    method(s.test),
+		"suite.check":  method(s.check),
+		"suite.schema": method(func(context.Context, *call, api.Empty) (json.RawMessage, error) {
+			return suite.Schema(), nil
+		}),
 
 		"run.start": method(func(ctx context.Context, c *call, p api.StartParams) (api.Job, error) {
 			return d.Start(ctx, c.owner(), p)
@@ -51,8 +55,12 @@ func (s *Server) allMethods() map[string]handler {
 		"run.delete": method(s.deleteRun),
 		"run.pin":    method(s.pin),
 		"set.list":   method(s.sets),
-		"trend":      method(s.trend),
-		"compare":    method(s.compare),
+		"store.clean": method(func(_ context.Context, c *call, p api.CleanParams) (api.Cleaned, error) {
+			done, err := d.Clean(p)
+			return done, s.did(c, err, "unused files cleaned", "files", len(done.Files), "removed", p.Remove)
+		}),
+		"trend":   method(s.trend),
+		"compare": method(s.compare),
 		"baseline.list": method(func(context.Context, *call, api.Empty) (api.Baselines,
 			error) {
 			return s.baselines()
@@ -156,17 +164,34 @@ func (s *Server) rest() { <-s.heavy }
 func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 	sources, known := s.daemon.Suite()
 	all, err := suite.Tests(known, sources...)
-	out := api.Tests{Tests: []api.Test{}, Problems: []api.TestProblem{}}
+	out := api.Tests{Tests: []api.Test{}, Problems: []api.TestProblem{},
+		Networks: append([]string{}, known.Networks...)}
 	for _, t := range all {
 		out.Tests = append(out.Tests, testInfo(t))
 	}
 	for _, one := range separate(err) {
-		p := api.TestProblem{Problem: one.Error()}
-		var wrong *suite.Error
-		if errors.As(one, &wrong) {
-			p = api.TestProblem{File: wrong.File, Line: wrong.Line, Column: wrong.Column, Problem: wrong.Problem}
-		}
-		out.Problems = append(out.Problems, p)
+		out.Problems = append(out.Problems, problem(one))
+	}
+	return out, nil
+}
+
+// problem is an error about a test file, with its place if that is known.
+func problem(err error) api.TestProblem {
+	var wrong *suite.Error
+	if errors.As(err, &wrong) {
+		return api.TestProblem{File: wrong.File, Line: wrong.Line, Column: wrong.Column, Problem: wrong.Problem}
+	}
+	return api.TestProblem{Problem: err.Error()}
+}
+
+func (s *Server) check(_ context.Context, _ *call, p api.CheckParams) (api.Checked, error) {
+	t, err := s.daemon.Check(&p.Upload)
+	out := api.Checked{Problems: []api.TestProblem{}}
+	if t != nil {
+		out.Name = t.Name
+	}
+	if err != nil {
+		out.Problems = append(out.Problems, problem(err))
 	}
 	return out, nil
 }
@@ -386,8 +411,9 @@ func (s *Server) trend(ctx context.Context, _ *call, p api.TrendParams) (api.Tre
 	for _, o := range t.Points {
 		m := wording.Measured{Value: o.Median, Low: o.Low, High: o.High, Unit: t.Unit, Bounded: o.Interval}
 		out.Points = append(out.Points, api.Point{
-			ID: o.ID, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device, Browser: o.Browser,
-			Median: o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
+			ID: o.ID, Variant: o.Variant, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device,
+			Browser: o.Browser,
+			Median:  o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
 			Verdict: string(o.Verdict), Reason: o.Reason, Before: o.Before, Label: o.Label, Revision: o.Revision,
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -65,6 +66,7 @@ func TestEveryMethod(t *testing.T) {
 	u.finds(sets)
 	u.switches(plug)
 	u.records()
+	u.cleans()
 	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
 	if _, err := s.Store.Path(sets[0]); err == nil {
 		t.Error("what was deleted is still there")
@@ -73,6 +75,24 @@ func TestEveryMethod(t *testing.T) {
 	for _, m := range api.Methods() {
 		if !u.done[m.Name] {
 			t.Errorf("%s was never called with success", m.Name)
+		}
+	}
+}
+
+// cleans lists and then removes an archive of a site.
+func (u *user) cleans() {
+	path := filepath.Join(u.Dir, "archives", "a.test-1234.zip")
+	old := time.Now().AddDate(0, 0, -8)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, 1000), 0o600),
+		os.Chtimes(path, old, old)); err != nil {
+		u.t.Fatal(err)
+	}
+	for _, remove := range []bool{false, true} {
+		var done api.Cleaned
+		u.do("store.clean", api.CleanParams{AgeNS: int64(7 * 24 * time.Hour), Remove: remove}, &done)
+		if _, err := os.Stat(path); len(done.Files) != 1 || done.Files[0].Name != "archives/a.test-1234.zip" ||
+			done.Files[0].Why != "expired" || done.Removed != remove || (err == nil) == remove {
+			u.t.Errorf("%+v, %v", done, err)
 		}
 	}
 }
@@ -91,6 +111,31 @@ func (u *user) looks() {
 	var test api.Test
 	if u.do("suite.get", api.TestName{Test: "scene"}, &test); test.Text == "" {
 		u.t.Errorf("%+v", test)
+	}
+	var schema struct{ Properties map[string]any }
+	if u.do("suite.schema", api.Empty{}, &schema); schema.Properties["steps"] == nil {
+		u.t.Error("no schema")
+	}
+	for text, want := range map[string]api.TestProblem{
+		test.Text: {},
+		"name: a\nurl: https://example.org/\nsync: still 1s\nstepz: []\n": {File: "t.yaml", Line: 4, Column: 1},
+		"name: a\nurl: http://127.0.0.1/\nsync: still 1s\n":               {},
+	} {
+		var checked api.Checked
+		upload := api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": text}}
+		u.do("suite.check", api.CheckParams{Upload: upload}, &checked)
+		if text == test.Text {
+			if checked.Name != "scene" || len(checked.Problems) != 0 {
+				u.t.Errorf("%+v", checked)
+			}
+			continue
+		}
+		if len(checked.Problems) != 1 || checked.Problems[0].Problem == "" {
+			u.t.Fatalf("%s: %+v", text, checked)
+		}
+		if p := checked.Problems[0]; p.File != want.File || p.Line != want.Line || p.Column != want.Column {
+			u.t.Errorf("%s: %+v", text, p)
+		}
 	}
 	u.do("subscribe", api.SubscribeParams{}, nil)
 	u.do("preview.start", api.PreviewParams{Device: "local"}, nil)

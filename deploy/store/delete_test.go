@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
 // TestTwoDeleteOne: of several callers that delete one run at once, one succeeds. The others get
@@ -197,6 +198,45 @@ func TestRetain(t *testing.T) {
 	}
 	if deleted, err := s.Retain(background, Policy{}); err != nil || len(deleted) > 0 {
 		t.Errorf("without a policy: %v, %v", deleted, err)
+	}
+}
+
+// TestRetainUnused: archives, traces and caches count in the quota. They are removed before runs.
+func TestRetainUnused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, run(0, 60))
+	runs, _, err := s.Space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]time.Duration{"archives/a.zip": 40 * 24 * time.Hour, "archives/b.zip": 2 * time.Hour,
+		"traces/t.json": 3 * time.Hour, "caches/c": time.Hour}
+	for name, age := range files {
+		path, used := filepath.Join(dir, name), time.Now().Add(-age)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, 1000), 0o600),
+			os.Chtimes(path, used, used)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func(policy Policy, want int64) {
+		t.Helper()
+		deleted, err := s.Retain(background, policy)
+		used, _, e := s.Space()
+		if err := errors.Join(err, e); err != nil || len(deleted) > 0 || used != runs+want {
+			t.Errorf("%+v: deleted %v, %d bytes are used beside those of runs, want %d, %v", policy, deleted, used-runs,
+				want, err)
+		}
+	}
+	left(Policy{}, 4000)
+	left(Policy{UnusedAge: unused.Age}, 3000)
+	left(Policy{MaxBytes: runs + 2500}, 2000)
+	if _, err := os.Stat(filepath.Join(dir, "traces/t.json")); err == nil {
+		t.Error("the longest unused file stays")
+	}
+	left(Policy{MaxBytes: runs}, 0)
+	if deleted, err := s.Retain(background, Policy{MaxBytes: runs - 1}); err != nil || len(deleted) != 1 {
+		t.Errorf("without unused files, deleted %v, %v", deleted, err)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/store/unused"
 )
 
-// Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. These runs
-// stay:
+// Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. First it
+// removes archives, traces and caches. Later runs make those again. These runs stay:
 //
 //   - pinned runs.
 //   - baselines and their parts.
@@ -26,6 +27,9 @@ import (
 func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err error) {
 	if _, err := s.Baselines(); err != nil {
 		return nil, err
+	}
+	if err := s.retainUnused(p); err != nil {
+		s.Log.Warn("unused files could not be removed", "why", err) // runs can
 	}
 	kept := map[string]int{}
 	from := int64(0)
@@ -68,6 +72,30 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 	}
 }
 
+// retainUnused removes archives, traces and caches that expired, and those without which the policy
+// holds.
+func (s *Store) retainUnused(p Policy) error {
+	remove := unused.Options{Age: p.UnusedAge, Remove: true}
+	old, left, err := unused.Clean(s.dir, remove)
+	if err == nil && left > 0 && (p.MaxBytes > 0 || p.MinFree > 0) {
+		var used, free int64
+		if used, free, err = s.Space(); err == nil {
+			over := max(p.MinFree-free, 0)
+			if p.MaxBytes > 0 {
+				over = max(over, used-p.MaxBytes)
+			}
+			var more []unused.File
+			remove.Limit, remove.Bytes = over > 0, max(0, left-over)
+			more, _, err = unused.Clean(s.dir, remove)
+			old = append(old, more...)
+		}
+	}
+	for _, f := range old {
+		s.Log.Info("an unused file was removed", "file", f.Name, "bytes", f.Bytes, "used", f.Used, "why", f.Why)
+	}
+	return err
+}
+
 // minAge is that of runs that are deleted for free space.
 const minAge = time.Hour
 
@@ -83,7 +111,7 @@ func (s *Store) exceeded(ctx context.Context, p Policy) (why string, least time.
 	}
 	switch {
 	case p.MaxBytes > 0 && used > p.MaxBytes:
-		return fmt.Sprintf("runs have %d bytes, and may have %d by store.max_bytes", used, p.MaxBytes), 0, nil
+		return fmt.Sprintf("the store has %d bytes, and may have %d by store.max_bytes", used, p.MaxBytes), 0, nil
 	case p.MinFree > 0 && free < p.MinFree:
 		return tooLittle(free, p.MinFree), minAge, nil
 	}

@@ -145,6 +145,7 @@ type Trend struct {
 // a single run.
 type Point struct {
 	ID                      string // of the set or the run
+	Variant                 string // of the set; "": that of browser and device
 	Device, Browser         string
 	Label, Branch, Revision string
 	Started                 time.Time
@@ -166,7 +167,9 @@ type Point struct {
 
 // Policy configures Retain. A field that is 0 does not restrict it.
 type Policy struct {
-	MaxBytes int64 // that all runs may have together
+	MaxBytes int64 // that runs and the files of package unused may have together
 	MinFree  int64 // bytes that the file system is to have free
 	MaxAge   time.Duration
+	// UnusedAge is that of archives, traces and caches since their last use; 0: any.
+	UnusedAge time.Duration
 }

@@ -29,6 +29,9 @@ const (
 	verdictFile   = "verdict.json" // in the folder of a run, or of runs that were judged together
 )
 
+// FolderFiles are the names of the store's own files in the folders of runs.
+func FolderFiles() []string { return []string{pinnedFile, verdictFile} }
+
 // Errors that callers tell apart.
 var (
 	ErrNotFound = errors.New("unknown run or set")

@@ -56,7 +56,21 @@ func (s *Store) Trend(ctx context.Context, q TrendQuery) (t Trend, err error) {
 const maxTrendRuns = 20_000
 
 // stream identifies a series of points that follow each other.
-type stream struct{ device, browser, branch string }
+type stream struct {
+	device, browser, branch string
+	variant                 string // its name, if it is not that of browser and device
+}
+
+// variantOf returns the name of the variant in a set that a run belongs to; "": that of its browser
+// and device, or there is one.
+func variantOf(id, folder, device, browser string) string {
+	parts := strings.Split(strings.TrimPrefix(id, folder+"~"), "~")
+	usual := []string{"", browser, device, device + "-" + browser}
+	if len(parts) < 2 || slices.Contains(usual, parts[0]) {
+		return ""
+	}
+	return parts[0]
+}
 
 // group is what becomes a point.
 type group struct {
@@ -122,6 +136,7 @@ func (q *TrendQuery) groups(ctx context.Context, db *sql.DB) (all []*group, err 
 			break
 		}
 		read++
+		from.variant = variantOf(r.id, folder, from.device, from.browser)
 		at, r.point.Run = folderKey, r.id
 		all = join(all, folder, from, r)
 	}
@@ -150,7 +165,8 @@ func join(all []*group, folder string, from stream, r pointRow) []*group {
 func (g *group) point(before *group) (Point, error) {
 	first := g.runs[len(g.runs)-1]
 	p := Point{
-		ID: g.folder, Device: g.stream.device, Browser: g.stream.browser, Branch: g.stream.branch, Label: first.label,
+		ID: g.folder, Variant: g.stream.variant, Device: g.stream.device,
+		Browser: g.stream.browser, Branch: g.stream.branch, Label: first.label,
 		Revision: first.revision,
 		Started:  time.Unix(0, first.started), N: len(g.runs),
 	}

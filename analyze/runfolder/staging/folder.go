@@ -35,6 +35,17 @@ func Begin(path string) (*Folder, error) {
 	return f, nil
 }
 
+// Temp makes a folder below the system's one for temporary files. It removes those of killed
+// programs. Abandon removes it.
+func Temp(name string) (*Folder, error) {
+	f := &Folder{path: filepath.Join(os.TempDir(), name)}
+	removeOrphans(f.path)
+	if err := f.makeOwn(); err != nil {
+		return nil, fmt.Errorf("make a temporary folder: %w", cause(err))
+	}
+	return f, nil
+}
+
 func (f *Folder) begin() error {
 	st, err := os.Stat(f.path)
 	switch {

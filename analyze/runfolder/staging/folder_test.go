@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -15,6 +16,9 @@ import (
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STAGING_TEST_BEGIN"); path != "" {
 		f, err := Begin(path)
+		if os.Getenv("STAGING_TEST_TEMP") != "" {
+			f, err = Temp(filepath.Base(path))
+		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(f.Dir(), "a"), []byte("left"), 0o644)
 		}
@@ -104,23 +108,7 @@ func TestWhatCannotBeIsToldAtOnce(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	base := t.TempDir()
 	path := filepath.Join(base, "run")
-	killed := exec.Command(os.Args[0])
-	killed.Env = append(os.Environ(), "STAGING_TEST_BEGIN="+path)
-	out, err := killed.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := killed.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if err := killed.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
+	kill := begun(t, "STAGING_TEST_BEGIN="+path)
 	other := filepath.Join(base, ".run.backup") // none of ours
 	if err := os.Mkdir(other, 0o755); err != nil {
 		t.Fatal(err)
@@ -132,10 +120,10 @@ func TestOrphans(t *testing.T) {
 	if got := names(t, base); len(got) != 3 {
 		t.Errorf("with two at work there are %v", got)
 	}
-	if err := errors.Join(killed.Process.Kill(), f.Finish(nil)); err != nil {
+	if err := f.Finish(nil); err != nil {
 		t.Fatal(err)
 	}
-	_ = killed.Wait() // says that it was killed
+	kill()
 	if f, err = Begin(path); err != nil {
 		t.Fatal(err)
 	}
@@ -145,4 +133,57 @@ func TestOrphans(t *testing.T) {
 	if got := names(t, base); !slices.Equal(got, []string{".run.backup", "run"}) {
 		t.Errorf("left: %v", got)
 	}
+}
+
+// TestTemp: a program removes the temporary folders of killed ones, but not those of living ones.
+//
+// Fault: `kill -9` while a site is recorded
+func TestTemp(t *testing.T) {
+	base := t.TempDir()
+	t.Setenv("TMPDIR", base)
+	kill := begun(t, "STAGING_TEST_BEGIN="+filepath.Join(t.TempDir(), "x"), "STAGING_TEST_TEMP=1")
+	for _, living := range []int{2, 1} {
+		f, err := Temp("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, base); len(got) != living {
+			t.Errorf("there are %v, want %d", got, living)
+		}
+		if err := f.Abandon(); err != nil {
+			t.Fatal(err)
+		}
+		kill()
+	}
+	if got := names(t, base); len(got) > 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// begun starts a program that has begun a folder. The function kills it.
+func begun(t *testing.T, environment ...string) (kill func()) {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), environment...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close() })
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(func() {
+		if err := c.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = c.Wait() // says that it was killed
+	})
 }

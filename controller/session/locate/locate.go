@@ -148,7 +148,7 @@ func find(ctx context.Context, page evaluator, address string, selectors []strin
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
-			return found, fmt.Errorf("look for %s in %s: %w", strings.Join(selectors, ", "), address,
+			return found, fmt.Errorf("look for %s in %s: %w", strings.Join(selectors, ", "), Shown(address),
 				cmp.Or(why, context.Cause(ctx)))
 		}
 	}
@@ -158,11 +158,26 @@ func find(ctx context.Context, page evaluator, address string, selectors []strin
 func led(from, to string, err error) error {
 	switch {
 	case strings.HasPrefix(to, "about:") || strings.HasPrefix(to, "chrome-error:"):
-		return fmt.Errorf("the browser cannot show %s", from)
+		return fmt.Errorf("the browser cannot show %s", Shown(from))
 	case err != nil && !Same(from, to):
-		return fmt.Errorf("%w; %s led to %.200s", err, from, to)
+		return fmt.Errorf("%w; %s led to %s", err, Shown(from), Shown(to))
 	}
 	return err
+}
+
+// maxShown limits a printed address, bytes.
+const maxShown = 200
+
+// Shown returns the host and path of an address. Its other parts may have secrets, such as a token.
+func Shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		address, _, _ = strings.Cut(address, "?")
+		address, _, _ = strings.Cut(address, "#")
+	} else {
+		address = u.Host + u.EscapedPath()
+	}
+	return strings.ToValidUTF8(address[:min(len(address), maxShown)], "")
 }
 
 // Same reports if two addresses are of one page, up to scheme, "www." and fragment.

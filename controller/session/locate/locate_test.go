@@ -25,10 +25,10 @@ func (o opened) Evaluate(ctx context.Context, _ string) (string, error) {
 	return o.page(time.Since(o.at))
 }
 
-const address = "https://a.test/"
+const address = "https://a.test/?key=s3cret"
 
 func loaded(elements string) string {
-	return `{"address": "https://www.a.test/#x", "loaded": true, "width": 800, "height": 600, ` +
+	return `{"address": "https://www.a.test/?key=s3cret#x", "loaded": true, "width": 800, "height": 600, ` +
 		`"elements": [` + elements + `]}`
 }
 
@@ -43,7 +43,7 @@ func TestElements(t *testing.T) {
 		case since < time.Second:
 			return "", errors.New("navigated")
 		case since < 2*time.Second:
-			return strings.Replace(loaded(""), "https://www.a.test/#x", "about:blank", 1), nil
+			return strings.Replace(loaded(""), "https://www.a.test/?key=s3cret#x", "about:blank", 1), nil
 		case since < 6*time.Second:
 			return loaded(`{"count": 0}`), nil
 		}
@@ -63,13 +63,15 @@ func TestElements(t *testing.T) {
 			`selector "#a" matches an element outside of the window, 800x600`},
 		"covered": {always(loaded(`{"count": 1, "covered": "<p>"}`)),
 			`selector "#a" matches an element below another one, <p>`},
-		"a login": {always(strings.Replace(loaded(`{"count": 0}`), "www.a.test/#x", "in.test/?to=a", 1)),
-			`selector "#a" matches no element; https://a.test/ led to https://in.test/?to=a`},
-		"unreachable": {always(strings.Replace(loaded(`{"count": 0}`), "https://www.a.test/#x", "chrome-error://x", 1)),
-			"the browser cannot show https://a.test/"},
+		"a login": {always(strings.Replace(loaded(`{"count": 0}`), "www.a.test/?key=s3cret#x",
+			"in.test/in?to=s3cret", 1)),
+			`selector "#a" matches no element; a.test/ led to in.test/in`},
+		"unreachable": {always(strings.Replace(loaded(`{"count": 0}`), "https://www.a.test/?key=s3cret#x",
+			"chrome-error://x", 1)),
+			"the browser cannot show a.test/"},
 		"moves": {func(since time.Duration) (string, error) {
 			return loaded(fmt.Sprintf(`{"count": 1, "x": %d}`, since/time.Second)), nil
-		}, "look for #a in https://a.test/: its place changes; use X,Y"},
+		}, "look for #a in a.test/: its place changes; use X,Y"},
 		"loads forever": {always(strings.Replace(loaded(`{"count": 1, "x": 5, "y": 6}`), `"loaded": true`,
 			`"loaded": false`, 1)), "5,6"},
 		"not JSON": {always("x"), "invalid character"},

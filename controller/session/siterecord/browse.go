@@ -52,7 +52,7 @@ func (b *browsing) load(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, display.Close()) }()
 	o := device.BrowserOptions{Name: b.options.Browser, Program: b.options.Executable, Display: display,
-		URL: b.options.URL, Authority: b.trust, Proxy: b.proxy}
+		URL: b.options.URL, Authority: b.trust, Proxy: b.proxy, Untrusted: b.options.Untrusted}
 	if b.network != nil {
 		o.Start = b.network.Link.Device.Start
 	}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,70 +74,6 @@ func (c Cache) Ensure(ctx context.Context, o Options, fresh bool, begin func()) 
 
 // abandoned is the age of a temporary file that no recording writes any more.
 const abandoned = time.Hour
-
-// Old is a file of a cache that is no longer needed.
-type Old struct {
-	Name  string    `json:"name"`
-	Bytes int64     `json:"bytes"`
-	Used  time.Time `json:"used"` // last replayed or recorded
-	Why   string    `json:"why"`
-}
-
-// ours reports if a cache makes files of such a name, finished or not.
-func ours(name string) bool {
-	if name[0] == '.' {
-		return strings.Contains(name, ".zip.")
-	}
-	return strings.HasSuffix(name, ".zip")
-}
-
-// Clean returns the files that were last used before an age, the rest of killed recordings, and the
-// longest unused ones until the others have at most some bytes; 0: any number. With remove, it
-// removes them. A running replay keeps its archive.
-func (c Cache) Clean(age time.Duration, bytes int64, remove bool) (old []Old, err error) {
-	entries, err := os.ReadDir(c.Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	var all []Old
-	left := int64(0)
-	for _, e := range entries {
-		info, e2 := e.Info()
-		if e2 != nil || !info.Mode().IsRegular() || !ours(e.Name()) {
-			continue
-		}
-		one := Old{Name: e.Name(), Bytes: info.Size(), Used: info.ModTime()}
-		left += one.Bytes
-		switch unused := time.Since(one.Used); {
-		case e.Name()[0] == '.' && unused > abandoned:
-			one.Why = "unfinished"
-		case e.Name()[0] == '.':
-			continue // it is being written
-		case unused > age:
-			one.Why = "expired"
-		}
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b Old) int { return a.Used.Compare(b.Used) })
-	for _, one := range all {
-		if one.Why != "" {
-			left -= one.Bytes
-		}
-	}
-	for _, one := range all {
-		if one.Why == "" && bytes > 0 && left > bytes {
-			one.Why, left = "over the quota", left-one.Bytes
-		}
-		if one.Why == "" {
-			continue
-		}
-		if remove {
-			err = errors.Join(err, os.Remove(filepath.Join(c.Dir, one.Name)))
-		}
-		old = append(old, one)
-	}
-	return old, err
-}
 
 // prepare makes the folder and removes what killed recordings of an archive left.
 func (c Cache) prepare(path string) error {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
@@ -33,6 +34,8 @@ type Options struct {
 	Program    string // name and version, for the archive
 	// Insecure also records sites with an untrusted certificate.
 	Insecure bool
+	// Untrusted keeps the browser from the files of this machine.
+	Untrusted bool
 	// Conditions are those of the link in a test network. A proxy has none.
 	Conditions link.Conditions
 	Seed       uint64
@@ -144,11 +147,12 @@ func inHosts(file, name string) string {
 
 // record records into a file until the browser is done.
 func record(ctx context.Context, o Options, page *url.URL, f *os.File) (*Recorded, error) {
-	dir, err := os.MkdirTemp("", "eideticker-site-")
+	own, err := staging.Temp("eideticker-site")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer own.Abandon()
+	dir := own.Dir()
 	authority, err := serve.OpenAuthority(filepath.Join(dir, "authority"))
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -43,6 +46,8 @@ type played struct {
 	seq       uint64
 	clients   []*client
 	asked     []string                                       // methods, in order
+	started   json.RawMessage                                // parameters of the last job
+	role      api.Role                                       // of who looks; "": admin
 	more      func(dir string, found *runfolder.Found) error // of runs that are made; nil: nothing
 	// a number of the future is refused, as by rigs that know no better
 	strict bool
@@ -72,7 +77,7 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !strings.HasPrefix(r.URL.Path, "/api/"):
 		p.page.ServeHTTP(w, r)
 	case path == "login":
-		fmt.Fprint(w, `{"needed": false, "role": "admin", "owner": "local"}`)
+		fmt.Fprintf(w, `{"needed": false, "role": %q, "owner": "local"}`, cmp.Or(p.role, api.Admin))
 	case path == "ws":
 		p.socket(w, r)
 	case path == "rpc":
@@ -207,10 +212,39 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 				Measures: []string{}, Repeat: 3},
 			{Name: "shop-front", About: "the shop's first page, replayed", Measures: []string{"speedindex"}},
 		}, Problems: []api.TestProblem{
-			{File: "broken.yaml", Line: 3, Column: 1, Problem: "there is no key \"stepz\"; perhaps steps?"}}}, nil
+			{File: "broken.yaml", Line: 3, Column: 1, Problem: "there is no key \"stepz\"; perhaps steps?"}},
+			Networks: []string{"3g", "cable"}}, nil
+	case "suite.get":
+		return api.Test{Name: params.Test, Text: "name: " + params.Test + "\npage: /load.html\n"}, nil
+	case "suite.schema":
+		return json.RawMessage(suite.Schema()), nil
+	case "suite.check":
+		var asked api.CheckParams
+		if err := json.Unmarshal(call.Params, &asked); err != nil {
+			return nil, api.Errorf(api.InvalidParams, "%v", err)
+		}
+		name := asked.Upload.Test
+		t, err := suite.Parse(name, []byte(asked.Upload.Files[name]), session.Known())
+		if wrong := (*suite.Error)(nil); errors.As(err, &wrong) {
+			return api.Checked{Problems: []api.TestProblem{{File: name, Line: wrong.Line, Column: wrong.Column,
+				Problem: wrong.Problem}}}, nil
+		}
+		return api.Checked{Name: t.Name, Problems: []api.TestProblem{}}, nil
+	case "job.get":
+		var asked api.JobID
+		if err := json.Unmarshal(call.Params, &asked); err != nil {
+			return nil, api.Errorf(api.InvalidParams, "%v", err)
+		}
+		for _, j := range p.jobs {
+			if j.ID == asked.Job {
+				return j, nil
+			}
+		}
+		return nil, api.Errorf(api.NotFound, "unknown job %q", asked.Job)
 	case "job.list":
 		return api.Jobs{Jobs: append([]api.Job{}, p.jobs...)}, nil
 	case "run.start":
+		p.started = call.Params
 		j := api.Job{ID: "20261121-201530-" + params.Test + "-k7f2", Kind: "run", State: "running", Owner: "local",
 			Test: params.Test, Label: params.Label, Devices: params.Devices, Browsers: params.Browsers, Total: 2,
 			Runs: []api.Made{}}

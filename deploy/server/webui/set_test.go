@@ -29,6 +29,21 @@ func (p *played) makeSet(id string) string {
 	return id
 }
 
+// makeVariants adds a set of two named variants of one browser, and returns its ID.
+func (p *played) makeVariants(id string) string {
+	at := time.Date(2026, 11, 20, 11, 15, 30, 0, time.UTC)
+	for i, name := range []string{"slow~run-01", "fast~run-01", "slow~run-02", "fast~run-02"} {
+		r := info(id+"~"+name, 90, at.Add(time.Duration(i)*time.Minute))
+		r.Set, r.Values = id, []api.Value{{Measure: "fps", Name: "framerate", Unit: "frames/s", Value: 70 + float64(i)}}
+		p.runs = append([]api.RunInfo{r}, p.runs...)
+	}
+	for i, name := range []string{"slow", "fast"} {
+		p.trend = append(p.trend, api.Point{ID: id, Variant: name, Device: "local", Browser: "chromium", Runs: 2,
+			Median: 71 + float64(i), Text: fmt.Sprintf("7%d frames/s", 1+i)})
+	}
+	return id
+}
+
 // TestSetPage: a set has its values and runs, a way to its comparison, and a place in the list.
 func TestSetPage(t *testing.T) {
 	t.Parallel()
@@ -84,8 +99,19 @@ func TestSetPage(t *testing.T) {
 		t.Errorf("links to sets %q", shown)
 	}
 
+	b.Log("named variants of one browser are told apart")
+	b.open("#/runs/" + p.makeVariants("20261120-111530-example.org-v4r2"))
+	b.await("both are shown", `document.querySelectorAll('.dots circle').length === 4`)
+	text = browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
+	for _, want := range []string{"71 frames/s", "72 frames/s", "slow/run-02"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q: %s", want, text)
+		}
+	}
+	b.picture("set-variants")
+
 	b.Log("a name of nothing is an error")
 	b.open("#/runs/nothing")
 	b.await("it is said", `document.querySelector('.refusal')?.textContent.includes('there is no run')`)
-	b.Quiet()
+	b.Quiet("frames/0.png") // the run has no recording
 }

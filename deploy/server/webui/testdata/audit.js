@@ -3,7 +3,7 @@
   const problems = [];
   const seen = (e) => e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && e.getClientRects().length > 0;
   const called = (e) => (e.getAttribute('aria-label') || e.textContent.trim() || e.title || [...e.labels ?? []].map((l) => l.textContent.trim()).join(' ') || e.querySelector('img')?.alt || '').trim();
-  for (const e of document.querySelectorAll('a, button, input, select, summary, canvas[role=img], [role=img], meter, progress, video')) {
+  for (const e of document.querySelectorAll('a, button, input, select, textarea, summary, canvas[role=img], [role=img], meter, progress, video')) {
     if (seen(e) && !called(e)) {
       problems.push(`no name: ${e.outerHTML.slice(0, 120)}`);
     }

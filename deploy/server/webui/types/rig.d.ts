@@ -368,6 +368,7 @@ export interface Record {
   test: string;
   test_file?: string;
   address?: string;
+  redirected_to?: string;
   device: string;
   browser: string;
   label?: string;
@@ -460,6 +461,7 @@ export interface StartView {
   retries: number;
   until_fail: boolean;
   no_video: boolean;
+  variants: string[];
 }
 
 export interface Job {
@@ -615,6 +617,7 @@ export interface TestProblem {
 export interface Tests {
   tests: Test[];
   problems: TestProblem[];
+  networks: string[];
 }
 
 export interface TestName {
@@ -626,10 +629,40 @@ export interface Upload {
   files: {[name: string]: string};
 }
 
+export interface CheckParams {
+  upload: Upload;
+}
+
+export interface Checked {
+  name: string;
+  problems: TestProblem[];
+}
+
+export interface Gestures {
+  hover?: string[];
+  click?: string[];
+  text?: string;
+  scroll?: boolean;
+}
+
+export interface Variant {
+  name?: string;
+  test?: string;
+  url?: string;
+  upload?: Upload;
+  gestures?: Gestures;
+  network?: string;
+  device?: string;
+  browser?: string;
+}
+
 export interface StartParams {
   test?: string;
   url?: string;
   upload?: Upload;
+  gestures?: Gestures;
+  network?: string;
+  variants?: Variant[];
   devices?: string[];
   browsers?: string[];
   repeat?: number;
@@ -783,6 +816,25 @@ export interface PinParams {
   pinned: boolean;
 }
 
+export interface CleanParams {
+  age_ns?: number;
+  max_bytes?: number;
+  remove?: boolean;
+}
+
+export interface UnusedFile {
+  name: string;
+  bytes: number;
+  used_wall_ns: number;
+  why: string;
+}
+
+export interface Cleaned {
+  removed: boolean;
+  left_bytes: number;
+  files: UnusedFile[];
+}
+
 export interface SetInfo {
   set: string;
   test: string;
@@ -823,6 +875,7 @@ export interface TrendParams {
 
 export interface Point {
   id: string;
+  variant?: string;
   started_wall_ns: number;
   runs: number;
   device: string;
@@ -959,6 +1012,8 @@ export interface Methods {
   'sources.list': {params: Empty; result: any};
   'suite.list': {params: Empty; result: Tests};
   'suite.get': {params: TestName; result: Test};
+  'suite.check': {params: CheckParams; result: Checked};
+  'suite.schema': {params: Empty; result: any};
   'run.start': {params: StartParams; result: Job};
   'run.cancel': {params: JobID; result: Job};
   'network.set': {params: NetworkParams; result: Line};
@@ -968,6 +1023,7 @@ export interface Methods {
   'run.get': {params: RunID; result: RunDetail};
   'run.delete': {params: RunID; result: Deleted};
   'run.pin': {params: PinParams; result: PinParams};
+  'store.clean': {params: CleanParams; result: Cleaned};
   'set.list': {params: ListParams; result: Sets};
   'trend': {params: TrendParams; result: Trend};
   'compare': {params: CompareParams; result: Compared};

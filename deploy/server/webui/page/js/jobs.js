@@ -13,9 +13,11 @@ export class JobBoard {
    * @param {AbortSignal} signal
    * @param {number} most that have ended
    * @param {() => void} [changed] told when jobs have
+   * @param {string} [only] ID of the only job that is shown
    */
-  constructor(rig, signal, most, changed) {
+  constructor(rig, signal, most, changed, only) {
     this.rig = rig;
+    this.only = only;
     this.most = most;
     this.changed = changed;
     /** @type {Map<string, {means: string, bar: Element, root: Element}>} */
@@ -81,11 +83,11 @@ export class JobBoard {
   }
 
   draw() {
-    const all = [...this.jobs.values()];
+    const all = [...this.jobs.values()].filter((j) => !this.only || j.job === this.only);
     const open = all.filter(isOpen);
     const over = all.filter((j) => !isOpen(j)).sort((a, b) => b.ended_wall_ns - a.ended_wall_ns).slice(0, this.most);
-    arrange(this.root, [...open.map((j) => this.card(j)), ...open.length ? [] : [this.nothing],
-      ...over.length ? [this.ended] : [], ...over.map((j) => this.card(j))]);
+    arrange(this.root, [...open.map((j) => this.card(j)), ...open.length || this.only ? [] : [this.nothing],
+      ...over.length && !this.only ? [this.ended] : [], ...over.map((j) => this.card(j))]);
     for (const id of this.cards.keys()) {
       if (!open.some((j) => j.job === id) && !over.some((j) => j.job === id)) {
         this.cards.delete(id);

@@ -7,6 +7,7 @@ import {route} from './router.js';
 import {loginPage} from './login.js';
 import {rigPage} from './rig.js';
 import {testsPage} from './tests.js';
+import {jobPage} from './job.js';
 import {runsPage} from './runs.js';
 import {runPage} from './run.js';
 import {comparePage} from './compare.js';
@@ -34,6 +35,7 @@ function pageFor(path) {
   switch (path[0] ?? 'rig') {
     case 'rig': return rigPage;
     case 'tests': return testsPage;
+    case 'jobs': return jobPage;
     case 'runs': return path.length > 1 ? runPage : runsPage;
     case 'compare': return comparePage;
     default: return null;
@@ -55,7 +57,7 @@ function show() {
   const main = get('main');
   fill(main);
   main.removeAttribute('class');
-  showPages(now.path[0] ?? 'rig');
+  showPages(now.path[0] === 'jobs' ? 'tests' : now.path[0] ?? 'rig');
   if (state === 'login') {
     loginPage(main, rig);
     return;

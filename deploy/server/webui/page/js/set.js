@@ -20,7 +20,7 @@ export async function setPage({main, rig, signal}, id) {
     const values = await valuesOf(rig, id, runs);
     if (runs.length && !signal.aborted) {
       main.className = 'comparison';
-      const variantOf = variantsOf(runs);
+      const variantOf = variantsOf(runs, id);
       const variants = [...new Set(runs.map(variantOf))].sort();
       baseline ??= baselineOf(rig, id, runs[0].test);
       fill(main, setView({name: id, test: runs[0].test, variants, values, compare: comparison(runs, id), warnings: [],
@@ -66,16 +66,23 @@ function comparison(runs, set) {
   return folders.length === 2 ? address(['compare'], {a: folders[0], b: folders[1]}) : '';
 }
 
-/** @typedef {(of: {device: string, browser: string}) => string} VariantOf */
+/** @typedef {(of: {device: string, browser: string, run?: string, variant?: string}) => string} VariantOf */
 
 /**
- * variantsOf tells the variants of runs apart, by their devices where there are several.
+ * variantsOf tells the variants of runs apart: by their names, where they have their own, else by their browsers, and
+ * by their devices where there are several.
  * @param {RunInfo[]} runs
+ * @param {string} set
  * @returns {VariantOf}
  */
-function variantsOf(runs) {
+function variantsOf(runs, set) {
   const several = new Set(runs.map((r) => r.device)).size > 1;
-  return ({device, browser}) => several ? [device, browser].filter(Boolean).join(' · ') : browser || device;
+  return ({device, browser, run, variant}) => {
+    const parts = run?.startsWith(`${set}~`) ? run.slice(set.length + 1).split('~') : [];
+    const usual = ['rejected', 'failed', 'warm-up', browser, device, `${device}-${browser}`];
+    const name = variant || (parts.length > 1 && !usual.includes(parts[0]) ? parts[0] : '');
+    return name || (several ? [device, browser].filter(Boolean).join(' · ') : browser || device);
+  };
 }
 
 /**
@@ -96,12 +103,13 @@ async function valuesOf(rig, set, runs) {
   const times = runs.map((r) => r.started_wall_ns);
   const kinds = new Map(good.flatMap((r) => r.values ?? []).map((v) =>
     [`${v.window ?? ''}/${v.measure}.${v.name}`, v]));
-  const variantOf = variantsOf(runs);
+  const variantOf = variantsOf(runs, set);
   const several = new Set([...kinds.values()].map((v) => v.window)).size > 1;
   return Promise.all([...kinds.values()].slice(0, 5).map(async (kind) => {
     const {measure, name, window, unit} = kind;
-    const {points} = await rig.call('trend', {test: runs[0].test, measure, value: name, window: window || undefined,
-      from_wall_ns: Math.min(...times), to_wall_ns: Math.max(...times) + 1e9});
+    const points = (await Promise.all([...new Set(runs.map((r) => r.test))].map((test) => rig.call('trend', {test,
+      measure, value: name, window: window || undefined, from_wall_ns: Math.min(...times),
+      to_wall_ns: Math.max(...times) + 1e9})))).flatMap((t) => t.points);
     const samples = [...new Set(good.map(variantOf))].sort().flatMap((variant) => {
       const of = good.filter((r) => variantOf(r) === variant);
       const median = points.find((p) => variantOf(p) === variant

@@ -1,20 +1,49 @@
-// The tests: pick one, say where and how often, start it, and see it go on.
+// The tests: pick one, name an address or write a file, say where and how often, start it, and see it go on.
 
-import {announce, complain, fill, h} from '../shared/dom.js';
+import {announce, fill, h} from '../shared/dom.js';
 import {setHere} from '../shared/keys.js';
-import {note} from './router.js';
+import {addressForm} from './address.js';
+import {testEditor} from './editor.js';
+import {address, note} from './router.js';
 import {JobBoard} from './jobs.js';
+import {startForm} from './start.js';
 import {counted, measureTitle} from '../shared/words.js';
 
 /** @typedef {import('rig').Test} Test */
 
 /** @param {import('./main.js').Page} page */
 export async function testsPage({main, rig, route: {query}, signal}) {
-  const [{tests, problems}, {devices}] = await Promise.all([rig.call('suite.list', {}), rig.call('device.list', {})]);
+  const [{tests, problems, networks}, {devices}] = await Promise.all([rig.call('suite.list', {}),
+    rig.call('device.list', {})]);
   if (signal.aborted) {
     return;
   }
   main.className = 'wide';
+  const mode = query.get('mode') ?? '';
+  const modes = h('nav.tabs', {'aria-label': 'Kinds of tests'}, Object.entries({'': 'Tests', address: 'An address',
+    edit: 'A test file'}).map(([name, title]) => h('a.tab', {href: address(['tests'], {mode: name}),
+    'aria-current': name === mode ? 'page' : null}, title)));
+  const board = new JobBoard(rig, signal, 5);
+  const jobs = h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Jobs'), board.root);
+  const begin = {keys: ['r'], about: 'start the test', act: () => main.querySelector('form')?.requestSubmit()};
+  if (mode === 'address') {
+    fill(main, h('h1.unseen', null, 'Run an address'), modes, h('div.two-columns.rig', null,
+      h('section.card', {'aria-label': 'Start a test'}, addressForm(rig, devices, networks)),
+      h('div', null, jobs)));
+    setHere([begin]);
+    return;
+  }
+  if (mode === 'edit') {
+    const of = query.get('test');
+    const copied = of ? (await rig.call('suite.get', {test: of})).text : undefined;
+    const {form, editor, keys} = await testEditor(rig, devices, networks, signal, copied);
+    if (!signal.aborted) {
+      fill(main, h('h1.unseen', null, 'Write a test'), modes, h('div.two-columns.rig', null,
+        h('div', null, editor, h('section.card', {'aria-label': 'Start a test'}, form)), h('div', null, keys, jobs)));
+      setHere([begin]);
+    }
+    return;
+  }
   const search = h('input', {type: 'search', placeholder: 'search tests', 'aria-label': 'Search tests'});
   const list = h('div.test-list', {role: 'listbox', 'aria-label': 'Tests', tabindex: 0});
   const form = h('div.test-form');
@@ -28,7 +57,15 @@ export async function testsPage({main, rig, route: {query}, signal}) {
     chosen = t;
     note({test: t.name});
     draw();
-    fill(form, startForm(rig, t, devices, board));
+    fill(form, startForm(rig, devices, networks, {
+      title: t.name, repeat: t.repeat,
+      about: `${t.about} · measures ${t.measures.map(measureTitle).join(', ') || 'all that apply'}`,
+      test: () => ({test: t.name}),
+      started: (job) => {
+        board.add(job);
+        announce(`${t.name} is ${job.state}`);
+      },
+    }).form, h('p.row', null, h('a', {href: address(['tests'], {mode: 'edit', test: t.name})}, 'Edit a copy')));
   };
   const draw = () => {
     const focused = list !== document.activeElement && list.contains(document.activeElement);
@@ -40,14 +77,13 @@ export async function testsPage({main, rig, route: {query}, signal}) {
     }
   };
   search.addEventListener('input', draw);
-  const board = new JobBoard(rig, signal, 5);
-  fill(main, h('h1.unseen', null, 'Tests'), h('div.two-columns', null,
+  fill(main, h('h1.unseen', null, 'Tests'), modes, h('div.two-columns', null,
     h('section.card', null, h('h2', null, counted(tests.length, 'test')), search, list,
       problems.length ? h('details', null, h('summary', null,
         `${counted(problems.length, 'test file')} cannot be read`), problems.map((p) =>
           h('p.refusal', null, `${p.file}${p.line ? `:${p.line}:${p.column}` : ''}: ${p.problem}`))) : null),
     h('div', null, h('section.card', {'aria-label': 'Start a test'}, form),
-      h('section.card', {'aria-label': 'Jobs'}, h('h2', null, 'Jobs'), board.root))));
+      jobs)));
   if (chosen) {
     choose(chosen);
   } else {
@@ -64,74 +100,6 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   setHere([
     {keys: ['ArrowDown', 'j'], about: 'next test', act: () => move(1)},
     {keys: ['ArrowUp', 'k'], about: 'test before', act: () => move(-1)},
-    {keys: ['r'], about: 'start the test', act: () => form.querySelector('form')?.requestSubmit()},
+    begin,
   ]);
 }
-
-/**
- * startForm asks how a test is run.
- * @param {import('./api.js').Rig} rig
- * @param {Test} test
- * @param {import('rig').Device[]} devices
- * @param {JobBoard} board that shows how it goes on
- */
-function startForm(rig, test, devices, board) {
-  const browsers = [...new Set(devices.flatMap((d) => d.browsers))];
-  const boxes = (/** @type {string[]} */ names, /** @type {(i: number) => boolean} */ on) => names.map((name, i) =>
-    h('label.check', null, h('input', {type: 'checkbox', value: name, checked: on(i)}), ' ', name));
-  const deviceBoxes = boxes(devices.map((d) => d.name), (i) => i === 0);
-  devices.forEach((d, i) => d.state !== 'free' && deviceBoxes[i].append(' ', h('small', null, d.state)));
-  const browserBoxes = boxes(browsers, (i) => i === 0);
-  const repeat = h('input', {type: 'number', min: 1, max: 10000, value: test.repeat || 1});
-  const label = h('input', {type: 'text', maxlength: 128});
-  const branch = h('input', {type: 'text', maxlength: 128});
-  const revision = h('input', {type: 'text', maxlength: 128});
-  const noVideo = h('input', {type: 'checkbox'});
-  const checked = (/** @type {HTMLElement[]} */ all) => all.map((l) =>
-    /** @type {HTMLInputElement} */ (l.querySelector('input'))).filter((box) => box.checked).map((box) => box.value);
-  const start = h('button.button.main', {disabled: !rig.may('run'),
-    title: rig.may('run') ? 'Start the test (r)' : 'Your token may only look'}, 'Start');
-  const form = h('form.start', null, h('h2', null, test.name), h('p.about', null, test.about),
-    h('p.quiet-text', null, `measures ${test.measures.map(measureTitle).join(', ') || 'all that apply'}`),
-    h('fieldset', null, h('legend', null, 'Devices'), deviceBoxes),
-    h('fieldset', null, h('legend', null, 'Browsers'), browserBoxes),
-    h('div.fields', null, field('Repeat', repeat), field('Label', label), field('Branch', branch),
-      field('Revision', revision), h('label.check', null, noVideo, ' no video')),
-    h('div.row', null, start));
-  let asked = false; // to start it: who presses again before that is answered means the same
-  const ask = (/** @type {boolean} */ now) => {
-    asked = now;
-    start.ariaDisabled = now ? 'true' : null;
-  };
-  form.addEventListener('submit', async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (asked) {
-      return;
-    }
-    ask(true);
-    try {
-      const wanted = checked(deviceBoxes);
-      const now = await rig.call('device.list', {}); // which are reserved may have changed
-      const job = await rig.call('run.start', {
-        test: test.name, devices: wanted, browsers: checked(browserBoxes), repeat: Number(repeat.value) || 1,
-        label: label.value.trim() || undefined, branch: branch.value.trim() || undefined,
-        revision: revision.value.trim() || undefined, no_video: noVideo.checked || undefined,
-        reservation: now.devices.filter((d) => wanted.includes(d.name)).map((d) => rig.reservation(d)).find((key) =>
-          key !== undefined),
-      });
-      board.add(job);
-      announce(`${test.name} is ${job.state}`);
-    } catch (error) {
-      complain(error);
-    } finally {
-      ask(false);
-    }
-  });
-  return form;
-}
-
-/**
- * @param {string} name
- * @param {Element} input
- */
-const field = (name, input) => h('label.field', null, h('span', null, name), input);

@@ -15,7 +15,7 @@
     const button = document.getElementById('theme');
     if (button) {
       button.textContent = theme === 'system' ? 'auto' : theme;
-      button.setAttribute('aria-label', `Colours: ${theme === 'system' ? 'as the system has them' : theme}`);
+      button.setAttribute('aria-label', `${button.textContent} colours`);
     }
     dispatchEvent(new Event('themechange'));
   };

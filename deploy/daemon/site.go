@@ -1,0 +1,41 @@
+package daemon
+
+import (
+	"net/url"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/store/unused"
+)
+
+// replayed replaces the sites of a job by their archives. A site without an archive is recorded.
+// Release ends their use.
+func (d *Daemon) replayed(j *job, o *session.SetOptions) (release func(), err error) {
+	c := siterecord.Cache{Dir: filepath.Join(d.options.Dir, unused.Archives)}
+	return c.Replay(o, func(t *suite.Test) (bool, error) { return session.LiveByHosts(t), nil },
+		func(address string, v session.Variant) (*siterecord.Cached, error) {
+			record := siterecord.Options{URL: address, Browser: v.Browser, Program: d.options.Program, InNetwork: true,
+				Untrusted: o.Untrusted && !o.AllowLoopback}
+			if record.Untrusted {
+				record.Dial = new(device.EgressPolicy).DialContext
+			}
+			end := func() {}
+			got, err := c.Ensure(j.context, record, false, func() {
+				_, end = o.Progress.Phase("recording "+hostOf(address)+", once", 0)
+			})
+			end()
+			return got, err
+		})
+}
+
+// hostOf returns the host of an address, whose query may have secrets.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the site"
+	}
+	return u.Host
+}

@@ -1,0 +1,71 @@
+package unused
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret.zip")
+	if err := os.WriteFile(secret, make([]byte, 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add := func(name string, age time.Duration) {
+		path, used := filepath.Join(dir, name), time.Now().Add(-age)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, 1000), 0o600),
+			os.Chtimes(path, used, used)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const day = 24 * time.Hour
+	add("archives/a.zip", 40*day)
+	add("archives/b.zip", 20*day)
+	add("archives/notes.txt", 90*day)
+	add("archives/.c.zip.1", 2*time.Hour)
+	add("archives/.d.zip.1", time.Minute)
+	add("traces/node/t.json", 10*day)
+	add("caches/x", time.Hour)
+	add("runs/r/recording.eid", 90*day)
+	if err := os.Symlink(secret, filepath.Join(dir, "archives", "link.zip")); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		o    Options
+		want string
+		left int64
+	}{
+		"nothing expires": {Options{}, "archives/.c.zip.1 unfinished", 5000},
+		"expired":         {Options{Age: Age}, "archives/a.zip expired, archives/.c.zip.1 unfinished", 4000},
+		"over the quota": {Options{Age: Age, Limit: true, Bytes: 2500}, "archives/a.zip expired, " +
+			"archives/b.zip over the quota, traces/node/t.json over the quota, archives/.c.zip.1 unfinished", 2000},
+		"no room at all": {Options{Limit: true}, "archives/a.zip over the quota, archives/b.zip over the quota, " +
+			"traces/node/t.json over the quota, archives/.c.zip.1 unfinished, caches/x over the quota", 1000},
+	} {
+		old, left, err := Clean(dir, tc.o)
+		var names []string
+		for _, f := range old {
+			names = append(names, f.Name+" "+f.Why)
+		}
+		if got := strings.Join(names, ", "); err != nil || got != tc.want || left != tc.left {
+			t.Errorf("%s: %s, %d left, %v", name, got, left, err)
+		}
+	}
+	if _, _, err := Clean(dir, Options{Age: day, Remove: true}); err != nil {
+		t.Fatal(err)
+	}
+	for name, there := range map[string]bool{"archives/a.zip": false, "archives/.c.zip.1": false,
+		"archives/.d.zip.1": true, "archives/notes.txt": true, "archives/link.zip": true, "traces/node/t.json": false,
+		"caches/x": true, "runs/r/recording.eid": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if old, left, err := Clean(filepath.Join(dir, "none"), Options{}); err != nil || len(old) > 0 || left != 0 {
+		t.Errorf("no folder: %v, %d, %v", old, left, err)
+	}
+}
