@@ -90,7 +90,7 @@ func printWindow(w io.Writer, win *result.Window, s result.Settings, all bool) e
 		return err
 	}
 	answer := result.NewAnswer(win, s.Primary)
-	if _, err := io.WriteString(w, indented(answer.Sentence, "", columns(w))); err != nil {
+	if err := inStyle(w, bold, indented(answer.Sentence, "", columns(w))); err != nil {
 		return err
 	}
 	var rows [][]string

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/quality"
@@ -104,7 +103,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return exitCode(errOut, usageError{plainly(err)})
 	}
-	e := &env{ctx: ctx, in: in, out: &plainWriter{w: out}, err: errOut, terminal: isTerminal(errOut), parser: parser}
+	e := &env{ctx: ctx, in: in, out: newPlainWriter(out), err: legible(errOut), terminal: isTerminal(errOut), parser: parser}
 	return exitCode(errOut, parsed.Run(e))
 }
 
@@ -149,7 +148,9 @@ func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(&plainWriter{w: errOut}, "eideticker: %s\n", wording.Sentence(err))
+	said := newPlainWriter(errOut)
+	_ = inStyle(said, boldRed, "eideticker:") // the error is the result
+	fmt.Fprintf(said, " %s\n", wording.Sentence(err))
 	var usage usageError
 	var verdict verdictError
 	switch {
@@ -162,9 +163,4 @@ func exitCode(errOut io.Writer, err error) int {
 		return verdict.code
 	}
 	return exitFailure
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := inherited(w).(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
