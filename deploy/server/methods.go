@@ -160,7 +160,7 @@ func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 	for _, t := range all {
 		out.Tests = append(out.Tests, testInfo(t))
 	}
-	for _, one := range separate(err) {
+	for _, one := range suite.Parts(err) {
 		p := api.TestProblem{Problem: one.Error()}
 		var wrong *suite.Error
 		if errors.As(one, &wrong) {
@@ -169,21 +169,6 @@ func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 		out.Problems = append(out.Problems, p)
 	}
 	return out, nil
-}
-
-// separate returns the errors that one is joined of.
-func separate(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, one := range joined.Unwrap() {
-			all = append(all, separate(one)...)
-		}
-		return all
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 func testInfo(t *suite.Test) api.Test {
