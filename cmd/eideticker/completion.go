@@ -17,7 +17,7 @@ type completionCmd struct {
 func (completionCmd) Help() string {
 	return `Examples:
 
-  eideticker completion bash > ~/.local/share/bash-completion/completions/eideticker
+  eideticker completion all -o ~/.local/share
   eideticker completion zsh > "${fpath[1]}/_eideticker"
   eideticker completion fish > ~/.config/fish/completions/eideticker.fish`
 }

@@ -50,9 +50,10 @@ Examples:
 
   eideticker netsim record https://site.example/ -o site.zip
   eideticker netsim record --proxy localhost:8899 -o site.zip
-  eideticker netsim record --proxy localhost:0 -o site.zip -- curl https://site.example/
+  eideticker netsim record --proxy localhost:0 -o a.zip -- curl site.example
   eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
-      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI \
+      https://site.example/'
 
 Port 0 selects a free port. The archive contains cookies and passwords. A proxy that other machines can reach
 refuses requests to addresses of this machine.`

@@ -47,8 +47,9 @@ lacks are listed at the end. Known cache-busters are ignored.
 Examples:
 
   eideticker netsim replay site.zip --list
-  eideticker netsim replay site.zip --profile 3g --determinism 1 -- sh -c 'chromium \
-      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+  eideticker netsim replay site.zip --profile 3g -- sh -c 'chromium \
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI \
+      https://site.example/'
   eideticker netsim replay site.zip --proxy localhost:8899 --think none`
 }
 

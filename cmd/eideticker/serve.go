@@ -43,7 +43,8 @@ func (serveCmd) Help() string {
 
 serve start --help describes these flags:
 
-  eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR] [--devices FILE] [--suite DIR]...
+  eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR]
+                   [--devices FILE] [--suite DIR]...
 
 Flags override the configuration.
 
