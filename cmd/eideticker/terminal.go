@@ -98,9 +98,9 @@ func (a *asciiWriter) Write(b []byte) (int, error) {
 }
 
 // similar are ASCII forms of the program's own characters.
-var similar = strings.NewReplacer("–", "-", "—", "-", "−", "-", "…", "...", "×", "x", "°", "deg ", "µ", "u", "·", ".",
-	"±", "+-", "→", "->", "←", "<-", "≥", ">=", "≤", "<=", "’", "'", "‘", "'", "“", `"`, "”", `"`, "Σ", "sum",
-	"²", "^2", "\u00a0", " ")
+var similar = strings.NewReplacer("–", "-", "—", "-", "−", "-", "…", "...", "×", "x", "°", "deg ", "µ", "u",
+	"·", ".", "±", "+-", "→", "->", "←", "<-", "≥", ">=", "≤", "<=", "’", "'", "‘", "'", "“", `"`, "”", `"`,
+	"Σ", "sum", "²", "^2", "\u00a0", " ")
 
 // ascii replaces characters beyond ASCII by similar ones, and unknown ones by their escapes.
 func ascii(s string) string {

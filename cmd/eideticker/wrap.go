@@ -104,7 +104,7 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 	}
 	var b strings.Builder
 	if left < minText {
-		for _, row := range rows[1:] {
+		for _, row := range rows {
 			stackRow(&b, row, width)
 		}
 		_, err := io.WriteString(w, b.String())
