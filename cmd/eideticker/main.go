@@ -57,7 +57,7 @@ type cli struct {
 
 	Doctor     doctorCmd     `cmd:"" topic:"This machine" help:"Check whether this machine is fit to record."`
 	Certify    certifyCmd    `cmd:"" shows:"SOURCE" help:"Report how a capture path changes numbered pictures."`
-	Completion completionCmd `cmd:"" shows:"SHELL" help:"Print a completion script for a shell."`
+	Completion completionCmd `cmd:"" shows:"SHELL" help:"Print a shell's completion script, or install man pages."`
 	Version    versionCmd    `cmd:"" help:"Print the version of the program."`
 	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`
 }

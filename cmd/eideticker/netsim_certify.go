@@ -12,7 +12,7 @@ import (
 )
 
 type netsimCertifyCmd struct {
-	Profile []string `arg:"" optional:"" help:"Profiles to measure (default: all)."`
+	Profile []string `arg:"" optional:"" complete:"@profiles" help:"Profiles to measure (default: all)."`
 	lineFlags
 	Exact  bool `hidden:""`
 	Stream bool `help:"Measure stream links, which are approximate and need no root."`

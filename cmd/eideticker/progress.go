@@ -26,6 +26,9 @@ func (e *env) phase(what string, steps int) *progress {
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	}
+	if _, ok := e.err.(*asciiWriter); ok {
+		options = append(options, progressbar.OptionSetTheme(progressbar.ThemeASCII))
+	}
 	if steps > 0 {
 		options = append(options, progressbar.OptionShowCount())
 	} else {

@@ -16,7 +16,7 @@ import (
 type suiteCmd struct {
 	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"Action, see above."`
 	// Names are files too, so that a shell offers them.
-	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"Name of a test, or a file or folder."`
+	Names []string `arg:"" optional:"" name:"name" complete:"@tests files" help:"Name of a test, or a file or folder."`
 	suiteFolders
 	JSON bool `help:"Print one JSON object."`
 }
