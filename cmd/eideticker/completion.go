@@ -21,7 +21,7 @@ import (
 
 type completionCmd struct {
 	For    string `arg:"" enum:"bash,zsh,fish,all,tests,profiles,devices,values" help:"A shell, or see above."`
-	Output string `short:"o" placeholder:"DIR" help:"all: such as ~/.local/share, or /usr/share."`
+	Output string `short:"o" placeholder:"DIR" help:"all: folder, such as ~/.local/share or /usr/share."`
 }
 
 func (completionCmd) Help() string {
@@ -33,7 +33,7 @@ func (completionCmd) Help() string {
   eideticker completion fish > ~/.config/fish/completions/eideticker.fish
 
   bash, zsh, fish     print the script of a shell
-  all                 write the scripts of all shells and the man pages below DIR
+  all                 write all scripts and the man pages below DIR
   tests, profiles     print the names that the scripts offer
   devices, values`
 }
