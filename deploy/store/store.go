@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"io"
 	"log/slog"
 	"os"
@@ -134,7 +135,9 @@ func (s *Store) openIndex(ctx context.Context) error {
 	case err == nil:
 		s.db = db
 	case useless(err):
-		s.Log.Warn("the index of runs is made anew", "why", err)
+		if !errors.Is(err, fs.ErrNotExist) { // a new store has none
+			s.Log.Warn("the index of runs is made anew", "why", err)
+		}
 		return s.rebuild(ctx)
 	default:
 		return err
