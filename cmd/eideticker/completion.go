@@ -105,8 +105,7 @@ func offeredNames(kind string) string {
 // harmless are names that no shell expands.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// install writes the scripts of all shells and the man pages to the places where shells and man
-// look for them below a folder of shared data.
+// install writes the scripts of all shells and the man pages below a folder of shared data.
 func (c completionCmd) install(e *env) error {
 	files := map[string]string{
 		"bash-completion/completions/eideticker":    completionScript("bash", e.parser),
@@ -160,8 +159,8 @@ type offer struct {
 }
 
 // completions reads commands and flags from the parser's model. The completion of a value comes
-// from its enum, its placeholder or its tag complete: "files", "@KIND" for names, or words. A command
-// that has others completes their names, flags and arguments.
+// from its enum, its placeholder or its tag complete: "files", "@KIND" for names, or words. The
+// subcommands of a command are completed with all flags and arguments of each.
 func completions(root *kong.Node) []completable {
 	var all []completable
 	for _, n := range root.Children {
@@ -216,6 +215,8 @@ func offered(v *kong.Value) offer {
 		return offer{words: v.EnumSlice()}
 	case tag == "files", slices.Contains(filePlaceholders(), v.Tag.PlaceHolder):
 		return offer{files: true}
+	case tag == "" && v.Tag.PlaceHolder == "PROFILE":
+		return offer{names: "profiles"}
 	case strings.HasPrefix(tag, "@"):
 		kind, files, _ := strings.Cut(tag[1:], " ")
 		return offer{names: kind, files: files == "files"}
@@ -280,7 +281,8 @@ func writeBash(w *strings.Builder, commands []completable) {
 func (o offer) bash() string {
 	switch {
 	case o.names != "":
-		ask := fmt.Sprintf(`COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" completion %s 2>/dev/null)" -- "$cur"))`, o.names)
+		const form = `COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" completion %s 2>/dev/null)" -- "$cur"))`
+		ask := fmt.Sprintf(form, o.names)
 		if words := bashWords(o.words); len(o.words) > 0 {
 			ask += fmt.Sprintf(`; COMPREPLY+=($(compgen -W %s -- "$cur"))`, words)
 		}

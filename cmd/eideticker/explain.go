@@ -12,7 +12,7 @@ import (
 )
 
 type explainCmd struct {
-	Value string `arg:"" optional:"" name:"value" complete:"@values" help:"A value such as fps.framerate, or a measure (default: all)."`
+	Value string `arg:"" optional:"" name:"value" complete:"@values" help:"A value or a measure (default: all)."`
 	JSON  bool   `help:"Print a JSON array of entries."`
 }
 

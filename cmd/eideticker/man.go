@@ -13,7 +13,7 @@ func exitMeanings() [][2]string {
 		{fmt.Sprint(exitOK), "success"},
 		{fmt.Sprint(exitFailure), "failure"},
 		{fmt.Sprint(exitUsage), "mistake on the command line"},
-		{fmt.Sprint(exitRegression), "`--fail-on-regression`: regressed; or `--fail-if` or a budget of the test: broken"},
+		{fmt.Sprint(exitRegression), "`--fail-on-regression`: regressed; `--fail-if` or a budget: broken"},
 		{fmt.Sprint(exitInconclusive), "the same: inconclusive"},
 		{fmt.Sprint(exitInterrupted), "interrupted"},
 	}
@@ -24,7 +24,7 @@ func variables() [][2]string {
 	return [][2]string{
 		{"NO_COLOR", "If it is not empty, terminals get no colours. Neither do they with TERM=dumb."},
 		{"COLUMNS", "Width of tables, if the output is not a terminal."},
-		{"LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, a terminal gets ASCII. Unknown characters are escaped."},
+		{"LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, a terminal gets ASCII and escapes."},
 		{"EIDETICKER_DEVICES", "File of devices (default: devices.yaml in the current folder)."},
 		{"EIDETICKER_TOKEN", "Token for a rig."},
 		{"EIDETICKER_FINGERPRINT", "Fingerprint of a rig's own certificate."},

@@ -16,7 +16,7 @@ import (
 )
 
 type netsimLinkCmd struct {
-	Profile string `default:"cable" placeholder:"NAME" complete:"@profiles" help:"Network profile (default: cable)."`
+	Profile string `default:"cable" placeholder:"PROFILE" help:"Network profile (default: cable)."`
 	lineFlags
 	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"Forward this port to an address; repeatable."`
 	Stream  bool          `help:"Use a stream link: forward local TCP ports, without root, on any system."`

@@ -24,7 +24,7 @@ type netsimRecordCmd struct {
 	Output   string `short:"o" required:"" placeholder:"ARCHIVE" help:"Archive to write."`
 	Proxy    string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
 	DNS      bool   `name:"dns" help:"Run the program in a test network, where every name resolves to the recorder."`
-	Profile  string `default:"none" placeholder:"NAME" complete:"@profiles" help:"Network profile, see netsim link (default: none)."`
+	Profile  string `default:"none" placeholder:"PROFILE" help:"Network profile, see netsim link (default: none)."`
 	Browser  string `short:"b" placeholder:"NAME" help:"Browser that loads the URL (default: the first installed)."`
 	Insecure bool   `help:"Also record sites with untrusted certificates, and mark them."`
 	Force    bool   `help:"Overwrite an existing archive."`

@@ -23,7 +23,7 @@ type netsimServeCmd struct {
 	Timing  string   `placeholder:"FILE" help:"YAML file with response times, see above."`
 	Name    []string `placeholder:"NAME" help:"Resolve only this name or *.NAME; repeatable (default: all)."`
 	KeyLog  string   `placeholder:"FILE" help:"Write TLS secrets to this file, for packet analysers."`
-	Profile string   `placeholder:"NAME" complete:"@profiles" help:"Network profile, for a program after -- or with --stream."`
+	Profile string   `placeholder:"PROFILE" help:"Network profile, for a program after -- or with --stream."`
 	Stream  bool     `help:"Use a stream link for browsers of this machine: TCP only, approximate, without root."`
 	JSON    bool     `help:"Print one JSON object at the end."`
 	Force   bool     `help:"Overwrite an existing HAR."`

@@ -17,9 +17,9 @@ import (
 
 type runCmd struct {
 	suiteFolders
-	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"@tests files" help:"Tests, files, URLs or hosts."`
+	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"@tests files" help:"Tests, files or URLs."`
 	Variant  []string       `placeholder:"NAME=CHANGE" sep:"none" help:"Variant of the test; at least two take turns."`
-	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Device to run on; several take turns (default: local)."`
+	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Devices, which take turns (default: local)."`
 	Devices  string         `placeholder:"FILE" help:"File of devices (default: EIDETICKER_DEVICES, devices.yaml)."`
 	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser, such as firefox; several take turns."`
 	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per variant (default: see above)."`
@@ -32,7 +32,7 @@ type runCmd struct {
 	// UntilFail finds rare failures.
 	UntilFail bool   `help:"Repeat until a run fails, and keep that run."`
 	Seed      uint64 `placeholder:"N" help:"Seed of the order of turns (default: random, printed)."`
-	Network   string `placeholder:"PROFILE" complete:"@profiles" help:"Network profile, such as 3g (default: as in the test)."`
+	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g (default: as in the test)."`
 	Fresh     bool   `help:"With a URL and --network: record the site again."`
 	gestureFlags
 	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`

@@ -26,9 +26,9 @@ func (s *rigService) welcome(page string) error {
 	l.add("web page", "%s", page)
 	l.add("runs", "%s (another folder: --data-dir DIR)", s.conf.DataDir)
 	l.add("run a test", "eideticker run framerate --rig %s", page)
-	l.add("add a device", "describe it in devices.yaml, or in another file for --devices; see docs/devices-and-input.md")
-	l.add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen on all "+
-		"addresses with --listen :8430", where)
+	l.add("add a device", "describe it in devices.yaml, or in a file for --devices; see docs/devices-and-input.md")
+	l.add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen "+
+		"on all addresses with --listen :8430", where)
 	l.add("as a service", "make package builds a Debian package with a systemd unit; see docs/install-a-box.md. "+
 		"--config FILE keeps these settings")
 	err := l.print(s.err)

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// onTerminal runs a command line on a terminal of so many columns, and returns the exit code and the
-// bytes that the terminal got.
+// onTerminal runs a command line on a terminal of so many columns. It returns the exit code and the
+// terminal's text.
 func onTerminal(t *testing.T, columns uint16, args ...string) (code int, text string) {
 	t.Helper()
 	must := func(err error) {
@@ -90,7 +90,7 @@ func resultsTemplate(t *testing.T) string {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// TestColours: a terminal gets verdicts, answers and errors in colour or bold, and nothing else does.
+// TestColours: a terminal gets verdicts, answers and errors in colour or bold. Nothing else does.
 func TestColours(t *testing.T) {
 	comparedSets(t)
 	terminalEnv(t, "xterm", "", "C.UTF-8")
@@ -98,10 +98,10 @@ func TestColours(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"compare", "base", "slow"}, []string{"\x1b[1mslow is worse than base: ", "  \x1b[31mregressed\x1b[0m\n"}},
-		{[]string{"compare", "slow", "base"}, []string{"\x1b[1mbase is better than slow: ", "  \x1b[32mimproved\x1b[0m\n"}},
+		{[]string{"compare", "base", "slow"}, []string{"\x1b[1mslow is worse than ", "  \x1b[31mregressed\x1b[0m\n"}},
+		{[]string{"compare", "slow", "base"}, []string{"\x1b[1mbase is better than ", "  \x1b[32mimproved\x1b[0m\n"}},
 		{[]string{"compare", "base", "few"}, []string{"\x1b[1mNot decided ", "  \x1b[33minconclusive\x1b[0m\n"}},
-		{[]string{"compare", "base", "no\x1b[31mwhere"}, []string{"\x1b[1;31meideticker:\x1b[0m compare: stat no?[31mwhere: "}},
+		{[]string{"compare", "base", "no\x1b[31mw"}, []string{"\x1b[1;31meideticker:\x1b[0m compare: stat no?[31mw: "}},
 		{nil, []string{"\n\n\x1b[1mAnswer a question\x1b[0m\n  run URL "}},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
@@ -112,10 +112,10 @@ func TestColours(t *testing.T) {
 				}
 			}
 			plain := escapes.ReplaceAllString(coloured, "")
-			for name, set := range map[string][2]string{"NO_COLOR": {"xterm", "1"}, "dumb": {"dumb", ""}, "none": {"", ""}} {
-				terminalEnv(t, set[0], set[1], "C.UTF-8")
+			for _, env := range [][2]string{{"xterm", "1"}, {"dumb", ""}, {"", ""}} {
+				terminalEnv(t, env[0], env[1], "C.UTF-8")
 				if also, got := onTerminal(t, 80, tc.args...); got != plain || also != code {
-					t.Errorf("%s: %q, exit code %d; want %q, %d", name, got, also, plain, code)
+					t.Errorf("TERM and NO_COLOR %q: %q, exit code %d; want %q, %d", env, got, also, plain, code)
 				}
 			}
 			terminalEnv(t, "xterm", "", "C.UTF-8")

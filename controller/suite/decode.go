@@ -246,8 +246,8 @@ func keys(all []field) (names []string) {
 	return names
 }
 
-// check calls a type's own checks, and finds the places of their errors. Without the bad keys, which
-// were not read, only those of a test can be made that need others.
+// check calls a type's own checks, and finds the places of their errors. Checks that need one of
+// the bad keys are left out. Of other types than a test, all need all keys.
 func (r *reader) check(v reflect.Value, n ast.Node, bad map[string]bool) error {
 	var found []error
 	switch c := v.Addr().Interface().(type) {

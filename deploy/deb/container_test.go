@@ -33,7 +33,8 @@ func TestContainerfile(t *testing.T) {
 		}
 	}
 	out, err := exec.Command(need(t, "make", "make"), "-C", "../..", "-n", "-o", "deps", "package").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "./deploy/deb -o out ") || strings.Contains(string(out), ".ci/deps") {
+	if err != nil || !strings.Contains(string(out), "./deploy/deb -o out ") ||
+		strings.Contains(string(out), ".ci/deps") {
 		t.Errorf("make -o deps package: %v\n%s", err, out)
 	}
 
@@ -72,7 +73,8 @@ func TestContainerfile(t *testing.T) {
 		t.Errorf("%q: %v\n%s", command, err, out)
 	}
 	for _, ignored := range strings.Fields(string(read(t, "../../.dockerignore"))) {
-		if out, err := exec.Command("git", "ls-files", filepath.Join("../..", ignored)).Output(); err == nil && len(out) > 0 {
+		out, err := exec.Command("git", "ls-files", filepath.Join("../..", ignored)).Output()
+		if err == nil && len(out) > 0 {
 			t.Errorf(".dockerignore leaves out files of git, so the package would be marked as changed: %s", out)
 		}
 	}
