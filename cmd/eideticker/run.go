@@ -19,7 +19,7 @@ type runCmd struct {
 	suiteFolders
 	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"@tests files" help:"Tests, files or URLs."`
 	Variant  []string       `placeholder:"NAME=CHANGE" sep:"none" help:"Variant of the test; at least two take turns."`
-	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Devices; they take turns."`
+	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Devices in turns (default: local)."`
 	Devices  string         `placeholder:"FILE" help:"File of devices (default: EIDETICKER_DEVICES, devices.yaml)."`
 	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser, such as firefox; several take turns."`
 	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per variant (default: see above)."`
