@@ -39,31 +39,35 @@ func tableWidth(w io.Writer) int {
 	return math.MaxInt
 }
 
-// newTable lays rows out in a width. The heading is broken first, then columns of words. If that is
-// too little, the rows are stacked.
+// newTable lays rows out in a width. It breaks the heading first, then columns of words at blanks,
+// then names after dots. If that is too little, the rows are stacked.
 func newTable(w io.Writer, heading []string, rows [][]string, width int) *table {
 	t := &table{right: make([]bool, len(heading)), widths: make([]int, len(heading)), width: width}
 	names := make([]string, len(heading))
 	for i, h := range heading {
 		names[i], t.right[i] = strings.CutPrefix(h, ">")
 	}
-	whole, least := make([]int, len(heading)), make([]int, len(heading)) // widths without and with broken cells
+	floors := [3][]int{make([]int, len(heading)), make([]int, len(heading)), make([]int, len(heading))}
 	for n, row := range append([][]string{names}, rows...) {
 		cells := make([]string, len(heading))
 		for i, cell := range row {
 			cells[i] = shown(w, cell)
-			size := utf8.RuneCountInString(cells[i])
-			longest := 0
-			for word := range strings.FieldsSeq(cells[i]) {
-				longest = max(longest, utf8.RuneCountInString(word))
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cells[i]))
+			words := strings.Fields(cells[i])
+			parts := [3][]string{{cells[i]}, words, strings.Fields(strings.ReplaceAll(cells[i], ".", ". "))}
+			switch {
+			case n == 0:
+				parts = [3][]string{words, words, words}
+			case t.right[i]: // numbers are not broken
+				parts = [3][]string{parts[0], parts[0], parts[0]}
+			case i == 0:
+				parts[1] = parts[0]
 			}
-			t.widths[i] = max(t.widths[i], size)
-			if n == 0 {
-				size = longest
-			} else if i == 0 || t.right[i] { // names and numbers are not broken
-				longest = size
+			for k, floor := range floors {
+				for _, part := range parts[k] {
+					floor[i] = max(floor[i], utf8.RuneCountInString(part), min(t.widths[i], minWords))
+				}
 			}
-			whole[i], least[i] = max(whole[i], size), max(least[i], longest)
 		}
 		t.rows = append(t.rows, cells)
 	}
@@ -71,7 +75,7 @@ func newTable(w io.Writer, heading []string, rows [][]string, width int) *table 
 	for _, n := range t.widths {
 		total += n + 2
 	}
-	for _, floor := range [][]int{whole, least} {
+	for _, floor := range floors {
 		for total > width {
 			widest := -1
 			for i, n := range t.widths {
@@ -90,6 +94,9 @@ func newTable(w io.Writer, heading []string, rows [][]string, width int) *table 
 	return t
 }
 
+// minWords is the least width of a column of words. Narrower ones are hard to read.
+const minWords = 10
+
 // print prints a row. The heading is row 0.
 func (t *table) print(w io.Writer, row int) (err error) {
 	if t.stacked {
@@ -97,7 +104,9 @@ func (t *table) print(w io.Writer, row int) (err error) {
 	}
 	cells, most := make([][]string, len(t.widths)), 1 // lines of each
 	for i, cell := range t.rows[row] {
-		cells[i] = fold(cell, t.widths[i])
+		for _, line := range fold(cell, t.widths[i]) {
+			cells[i] = append(cells[i], afterDots(line, t.widths[i])...)
+		}
 		most = max(most, len(cells[i]))
 	}
 	for n := range most {
@@ -148,6 +157,18 @@ func (t *table) stack(w io.Writer, row int) (err error) {
 		}
 	}
 	return err
+}
+
+// afterDots breaks a name that is wider than the width.
+func afterDots(s string, width int) (lines []string) {
+	for utf8.RuneCountInString(s) > width {
+		at := strings.LastIndexByte(string([]rune(s)[:width]), '.') + 1
+		if at == 0 {
+			break
+		}
+		lines, s = append(lines, s[:at]), s[at:]
+	}
+	return append(lines, s)
 }
 
 // fold breaks a text that is wider than the width, and keeps its indentation.

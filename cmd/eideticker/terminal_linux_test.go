@@ -203,3 +203,32 @@ func TestOtherCharsets(t *testing.T) {
 		t.Errorf("%q, want %q", &out, want)
 	}
 }
+
+// TestTableWidths breaks names after dots before it stacks rows, and never numbers.
+func TestTableWidths(t *testing.T) {
+	heading := []string{"", "", ">value", "bounds"}
+	values := [][]string{{"fps", "framerate", "59.54 frames/s", "exact"},
+		{"", "from_first_change.pixel.complete_100", "2,015.6 ms", "2,015.2 – 2,017.3 at worst"}}
+	for width, want := range map[int]string{
+		99: "                                                    value  bounds\n" +
+			"fps  framerate                             59.54 frames/s  exact\n" +
+			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3 at worst\n",
+		80: "                                                    value  bounds\n" +
+			"fps  framerate                             59.54 frames/s  exact\n" +
+			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3\n" +
+			"                                                           at worst\n",
+		60: "                                      value  bounds\n" +
+			"fps  framerate               59.54 frames/s  exact\n" +
+			"     from_first_change.          2,015.6 ms  2,015.2 –\n" +
+			"     pixel.complete_100                      2,017.3 at\n" +
+			"                                             worst\n",
+		40: "fps framerate\n  value   59.54 frames/s\n  bounds  exact\n" +
+			"from_first_change.pixel.complete_100\n  value   2,015.6 ms\n  bounds  2,015.2 – 2,017.3 at worst\n",
+	} {
+		t.Setenv("COLUMNS", fmt.Sprint(width))
+		var out bytes.Buffer
+		if err := printTable(&out, heading, values); err != nil || out.String() != want {
+			t.Errorf("%d columns, %v:\n%s\nwant\n%s", width, err, &out, want)
+		}
+	}
+}
