@@ -215,13 +215,13 @@ func TestTableWidths(t *testing.T) {
 			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3 at worst\n",
 		80: "                                                    value  bounds\n" +
 			"fps  framerate                             59.54 frames/s  exact\n" +
-			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3\n" +
-			"                                                           at worst\n",
-		60: "                                      value  bounds\n" +
-			"fps  framerate               59.54 frames/s  exact\n" +
-			"     from_first_change.          2,015.6 ms  2,015.2 –\n" +
-			"     pixel.complete_100                      2,017.3 at\n" +
-			"                                             worst\n",
+			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3 at\n" +
+			"                                                           worst\n",
+		60: "                                           value  bounds\n" +
+			"fps  framerate                    59.54 frames/s  exact\n" +
+			"     from_first_change.pixel.         2,015.6 ms  2,015.2 –\n" +
+			"     complete_100                                 2,017.3 at\n" +
+			"                                                  worst\n",
 		40: "fps framerate\n  value   59.54 frames/s\n  bounds  exact\n" +
 			"from_first_change.pixel.complete_100\n  value   2,015.6 ms\n  bounds  2,015.2 – 2,017.3 at worst\n",
 	} {
