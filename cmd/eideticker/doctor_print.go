@@ -35,7 +35,12 @@ func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 		}
 		level := fmt.Sprintf("  %-4s  ", f.Level)
 		head := fmt.Sprintf("%-*s  ", idWidth, f.ID)
-		room := max(minText, width-len(level+head))
+		room := width - len(level+head)
+		if room < minText { // the text is below
+			put(styleOf(f.Level.String()), level)
+			put("", strings.TrimRight(head, " ")+"\n")
+			level, head, room = "", "    ", width-4
+		}
 		for _, line := range append(wrap(found, room), wrap(f.Advice, room)...) {
 			put(styleOf(f.Level.String()), level)
 			put("", strings.TrimRight(head+line, " ")+"\n")

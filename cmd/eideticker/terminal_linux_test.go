@@ -136,6 +136,7 @@ func TestNarrowTerminals(t *testing.T) {
 		"a.eid"}, nil, io.Discard, io.Discard); code != exitOK {
 		t.Fatal(code)
 	}
+	bars := false
 	for _, args := range [][]string{
 		{"compare", "base", "slow", "--all"}, {"compare", "base", "few"}, {"analyze", "a.eid", "--all", "fps"},
 		{"analyze", "a.eid", "fps"}, {"info", "a.eid"}, {"suite", "list"}, {"sources"},
@@ -143,8 +144,14 @@ func TestNarrowTerminals(t *testing.T) {
 		words := map[string]bool{}
 		for _, width := range []int{100, 80, 40} {
 			code, text := onTerminal(t, uint16(width), args...)
-			text = text[strings.LastIndex(text, "\r")+1:] // the progress bar
 			text = escapes.ReplaceAllString(text, "")
+			progress, text := text[:strings.LastIndex(text, "\r")+1], text[strings.LastIndex(text, "\r")+1:]
+			for line := range strings.SplitSeq(progress, "\r") {
+				if n := utf8.RuneCountInString(line); n > width {
+					t.Errorf("%v: a progress line of %d columns stays on a terminal of %d: %q", args, n, width, line)
+				}
+			}
+			bars = bars || progress != ""
 			if code != exitOK || text == "" {
 				t.Errorf("%v: exit code %d: %s", args, code, text)
 			}
@@ -166,6 +173,9 @@ func TestNarrowTerminals(t *testing.T) {
 				}
 			}
 		}
+	}
+	if !bars {
+		t.Error("no command showed its progress")
 	}
 }
 
