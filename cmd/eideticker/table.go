@@ -10,7 +10,6 @@ import (
 
 // table is rows of cleaned cells below a heading, which is the first row.
 type table struct {
-	w       io.Writer
 	rows    [][]string
 	right   []bool // columns that are aligned to the right
 	widths  []int
@@ -21,13 +20,14 @@ type table struct {
 // printTable prints rows, cleaned, in columns under a heading; columns whose name starts with >
 // are aligned to the right.
 func printTable(w io.Writer, heading []string, rows [][]string) error {
-	t := newTable(w, heading, rows, tableWidth(w))
+	return newTable(w, heading, rows, tableWidth(w)).printAll(w)
+}
+
+func (t *table) printAll(w io.Writer) (err error) {
 	for i := range t.rows {
-		if err := t.print(w, i); err != nil {
-			return err
-		}
+		err = errors.Join(err, t.print(w, i))
 	}
-	return nil
+	return err
 }
 
 // tableWidth returns the width of tables and lists: a terminal's or $COLUMNS. Without both, lines
@@ -143,8 +143,10 @@ func (t *table) stack(w io.Writer, row int) (err error) {
 			head = joined(" ", head, t.rows[row][i])
 		}
 	}
-	if head != "" {
-		err = inStyle(w, "", strings.Join(fold(head, t.width), "\n")+"\n")
+	for _, line := range fold(head, t.width) {
+		if line != "" {
+			err = errors.Join(err, inStyle(w, "", strings.Join(breakForm(line, t.width), "\n")+"\n"))
+		}
 	}
 	for i, cell := range t.rows[row] {
 		if row == 0 || i == 0 || names[i] == "" || cell == "" {

@@ -104,11 +104,7 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 	}
 	var b strings.Builder
 	if left < minText {
-		for _, row := range rows {
-			stackRow(&b, row, width)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+		return (&table{rows: rows, width: width, stacked: true}).printAll(w)
 	}
 	for _, row := range rows {
 		most, cells := 1, make([][]string, last+1) // lines of each
@@ -139,17 +135,6 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// stackRow writes the first cell of a row, then the others indented. An empty first cell continues
-// the row above.
-func stackRow(b *strings.Builder, row []string, width int) {
-	if row[0] != "" {
-		b.WriteString(strings.Join(breakForm(clean(row[0]), width), "\n") + "\n")
-	}
-	for _, cell := range row[1:] {
-		b.WriteString(indented(cell, "  ", width))
-	}
 }
 
 // columnWidths returns the widths of the columns before the last one, up to widest.
