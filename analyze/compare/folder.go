@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
@@ -40,6 +41,8 @@ type Folder struct {
 	SingleFile bool
 	// NoVideo leaves out the video of both runs.
 	NoVideo bool
+	// FilmstripStep is the step of the filmstrips; 0: by the length of the windows.
+	FilmstripStep time.Duration
 
 	staged *staging.Folder
 	path   string // as asked for
@@ -67,7 +70,8 @@ func (f *Folder) Abandon() error {
 // complete. A picture that cannot be drawn is a refusal in the comparison's evidence. If Write
 // fails, the comparison names no files.
 func (f *Folder) Write(ctx context.Context, c *Comparison, progress runfolder.Progress) error {
-	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path, noVideo: f.NoVideo}
+	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path, noVideo: f.NoVideo,
+		filmstripStep: f.FilmstripStep}
 	err := d.all(ctx)
 	if err == nil {
 		c.page = d.name(PageName)
@@ -106,6 +110,8 @@ type drawing struct {
 	made     string // folder to write into
 	shown    string // what it will be called
 	noVideo  bool
+
+	filmstripStep time.Duration
 }
 
 // path is where to write a file.

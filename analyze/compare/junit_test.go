@@ -37,7 +37,7 @@ func TestJUnitAndPerfherder(t *testing.T) {
 		!strings.HasSuffix(j.Suites[1].Cases[0].Out, "; second family, mann-whitney") {
 		t.Errorf("%+v", j)
 	}
-	if p := c.perfherder(); !*p.Suites[0].Alert || *p.Suites[1].Subtests[0].Alert ||
+	if p := c.perfherder(); !*p.Suites[0].Alert || *p.Suites[0].Subtests[1].Alert ||
 		!slices.Equal(p.Suites[0].Tags, []string{"mann-whitney", "level-5-percent"}) {
 		t.Errorf("%+v", p)
 	}
@@ -55,11 +55,11 @@ func TestJUnitAndPerfherder(t *testing.T) {
 		t.Errorf("%+v", back)
 	}
 	p := c.perfherder()
-	if p.Application == nil || *p.Application != (perfherderName{"firefox", "151.0"}) || len(p.Suites) != 2 {
+	if p.Application == nil || *p.Application != (perfherderName{"firefox", "151.0"}) || len(p.Suites) != 1 ||
+		len(p.Suites[0].Subtests) != 2 {
 		t.Fatalf("%+v", p)
 	}
-	for _, s := range p.Suites {
-		test := s.Subtests[0]
+	for _, test := range p.Suites[0].Subtests {
 		if n := len([]rune(test.Name)); n > 80 || len(test.Unit) > 20 || *test.Lower || *test.Threshold != 3 ||
 			len(test.Replicates) != 8 || test.Replicates[0] != 30 {
 			t.Errorf("%d letters, %+v", n, test)

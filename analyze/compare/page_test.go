@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -240,6 +242,45 @@ func TestStrips(t *testing.T) {
 		n := int(int64(k) * s.Step / 16_666_667)
 		if s.FramesA[k] != min(2, n) || s.FramesB[k] != min(1, n) {
 			t.Errorf("picture %d is of frames %d and %d, want frame %d", k, s.FramesA[k], s.FramesB[k], n)
+		}
+	}
+}
+
+// TestChosenStrips: a step that is chosen is used, up to a number of pictures.
+func TestChosenStrips(t *testing.T) {
+	for _, tc := range []struct {
+		step     time.Duration
+		want     int64
+		pictures int
+		warned   bool
+	}{
+		{time.Second, 1e9, 2, false}, {20 * time.Millisecond, 20e6, 3, false}, {time.Microsecond, 224e3, 150, true},
+	} {
+		c, err := Compare(filmSet(t, "a", 60), filmSet(t, "b", 50), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(c.Warnings)
+		f, err := BeginFolder(filepath.Join(t.TempDir(), "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.FilmstripStep = tc.step
+		if err := f.Write(t.Context(), c, untold{}); err != nil {
+			t.Fatal(err)
+		}
+		s := c.JSON().Strips
+		if s.Refusal != "" || s.Step != tc.want || len(s.FramesA) != tc.pictures || len(s.FramesB) != tc.pictures ||
+			(len(c.Warnings) > before) != tc.warned {
+			t.Errorf("%v: %+v with %d pictures; %q", tc.step, s, len(s.FramesA), c.Warnings[before:])
+		}
+		picture, err := os.Open(s.Pictures[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, err := png.DecodeConfig(picture)
+		if err := errors.Join(err, picture.Close()); err != nil || size.Width > 1<<15 || size.Width%tc.pictures != 0 {
+			t.Errorf("%v: a picture of %d pixels for %d frames, %v", tc.step, size.Width, tc.pictures, err)
 		}
 	}
 }

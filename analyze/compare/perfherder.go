@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/glossary"
 )
 
 // Perfherder's performance artifact, by Treeherder's schemas/performance-artifact.json. The limits
@@ -54,43 +56,73 @@ func (c *Comparison) WritePerfherder(w io.Writer) error {
 	return enc.Encode(c.perfherder())
 }
 
-// perfherder makes a suite of each window and a subtest of each value. A suite has the first value
-// of the table as its own.
+// perfherder makes one suite, named as the test. A subtest is a value. The suite's own value is the
+// first primary one.
 func (c *Comparison) perfherder() perfherderJSON {
 	j := perfherderJSON{Framework: perfherderName{Name: "eideticker"}, Application: c.B.application(),
 		Suites: []perfherderPart{}}
-	at := map[string]int{}
+	names := map[string]bool{}
 	for i := range c.Values {
 		v := &c.Values[i]
-		if math.Abs(v.MedianB.Estimate) > maxPerfherder {
+		if slices.ContainsFunc(append(v.B.Values(), v.MedianB.Estimate),
+			func(x float64) bool { return !(math.Abs(x) <= maxPerfherder) }) {
 			continue
 		}
 		test := c.perfherderTest(v)
-		n, ok := at[v.Key.Window]
-		if !ok {
-			n = len(j.Suites)
-			at[v.Key.Window] = n
-			suite := test
-			suite.Name, suite.Replicates = short(suiteName(v.Key.Window), perfherderNameLength), nil
+		if len(j.Suites) == 0 {
+			suite := perfherderPart{Name: short(c.testName(), perfherderNameLength)}
 			if v.Test != "" {
 				suite.Tags = []string{string(v.Test), fmt.Sprintf("level-%.3g-percent", 100*c.alpha())}
 			}
 			j.Suites = append(j.Suites, suite)
 		}
-		j.Suites[n].Subtests = append(j.Suites[n].Subtests, test)
+		suite := &j.Suites[0]
+		if v.Primary && suite.Value == nil {
+			summary := test
+			summary.Name, summary.Replicates = suite.Name, nil
+			summary.Tags, summary.Subtests = suite.Tags, suite.Subtests
+			*suite = summary
+		}
+		for n := 2; names[test.Name]; n++ { // after names were cut
+			end := fmt.Sprintf(" (%d)", n)
+			test.Name = short(v.Key.String(), perfherderNameLength-len(end)) + end
+		}
+		names[test.Name] = true
+		suite.Subtests = append(suite.Subtests, test)
 	}
 	return j
 }
 
-// perfherderTest makes a subtest, which alerts if the value decides.
-func (c *Comparison) perfherderTest(v *Value) perfherderPart {
-	lower, alert, value, percent := v.Measure.Better != analyze.Higher, c.decides(v), v.MedianB.Estimate,
-		100*v.Measure.Threshold
-	return perfherderPart{
-		Name: short(v.Key.Measure+"."+v.Key.Value, perfherderNameLength), Value: &value,
-		Unit:  short(v.Measure.Unit, perfherderUnitLength),
-		Lower: &lower, Alert: &alert, ChangeType: "percentage", Threshold: &percent, Replicates: v.B.Values(),
+// testName is the name of B's test. Without a common one it is that of the window.
+func (c *Comparison) testName() string {
+	if tests := c.B.each(func(r *Run) string { return r.Test }); len(tests) == 1 && tests[0] != "" {
+		return tests[0]
 	}
+	if windows := c.B.Runs[0].Windows; len(windows) == 1 && windows[0].Name != "" {
+		return windows[0].Name
+	}
+	return suiteName("")
+}
+
+// perfherderTest makes a subtest. It alerts if the value decides and has a better direction. A
+// suspected value has the direction of its definition, and does not alert. Perfherder takes a value
+// without a direction for one that should be low.
+func (c *Comparison) perfherderTest(v *Value) perfherderPart {
+	directed := func(b analyze.Better) bool { return b == analyze.Higher || b == analyze.Lower }
+	better := v.Measure.Better
+	alert, value, percent := c.decides(v) && directed(better), v.MedianB.Estimate, 100*v.Measure.Threshold
+	if entry, ok := glossary.Explain(v.Key.Measure, v.Key.Value); ok && !directed(better) {
+		better = analyze.Better(entry.Better)
+	}
+	test := perfherderPart{
+		Name: short(v.Key.String(), perfherderNameLength), Value: &value,
+		Unit:  short(v.Measure.Unit, perfherderUnitLength),
+		Alert: &alert, ChangeType: "percentage", Threshold: &percent, Replicates: v.B.Values(),
+	}
+	if lower := better == analyze.Lower; directed(better) {
+		test.Lower = &lower
+	}
+	return test
 }
 
 // application is the browser of a set, if all runs had one that Perfherder knows; it takes no other

@@ -41,6 +41,7 @@ type Run struct {
 	// Empty and 0: unknown.
 	Plan    string
 	Block   int
+	Test    string   // that was run; empty: unknown
 	Primary []string // values that its test declares
 	// Looks of the plan; none: it did not grow until it was decided.
 	Looks stats.Looks
@@ -187,6 +188,7 @@ const setFile = "set.json"
 func (r *Run) planned(dir string) {
 	raw, err := readBounded(filepath.Join(dir, runFile))
 	var record struct {
+		Test       string
 		Block      int
 		Primary    []string
 		Thresholds map[string]float64
@@ -195,7 +197,7 @@ func (r *Run) planned(dir string) {
 	if err != nil || json.Unmarshal(raw, &record) != nil {
 		return
 	}
-	r.made, r.Machine = true, record.Machine
+	r.made, r.Machine, r.Test = true, record.Machine, record.Test
 	r.Block, r.Primary = record.Block, record.Primary[:min(len(record.Primary), MaxPrimary)]
 	SetThresholds(&Set{Runs: []Run{*r}}, record.Thresholds)
 	for _, plan := range []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} {

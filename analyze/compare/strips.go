@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -78,7 +80,13 @@ func (d drawing) drawStrips(ctx context.Context, a, b side) error {
 		}
 		span = max(span, time.Duration(end.Sampled.Mid()-s.zero[i]))
 	}
-	s.step = roundStep(span / stripSteps)
+	if s.step = roundStep(span / stripSteps); d.filmstripStep > 0 {
+		s.step = runfolder.FilmStep(span, d.filmstripStep, runfolder.MaxFilmstrip-1)
+	}
+	if d.filmstripStep > 0 && s.step != d.filmstripStep {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the filmstrips have steps of %v: %v needs more than %d pictures",
+			s.step, d.filmstripStep, runfolder.MaxFilmstrip))
+	}
 	cells := int(span/s.step) + 2 // the last one is at the end of both, or behind it
 	for i, r := range []*recording.Reader{ra, rb} {
 		s.files[i] = d.name(stripFiles()[i])
@@ -108,7 +116,7 @@ func (d drawing) drawStrip(ctx context.Context, r *recording.Reader, w *result.W
 		s.frames[i] = append(s.frames[i], n)
 		chosen = append(chosen, render.Cell{Frame: n, Nothing: w.Green >= 0 && n < w.Start})
 	}
-	strip, err := render.NewFilmstrip(chosen, render.FilmstripOptions{CellWidth: stripWidth})
+	strip, err := render.NewFilmstrip(chosen, render.FilmstripOptions{CellWidth: stripWidth, MaxCells: cells})
 	if err != nil {
 		return &recordingError{err}
 	}

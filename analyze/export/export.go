@@ -22,8 +22,9 @@ type Selection struct {
 	Path     string // of the recording
 	From, To int    // frames, To excluded
 	Edit     recorder.Edit
-	NoEvents bool   // omit events
-	Results  string // results.json of the recording, for series in CSV; empty: none
+	NoEvents bool   // omit events and requests
+	Results  string // results.json of the recording, for series and kinds of frames; empty: none
+	Network  string // HAR file of the recording, for traces; empty: none
 	Program  string // that exports
 	// Progress is called with the number of frames that are done. It may be nil.
 	Progress func(frames int)

@@ -25,15 +25,9 @@ type seriesRun struct {
 
 // seriesColumns reads the series of Results.
 func (s *Selection) seriesColumns() ([]seriesColumn, error) {
-	if s.Results == "" {
-		return nil, nil
-	}
-	r, err := result.Read(s.Results)
-	if err != nil {
+	r, err := s.results()
+	if err != nil || r == nil {
 		return nil, err
-	}
-	if err := runfolder.ResultsAreOf(r.Recording, s.Reader, s.Path); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Results, err)
 	}
 	var columns []seriesColumn
 	add := func(window string, res *analyze.Result, last int) {
@@ -54,6 +48,21 @@ func (s *Selection) seriesColumns() ([]seriesColumn, error) {
 		}
 	}
 	return columns, nil
+}
+
+// results reads Results; nil: there are none.
+func (s *Selection) results() (*result.Results, error) {
+	if s.Results == "" {
+		return nil, nil
+	}
+	r, err := result.Read(s.Results)
+	if err != nil {
+		return nil, err
+	}
+	if err := runfolder.ResultsAreOf(r.Recording, s.Reader, s.Path); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Results, err)
+	}
+	return r, nil
 }
 
 // fromT0 returns the times of a window's frames since its command, in seconds.

@@ -20,9 +20,9 @@ import (
 )
 
 // A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
-// too. Its one process is the recording. It has a track ("thread") of frames, one of gaps, one of
+// too. Its first process is the recording. It has a track ("thread") of frames, one of gaps, one of
 // formats, and one for each source of events. Frames and gaps are complete events (X), events are
-// instants (i), and changes are counters (C).
+// instants (i), and changes are counters (C). Its second process has the requests of the network.
 //
 // Times are microseconds with three decimals from the recording's first frame. Perfetto drops
 // negative times, so they count from an event or a gap before that frame, if there is one.
@@ -64,11 +64,14 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-// Trace writes the trace, and returns how many gaps and events it has.
-func (s *Selection) Trace(ctx context.Context, w io.Writer) (gaps, events int, err error) {
+// TraceCounts are numbers of gaps, events and requests.
+type TraceCounts struct{ Gaps, Events, Requests int }
+
+// Trace writes the trace, and returns how many gaps, events and requests it has.
+func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error) {
 	t := traceWriter{Selection: s, ctx: ctx, w: w}
-	err = t.write()
-	return t.gapCount, t.eventCount, err
+	err := t.write()
+	return TraceCounts{t.gapCount, t.eventCount, t.requestCount}, err
 }
 
 // traceWriter writes one trace line by line. It holds one frame at most.
@@ -84,8 +87,10 @@ type traceWriter struct {
 	gaps       []recording.Gap // not yet written
 	held       heldFrame
 	counter    pixelCounter
+	kinds      *frameKinds
+	tracks     []*requestTrack
 
-	gapCount, eventCount int
+	gapCount, eventCount, requestCount int
 }
 
 // heldFrame is a frame whose end is unknown yet.
@@ -148,7 +153,14 @@ func (t *traceWriter) write() error {
 	t.gaps = t.Selection.gaps()
 	t.gapCount = len(t.gaps)
 	events := t.events(from, to)
+	slices.SortStableFunc(events, func(a, b chosenEvent) int { return cmp.Compare(a.At, b.At) })
 	t.eventCount = len(events)
+	if err := t.readRequests(from, to); err != nil {
+		return err
+	}
+	if t.kinds, err = t.frameKinds(t.ctx); err != nil {
+		return err
+	}
 	if err := t.findOrigin(events); err != nil {
 		return err
 	}
@@ -160,6 +172,7 @@ func (t *traceWriter) write() error {
 		func() error { return t.names(tracks) },
 		t.frames,
 		func() error { return t.instants(events, tracks) },
+		t.requests,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -194,6 +207,9 @@ func (t *traceWriter) findOrigin(events []chosenEvent) error {
 	for _, g := range t.gaps {
 		t.origin = min(t.origin, g.At.Earliest)
 	}
+	for _, track := range t.tracks {
+		t.origin = min(t.origin, track.requests[0].Begins().At)
+	}
 	return nil
 }
 
@@ -211,7 +227,7 @@ func (t *traceWriter) since(at timeline.Time) micros {
 
 // put writes one line.
 func (t *traceWriter) put(e traceEvent) error {
-	e.PID = tracePID
+	e.PID = cmp.Or(e.PID, tracePID)
 	t.line.Reset()
 	separator := ",\n"
 	if !t.some {
@@ -258,15 +274,19 @@ func (t *traceWriter) names(tracks map[string]int) error {
 	}
 	slices.SortFunc(all, func(a, b track) int { return cmp.Compare(a.tid, b.tid) })
 	for _, tr := range all {
-		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", TID: tr.tid, Args: nameArgs{tr.name}}); err != nil {
-			return err
-		}
-		if err := t.put(traceEvent{Phase: "M", Name: "thread_sort_index", TID: tr.tid,
-			Args: sortArgs{tr.tid}}); err != nil {
+		if err := t.track(tracePID, tr.tid, tr.name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// track writes the name and the place of a track.
+func (t *traceWriter) track(pid, tid int, name string) error {
+	if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid, Args: nameArgs{name}}); err != nil {
+		return err
+	}
+	return t.put(traceEvent{Phase: "M", Name: "thread_sort_index", PID: pid, TID: tid, Args: sortArgs{tid}})
 }
 
 func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) error {
@@ -354,12 +374,8 @@ func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
 	}
 	a.ChangedBytes, a.ChangedRows, a.MovedRows = changeSize(c)
 	a.Unique = n == 0 || a.ChangedBytes > 0
-	name := "repeated"
-	if a.Unique {
-		name = "unique"
-	}
 	t.held.begun, t.held.at, t.held.args = true, m.Sampled.Mid(), a
-	t.held.name = fmt.Sprintf("%s %d", name, n) // viewers give names that differ only in numbers one colour
+	t.held.name = t.kinds.of(n, a.Unique, m.Flags)
 }
 
 // count writes the counters of the frame that is held.
@@ -435,7 +451,7 @@ func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []reco
 	}
 	for _, g := range gaps {
 		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}
-		if err := slice(traceEvent{Name: g.Cause.String(), Category: "gap", TID: gapTID, Args: a},
+		if err := slice(traceEvent{Name: "lost frames: " + g.Cause.String(), Category: "gap", TID: gapTID, Args: a},
 			g.Count); err != nil {
 			return err
 		}

@@ -24,11 +24,13 @@ type Activity struct {
 	IO     *Pressure `json:"io_pressure"`
 	Memory *Pressure `json:"memory_pressure"`
 	Steal  *float64  `json:"steal_fraction"` // CPU time that the host of a virtual machine took
-	// Others is the CPU time of programs that are not of the run.
+	// Others is the CPU time of programs that are not of the run. Kernel threads and the X server of
+	// the run's display work for the run.
 	Others *float64 `json:"others_fraction"`
 	// Programs are the names of the other programs with the most CPU time, at most 5.
 	Programs    []string `json:"programs"`
-	Temperature *float64 `json:"temperature_celsius"` // the highest at the begin and the end
+	Temperature *float64 `json:"temperature_celsius"` // the processors' highest at the begin and the end
+	Sensor      string   `json:"temperature_sensor"`  // that states it; "": unknown
 	Governors   []string `json:"governors"`           // of the processors, each once
 	// Noise states why the run was noisy; "": it was not, or this is unknown.
 	Noise string `json:"noise"`
@@ -75,23 +77,29 @@ func (a *Activity) noise() string {
 type Sample struct {
 	root        fs.FS
 	self        int
+	display     string // number of the run's X display; "": none
 	at          time.Time
 	load        *float64
 	temperature *float64
+	sensor      string
 	pressure    [3]*Pressure // totals in s, of CPU, I/O and memory; nil: unknown
 	cpu         *cpuTime
 	processes   map[int]process // nil: unknown
+	server      int             // the X server of the run's display; 0: unknown
 }
 
-// Begin reads the counters of this machine at the begin of a run.
-func Begin() *Sample { return take(os.DirFS("/"), os.Getpid()) }
+// Begin reads the counters of this machine at the begin of a run. A display is the number of the
+// run's X display; "": it has none.
+func Begin(display string) *Sample { return take(os.DirFS("/"), os.Getpid(), display) }
 
 // End reads the counters again. It returns the activity between both readings.
-func (s *Sample) End() *Activity { return s.until(take(s.root, s.self)) }
+func (s *Sample) End() *Activity { return s.until(take(s.root, s.self, s.display)) }
 
-func take(root fs.FS, self int) *Sample {
-	s := &Sample{root: root, self: self, at: time.Now(), load: Load(root), temperature: Temperature(root),
+func take(root fs.FS, self int, display string) *Sample {
+	s := &Sample{root: root, self: self, display: display, at: time.Now(), load: Load(root),
 		cpu: parseCPU(text(root, "proc/stat")), processes: processes(root)}
+	s.temperature, s.sensor = Temperature(root)
+	s.server = server(root, display, s.processes)
 	for i, name := range []string{"cpu", "io", "memory"} {
 		s.pressure[i] = parsePressure(text(root, "proc/pressure/"+name))
 	}
@@ -102,8 +110,10 @@ func take(root fs.FS, self int) *Sample {
 func (s *Sample) until(end *Sample) *Activity {
 	a := &Activity{Load: s.load, Temperature: s.temperature, Governors: Governors(s.root), Programs: []string{},
 		Model: model(s.root)}
-	if t := end.temperature; t != nil && (a.Temperature == nil || *t > *a.Temperature) {
-		a.Temperature = t
+	if a.Sensor = s.sensor; s.temperature == nil {
+		a.Temperature, a.Sensor = end.temperature, end.sensor
+	} else if end.sensor == s.sensor && *end.temperature > *s.temperature {
+		a.Temperature = end.temperature
 	}
 	took := end.at.Sub(s.at).Seconds()
 	for i, to := range []**Pressure{&a.CPU, &a.IO, &a.Memory} {
@@ -139,7 +149,8 @@ const (
 	maxDepth   = 64 // of processes in a row that have ended
 )
 
-// divide returns the CPU time of the run's own processes, and the names of others.
+// divide returns the CPU time of the run's own processes, and the names of others. Kernel threads
+// and the X server of the run's display count as its own.
 func (s *Sample) divide(end *Sample, all float64) (own float64, programs []string) {
 	before, after, ended := tree(s.processes, s.self), tree(end.processes, s.self), s.ended(end)
 	used := map[string]float64{}
@@ -149,7 +160,7 @@ func (s *Sample) divide(end *Sample, all float64) (own float64, programs []strin
 			earlier = process{}
 		}
 		ticks := p.ticks - earlier.ticks + max(p.waited-earlier.waited-ended[pid], 0)
-		if after[pid] || same && before[pid] {
+		if after[pid] || same && before[pid] || p.kernel || pid == end.server {
 			own += ticks
 		} else {
 			used[p.name] += ticks

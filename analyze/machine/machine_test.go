@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +38,7 @@ func cpuLine(user, idle, irq, steal int) string {
 
 // between returns the activity between two states of a machine, one second apart.
 func between(before, after map[string]string) *Activity {
-	b, e := take(box(before), 100), take(box(after), 100)
+	b, e := take(box(before), 100, "7"), take(box(after), 100, "7")
 	e.at = b.at.Add(time.Second)
 	return b.until(e)
 }
@@ -51,7 +53,9 @@ func TestActivity(t *testing.T) {
 		"proc/pressure/cpu":    "some avg10=1.00 total=1000\nfull avg10=0.00 total=0\n",
 		"proc/pressure/memory": "some avg10=1.00 avg60=0.00 avg300=0.00 total=5\n",
 
-		"sys/class/thermal/thermal_zone0/temp":                  "41000\n",
+		"sys/class/thermal/thermal_zone0/type":                  "x86_pkg_temp\n",
+		"sys/class/thermal/thermal_zone0/temp":                  "61000\n",
+		"sys/class/hwmon/hwmon0/name":                           "coretemp\n",
 		"sys/class/hwmon/hwmon0/temp1_input":                    "52500\n",
 		"sys/class/hwmon/hwmon0/temp2_input":                    "-273000\n", // no sensor
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor":  "powersave\n",
@@ -91,7 +95,8 @@ func TestActivity(t *testing.T) {
 	want := `{"processors":2,"model":"A Chip","load_average":0.75,` +
 		`"cpu_pressure":{"some_fraction":0.25,"full_fraction":0},"io_pressure":null,` +
 		`"memory_pressure":{"some_fraction":0,"full_fraction":0},"steal_fraction":0.05,"others_fraction":0.21,` +
-		`"programs":["burn","re) used"],"temperature_celsius":52.5,"governors":["performance","powersave"],` +
+		`"programs":["burn","re) used"],"temperature_celsius":52.5,"temperature_sensor":"coretemp",` +
+		`"governors":["performance","powersave"],` +
 		`"noise":"other programs used 21 % of the CPU time (burn, re) used); ` +
 		`the host of this virtual machine took 5 % of the CPU time"}`
 	if string(raw) != want {
@@ -172,8 +177,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		root := box(map[string]string{"proc/stat": text, "proc/loadavg": text, "proc/pressure/io": text,
 			"proc/cpuinfo": text, "proc/100/stat": text, "sys/class/thermal/thermal_zone0/temp": text})
-		s := take(root, 100)
-		a := s.until(take(root, 100))
+		s := take(root, 100, "")
+		a := s.until(take(root, 100, ""))
 		p := s.processes[100]
 		if len([]rune(p.name)) > maxName || printable(p.name, maxName) != p.name || p.ticks < 0 {
 			t.Errorf("%+v", p)
@@ -215,7 +220,7 @@ func TestAwaitQuiet(t *testing.T) {
 					return take(box(map[string]string{
 						"proc/100/stat": stat(100, "eideticker", 1, 100, 100, 0, 1),
 						"proc/stat":     cpuLine(1+int(busy.Milliseconds()), 1+int((past-busy).Milliseconds()), 0, 0),
-					}), 100)
+					}), 100, "")
 				})
 				if took := time.Since(began); took != tc.want || (noise != "") != tc.noise ||
 					errors.Is(err, canceled) != (tc.cancel > 0) {
@@ -223,5 +228,90 @@ func TestAwaitQuiet(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTemperature: the processors' best sensor counts, and not the hottest one of the machine.
+func TestTemperature(t *testing.T) {
+	hwmon := func(n int, name string, values ...string) map[string]string {
+		files := map[string]string{fmt.Sprintf("sys/class/hwmon/hwmon%d/name", n): name + "\n"}
+		for i, v := range values {
+			files[fmt.Sprintf("sys/class/hwmon/hwmon%d/temp%d_input", n, i+1)] = v + "\n"
+		}
+		return files
+	}
+	zone := func(n int, kind, value string) map[string]string {
+		dir := fmt.Sprintf("sys/class/thermal/thermal_zone%d/", n)
+		return map[string]string{dir + "type": kind + "\n", dir + "temp": value + "\n",
+			dir + "trip_point_0_temp": "110000\n"}
+	}
+	for _, tc := range []struct {
+		name   string
+		files  []map[string]string
+		want   float64 // 0: unknown
+		sensor string
+	}{
+		{"a desk", []map[string]string{hwmon(0, "acpitz", "27800"), hwmon(1, "nvme", "88850"),
+			hwmon(2, "coretemp", "51000", "49000", "53000"), hwmon(3, "iwlwifi_1", "90000"), zone(0, "acpitz", "27800"),
+			zone(1, "x86_pkg_temp", "54000")}, 53, "coretemp"},
+		{"AMD", []map[string]string{hwmon(0, "amdgpu", "99000"), hwmon(1, "k10temp", "61375"),
+			zone(0, "acpitz", "70000")}, 61.375, "k10temp"},
+		{"two sockets", []map[string]string{hwmon(10, "coretemp", "40000"), hwmon(2, "coretemp", "45000")}, 45,
+			"coretemp"},
+		{"a small board", []map[string]string{hwmon(0, "cpu_thermal", "48686"), hwmon(1, "rpi_volt"),
+			zone(0, "cpu-thermal", "48700")}, 48.7, "cpu-thermal"},
+		{"a phone's chip", []map[string]string{zone(0, "gpu-usr", "80000"), zone(1, "cpu-0-0-usr", "43000")}, 43,
+			"cpu-0-0-usr"},
+		{"package alone", []map[string]string{zone(0, "acpitz", "90000"), zone(1, "x86_pkg_temp", "44000")}, 44,
+			"x86_pkg_temp"},
+		{"a dead sensor", []map[string]string{hwmon(0, "coretemp", "-273000"), zone(0, "acpitz", "33000")}, 33,
+			"acpitz"},
+		{"nothing of the processors", []map[string]string{hwmon(0, "nvme", "41000"), zone(0, "iwlwifi", "50000"),
+			zone(1, "", "50000")}, 0, ""},
+	} {
+		files := map[string]string{}
+		for _, f := range tc.files {
+			maps.Copy(files, f)
+		}
+		celsius, sensor := Temperature(box(files))
+		if sensor != tc.sensor || (celsius != nil) != (tc.want != 0) || celsius != nil && *celsius != tc.want {
+			t.Errorf("%s: %v of %q, want %v of %q", tc.name, celsius, sensor, tc.want, tc.sensor)
+		}
+	}
+}
+
+// TestOwn: kernel threads and the X server of the run's display are not other programs.
+func TestOwn(t *testing.T) {
+	thread := func(text string) string { return strings.Replace(text, " 4194304 ", " 2129984 ", 1) }
+	for _, tc := range []struct {
+		name, lock string
+		others     float64
+		programs   []string
+	}{
+		{"the run's display", "       300\n", 0.10, []string{"Xorg", "burn"}},
+		{"another display", "", 0.30, []string{"Xwayland", "Xorg", "burn"}},
+		{"not a number", "0x12c\n", 0.30, []string{"Xwayland", "Xorg", "burn"}},
+		{"a lock of another program", "302\n", 0.30, []string{"Xwayland", "Xorg", "burn"}},
+		{"a lock of none", "999\n", 0.30, []string{"Xwayland", "Xorg", "burn"}},
+	} {
+		files := func(busy int) map[string]string {
+			m := map[string]string{"proc/stat": cpuLine(busy, 1000, 0, 0),
+				"proc/100/stat": stat(100, "eideticker", 1, 100, 100, 0, 1),
+				"proc/2/stat":   thread(stat(2, "kthreadd", 0, 0, 0, 0, 1)),
+				"proc/20/stat":  thread(stat(20, "kworker/0:1-ev", 2, 0, 0, busy*3/10, 1)),
+				"proc/300/stat": stat(300, "Xwayland", 250, 250, 250, busy*2/10, 1),
+				"proc/301/stat": stat(301, "Xorg", 250, 250, 250, busy*6/100, 1),
+				"proc/302/stat": stat(302, "burn", 250, 250, 250, busy*4/100, 1)}
+			if tc.lock != "" {
+				m["tmp/.X7-lock"] = tc.lock
+			}
+			return m
+		}
+		before, after := files(0), files(1000)
+		before["proc/stat"], after["proc/stat"] = cpuLine(1000, 1000, 0, 0), cpuLine(1600, 1400, 0, 0)
+		got := between(before, after)
+		if got.Others == nil || math.Abs(*got.Others-tc.others) > 1e-9 || !slices.Equal(got.Programs, tc.programs) {
+			t.Errorf("%s: others %v, %q, want %v, %q", tc.name, *got.Others, got.Programs, tc.others, tc.programs)
+		}
 	}
 }

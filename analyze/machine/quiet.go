@@ -13,7 +13,7 @@ const quietTime = 2 * time.Second
 // noise of the last two seconds; "": the machine is quiet, or its activity is unknown. Its error is
 // the end of ctx.
 func AwaitQuiet(ctx context.Context, limit time.Duration) (noise string, err error) {
-	return awaitQuiet(ctx, limit, func() *Sample { return take(os.DirFS("/"), os.Getpid()) })
+	return awaitQuiet(ctx, limit, func() *Sample { return take(os.DirFS("/"), os.Getpid(), "") })
 }
 
 func awaitQuiet(ctx context.Context, limit time.Duration, take func() *Sample) (noise string, err error) {

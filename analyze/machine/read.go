@@ -3,6 +3,7 @@ package machine
 import (
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,19 +61,51 @@ func Governors(root fs.FS) []string {
 	return names[:min(len(names), maxPrograms)]
 }
 
-// Temperature returns the highest temperature in °C; nil: no sensor has a possible one.
-func Temperature(root fs.FS) (highest *float64) {
-	for _, pattern := range []string{"sys/class/thermal/thermal_zone*/temp", "sys/class/hwmon/hwmon*/temp*_input"} {
-		files, _ := fs.Glob(root, pattern) // the pattern is valid
+// sensors are names of the processors' sensors, the best first. A "*" stands for any letters.
+// Acpitz may be elsewhere on the board.
+var sensors = []string{"coretemp", "k10temp", "zenpower", "cpu*thermal", "x86_pkg_temp", "cpu*", "acpitz"}
+
+// Temperature returns the highest temperature of the best sensor of the processors, in °C, and its
+// name; nil: no such sensor has a possible one.
+func Temperature(root fs.FS) (highest *float64, sensor string) {
+	best := len(sensors)
+	for _, kind := range []struct{ names, values string }{
+		{"sys/class/hwmon/hwmon*/name", "temp*_input"}, {"sys/class/thermal/thermal_zone*/type", "temp"},
+	} {
+		files, _ := fs.Glob(root, kind.names) // the pattern is valid
 		for _, f := range files {
-			milli := number(text(root, f), -50_000, 200_000)
-			if milli != nil && (highest == nil || *milli/1000 > *highest) {
-				celsius := *milli / 1000
-				highest = &celsius
+			name := printable(text(root, f), maxName)
+			rank := slices.IndexFunc(sensors, func(pattern string) bool {
+				matched, _ := path.Match(pattern, name) // the pattern is valid
+				return matched
+			})
+			if rank < 0 || rank > best {
+				continue
+			}
+			values, _ := fs.Glob(root, path.Dir(f)+"/"+kind.values) // the pattern is valid
+			for _, v := range values {
+				milli := number(text(root, v), -50_000, 200_000)
+				if milli != nil && (rank < best || *milli/1000 > *highest) {
+					celsius := *milli / 1000
+					best, highest, sensor = rank, &celsius, name
+				}
 			}
 		}
 	}
-	return highest
+	return highest, sensor
+}
+
+// server returns the process of the X server of a display, by its lock file; 0: it is unknown. Any
+// user can write the file, so the process must have the name of an X server.
+func server(root fs.FS, display string, all map[int]process) int {
+	if display == "" {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(text(root, "tmp/.X"+display+"-lock")))
+	if err != nil || !strings.HasPrefix(all[pid].name, "X") {
+		return 0
+	}
+	return pid
 }
 
 // model returns the name of the processors; "": it is unknown.
@@ -178,6 +211,7 @@ type process struct {
 	ticks                  float64 // CPU time
 	waited                 float64 // that of children that it has waited for
 	started                float64
+	kernel                 bool // a thread of the kernel
 }
 
 // processes reads all processes; nil: /proc is missing, or there are too many.
@@ -215,10 +249,12 @@ func parseProcess(text string) (p process, ok bool) {
 	if len(fields) < 20 {
 		return p, false
 	}
+	const kernelThread = 0x200000 // PF_KTHREAD of the kernel's sched.h
 	ids, used, started := numbers(fields[1:4]), numbers(fields[11:15]), number(fields[19], 0, maxCount)
-	if ids == nil || used == nil || started == nil {
+	flags := number(fields[6], 0, maxCount)
+	if ids == nil || used == nil || started == nil || flags == nil {
 		return p, false
 	}
 	return process{printable(text[open+1:end], maxName), int(ids[0]), int(ids[1]), int(ids[2]), sum(used[:2]),
-		sum(used[2:]), *started}, true
+		sum(used[2:]), *started, int64(*flags)&kernelThread != 0}, true
 }

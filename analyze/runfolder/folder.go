@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -29,6 +30,8 @@ type FolderOptions struct {
 	NoVideo bool
 	// NoPictures leaves out the pictures and the video.
 	NoPictures bool
+	// FilmstripStep is the step of the even filmstrip; 0: by the length of the window.
+	FilmstripStep time.Duration
 	// Network is what the run's network brought; nil: it had none of its own.
 	Network *Network
 	// More writes what else belongs in the folder, and adds to the results what it is, before they
@@ -93,7 +96,8 @@ func (f *Folder) End() error {
 // picture or video that cannot be made is described in the results' notes. If Write fails, the
 // results name no files.
 func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, progress Progress) error {
-	w := folder{dir: f.staged.Dir(), reader: r, found: found, progress: progress, partial: f.options.Partial}
+	w := folder{dir: f.staged.Dir(), reader: r, found: found, progress: progress, partial: f.options.Partial,
+		step: f.options.FilmstripStep}
 	before := found.Results
 	err := f.staged.Finish(w.write(ctx, f.options))
 	f.staged = nil
@@ -124,6 +128,7 @@ type folder struct {
 	progress Progress
 	// partial is FolderOptions.Partial.
 	partial bool
+	step    time.Duration // FolderOptions.FilmstripStep
 }
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }

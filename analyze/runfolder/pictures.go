@@ -214,19 +214,25 @@ func (p *windowPictures) graph(g *render.Graph, name, kind, measure, text string
 func (p *windowPictures) filmstrips() error {
 	w := p.outcome.Window
 	zero, end := zero(p.outcome), p.outcome.Times.At(max(w.End, w.Red))
-	step := filmStep(end.Sub(zero))
+	step := p.step
+	if step == 0 {
+		step = filmStep(end.Sub(zero))
+	} else if step = FilmStep(end.Sub(zero), step, MaxFilmstrip); step != p.step {
+		p.note("%s", p.title(fmt.Sprintf("the filmstrip has steps of %v: %v needs more than %d pictures", step, p.step,
+			MaxFilmstrip)))
+	}
 	var cells []render.Cell
 	n := w.First()
-	for t := zero; t <= end; t = t.Add(step) {
+	for t := zero; t < end.Add(step); t = t.Add(step) { // the last picture shows the end
 		for n < w.End && p.outcome.Times.At(n+1) <= t {
 			n++
 		}
-		cells = append(cells, render.Cell{Frame: n, Caption: fmt.Sprintf("%.1f s", t.Sub(zero).Seconds()),
+		cells = append(cells, render.Cell{Frame: n, Caption: fmt.Sprintf("%.*f s", digits(step), t.Sub(zero).Seconds()),
 			Nothing: n < w.Start})
 	}
 	text := fmt.Sprintf("the screen every %g s", step.Seconds())
 	err := p.strip("filmstrip_even.png", "T"+text[1:]+".", cells, render.FilmstripOptions{Title: p.title(text),
-		MaxCells: maxEven, Columns: evenColumns, CellWidth: evenWidth})
+		MaxCells: MaxFilmstrip + 1, Columns: evenColumns, CellWidth: evenWidth})
 	if err != nil {
 		return err
 	}
@@ -234,7 +240,7 @@ func (p *windowPictures) filmstrips() error {
 }
 
 const (
-	maxEven     = 35 // pictures of a filmstrip in even steps
+	maxEven     = 34 // pictures of a filmstrip in even steps, and one of the end
 	evenColumns = 7
 	evenWidth   = 180 // pixels of a picture
 )
@@ -246,6 +252,25 @@ func filmStep(d time.Duration) time.Duration {
 		step *= time.Duration([]int{5, 2}[i%2])
 	}
 	return step
+}
+
+// MaxFilmstrip limits the pictures of a filmstrip whose step was chosen. Browsers can show a row of
+// so many.
+const MaxFilmstrip = 150
+
+// FilmStep returns a chosen step, or its smallest multiple with at most so many pictures from 0 to
+// d.
+func FilmStep(d, step time.Duration, most int) time.Duration {
+	return step * (max(d, 0)/(step*time.Duration(most)) + 1)
+}
+
+// digits are those of a step's seconds, at least one.
+func digits(step time.Duration) int {
+	n := 1
+	for unit := 100 * time.Millisecond; step%unit != 0 && n < 3; n++ {
+		unit /= 10
+	}
+	return n
 }
 
 // filmstrip shows the frames at which something changed.

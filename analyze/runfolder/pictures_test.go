@@ -40,8 +40,8 @@ func TestFilmstripShowsWhatChanged(t *testing.T) {
 // TestFilmStep: a filmstrip in even steps has room for all of them.
 func TestFilmStep(t *testing.T) {
 	for _, tc := range []struct{ length, want time.Duration }{
-		{0, 100 * time.Millisecond}, {3499 * time.Millisecond, 100 * time.Millisecond},
-		{3500 * time.Millisecond, 500 * time.Millisecond}, {18 * time.Second, time.Second},
+		{0, 100 * time.Millisecond}, {3399 * time.Millisecond, 100 * time.Millisecond},
+		{3400 * time.Millisecond, 500 * time.Millisecond}, {18 * time.Second, time.Second},
 		{time.Minute, 5 * time.Second}, {time.Hour, 500 * time.Second},
 	} {
 		got := filmStep(tc.length)
@@ -49,6 +49,28 @@ func TestFilmStep(t *testing.T) {
 			t.Errorf("%v: a step of %v, want %v", tc.length, got, tc.want)
 		}
 		if n := int(tc.length/got) + 1; n > maxEven {
+			t.Errorf("%v: %d pictures", tc.length, n)
+		}
+	}
+}
+
+// TestChosenFilmStep: a chosen step stays, or grows until all pictures have room.
+func TestChosenFilmStep(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		length, step, want time.Duration
+		digits             int
+	}{
+		{0, time.Second, time.Second, 1}, {-time.Hour, time.Second, time.Second, 1},
+		{14999 * ms, 100 * ms, 100 * ms, 1}, {15 * time.Second, 100 * ms, 200 * ms, 1},
+		{time.Hour, 500 * ms, 24500 * ms, 1},
+		{time.Second, 50 * ms, 50 * ms, 2}, {time.Second, 33 * ms, 33 * ms, 3}, {1 << 62, time.Minute, 0, 1},
+	} {
+		got := FilmStep(tc.length, tc.step, MaxFilmstrip)
+		if tc.want != 0 && got != tc.want || got%tc.step != 0 || digits(got) != tc.digits {
+			t.Errorf("%v: a step of %v with %d digits, want %v", tc.length, got, digits(got), tc.want)
+		}
+		if n := tc.length/got + 1; n > MaxFilmstrip {
 			t.Errorf("%v: %d pictures", tc.length, n)
 		}
 	}

@@ -49,9 +49,10 @@ type analyzeCmd struct {
 	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"Uncertainty of --delay."`
 	ScanOut   *time.Duration `placeholder:"16ms" help:"Time from first to last row (default: as the card reports)."`
 	Strict    bool           `help:"Fail if a measured window lacks a frame."`
-	Force     bool           `help:"Overwrite results in DIR."`
-	All       bool           `help:"Print all values, not only the primary ones."`
-	JSON      bool           `help:"Print the results as one JSON object."`
+	filmstrip
+	Force bool `help:"Overwrite results in DIR."`
+	All   bool `help:"Print all values, not only the primary ones."`
+	JSON  bool `help:"Print the results as one JSON object."`
 }
 
 func (analyzeCmd) Help() string {
@@ -74,6 +75,9 @@ func (c analyzeCmd) Run(e *env) error {
 	var err error
 	if c.Measures, err = measureNames(c.Measures); err != nil {
 		return usageError{err}
+	}
+	if err := c.filmstrip.needs(c.Output); err != nil {
+		return err
 	}
 	s, err := c.settings()
 	if err != nil {
@@ -153,7 +157,7 @@ func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*runfolder.Folder, er
 		return nil, nil
 	}
 	return runfolder.BeginFolder(c.Output, runfolder.FolderOptions{Force: c.Force, Source: c.File,
-		Network: earlier.Network(c.Output)})
+		FilmstripStep: time.Duration(c.FilmstripStep), Network: earlier.Network(c.Output)})
 }
 
 func (c analyzeCmd) writeFolder(e *env, f *runfolder.Folder, r *recording.Reader, found *runfolder.Found) error {

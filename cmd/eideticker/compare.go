@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -24,7 +25,8 @@ type compareCmd struct {
 	All        bool   `help:"Print all values."`
 	Output     string `short:"o" placeholder:"DIR" help:"Write compare.html, pictures and a video."`
 	SingleFile bool   `help:"Embed pictures and video in compare.html, to share one file."`
-	Force      bool   `help:"Overwrite an earlier comparison in DIR."`
+	filmstrip
+	Force bool `help:"Overwrite an earlier comparison in DIR."`
 }
 
 // judging is how a comparison is judged.
@@ -79,6 +81,31 @@ server. The two runs closest to the median of the first primary value are shown.
 
 With --fail-on-regression the exit code is 3 if a primary value regressed. Otherwise it is 4 if one is inconclusive.
 Single runs that differ also give 4. With --judge-all, all tested values count.`
+}
+
+// filmstrip is the step of filmstrips, for commands that draw them.
+type filmstrip struct {
+	FilmstripStep filmStep `placeholder:"500ms" help:"Time between pictures of filmstrips (default: by length)."`
+}
+
+// needs rejects a step without a folder for filmstrips.
+func (f filmstrip) needs(folder string) error {
+	if f.FilmstripStep != 0 && folder == "" {
+		return usagef("--filmstrip-step needs -o")
+	}
+	return nil
+}
+
+// filmStep is the time between two pictures; 0: not given.
+type filmStep time.Duration
+
+func (s *filmStep) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < 20*time.Millisecond || d > time.Minute {
+		return fmt.Errorf("filmstrip step %q: must be between 20ms and 1m, such as 500ms", text)
+	}
+	*s = filmStep(d)
+	return nil
 }
 
 // fraction is a threshold on the command line: 3% or 0.03.
@@ -188,7 +215,7 @@ func (c compareCmd) beginFolder() (*compare.Folder, error) {
 	}
 	folder, err := compare.BeginFolder(c.Output)
 	if err == nil {
-		folder.SingleFile = c.SingleFile
+		folder.SingleFile, folder.FilmstripStep = c.SingleFile, time.Duration(c.FilmstripStep)
 	}
 	return folder, err
 }
@@ -201,6 +228,9 @@ func (c compareCmd) paths() (a, b string, err error) {
 	}
 	if c.SingleFile && c.Output == "" {
 		return "", "", usagef("--single-file needs -o")
+	}
+	if err := c.filmstrip.needs(c.Output); err != nil {
+		return "", "", err
 	}
 	if len(runs) != 2 {
 		return "", "", usagef("compare needs two runs or sets of runs, A and B, not %d", len(runs))

@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -20,8 +21,8 @@ type exportCmd struct {
 	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
 	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
 	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
-	NoEvents bool       `help:"Omit events, which may contain typed text (.json .trace.json .eid)."`
-	Results  string     `placeholder:"FILE" help:"Series of this results.json (.csv .npy; default: of the run)."`
+	NoEvents bool       `help:"Omit events and requests, which may contain typed text (.json .trace.json .eid)."`
+	Results  string     `placeholder:"FILE" help:"Use this results.json (.csv .npy .trace.json; default: the run's)."`
 	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }
@@ -45,7 +46,7 @@ The ending of OUT selects the format:
   .json        events, gaps and metadata
   .csv         a line per frame: number, time, changes, series of a run
   .npy         the same as a structured array for numpy.load
-  .trace.json  frames, gaps and events over time, for ui.perfetto.dev
+  .trace.json  frames by kind, gaps, events, requests: ui.perfetto.dev
   .eid         a recording of the chosen frames
 
 A set of runs becomes a .csv with one line per value of each run.
@@ -74,7 +75,7 @@ type exportKind struct {
 	run      func(*job) (string, error) // returns a description of the output
 	pictures bool                       // has pictures, so takes --region and --redact
 	events   bool                       // has events, so takes --no-events
-	series   bool                       // has series, so takes --results
+	results  bool                       // uses results, so takes --results
 }
 
 // exportKinds lists the kinds. A longer ending comes before its own end.
@@ -84,10 +85,10 @@ func exportKinds() []exportKind {
 		{ending: ".y4m", run: exportY4M, pictures: true},
 		{ending: ".png", run: exportPNG, pictures: true},
 		{ending: ".mp4", run: exportMP4, pictures: true},
-		{ending: ".trace.json", run: exportTrace, events: true},
+		{ending: ".trace.json", run: exportTrace, events: true, results: true},
 		{ending: ".json", run: exportJSON, events: true},
-		{ending: ".csv", run: exportCSV, series: true},
-		{ending: ".npy", run: exportNPY, series: true},
+		{ending: ".csv", run: exportCSV, results: true},
+		{ending: ".npy", run: exportNPY, results: true},
 		{ending: ".eid", run: exportEID, pictures: true, events: true},
 	}
 }
@@ -108,7 +109,7 @@ func (c exportCmd) kind() (exportKind, error) {
 		given, goes bool
 	}{
 		{"--region", c.Region != "", k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
-		{"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.series},
+		{"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.results},
 	} {
 		if f.given && !f.goes {
 			return k, usagef("%s cannot be used with %s", f.flag, k.ending)
@@ -129,13 +130,18 @@ func (c exportCmd) Run(e *env) error {
 	if compare.IsSet(c.File) && kind.ending == ".csv" {
 		return c.set(e)
 	}
-	if results := filepath.Join(c.File, result.FileName); kind.series && c.Results == "" && exists(results) {
+	if results := filepath.Join(c.File, result.FileName); kind.results && c.Results == "" && exists(results) {
 		c.Results = results
+	}
+	network := filepath.Join(c.File, runfolder.HARFile)
+	if !exists(network) || kind.ending != ".trace.json" {
+		network = ""
 	}
 	if c.File, err = recordingPath(c.File); err != nil {
 		return err
 	}
-	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results, Program: program()}}
+	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results,
+		Network: network, Program: program()}}
 	if j.Reader, err = recording.Open(c.File); err != nil {
 		return err
 	}

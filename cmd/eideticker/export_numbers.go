@@ -40,10 +40,10 @@ func exportTrace(j *job) (string, error) {
 		return "", err
 	}
 	defer j.writing()()
-	gaps, events, err := j.Trace(j.ctx, out)
+	n, err := j.Trace(j.ctx, out)
 	if err := out.finish(err); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(gaps, "gap"),
-		plural(events, "event"), j.cmd.Output), nil
+	return fmt.Sprintf("%s, %s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(n.Gaps, "gap"),
+		plural(n.Events, "event"), plural(n.Requests, "request"), j.cmd.Output), nil
 }

@@ -20,7 +20,9 @@ import (
 
 // parsedTrace is a trace as a viewer reads it. Times are in nanoseconds.
 type parsedTrace struct {
-	names    map[int]string // of the tracks
+	names    map[int]string   // of the tracks
+	pids     map[int]int64    // of the tracks' processes
+	last     map[string]int64 // time of the last event of a phase and track
 	slices   map[int][]parsedSlice
 	instants []parsedSlice
 	counters map[string][]int64
@@ -55,7 +57,8 @@ func nanos(t *testing.T, n json.Number) int64 {
 }
 
 // parseTrace holds a file against the rules of the Trace Event Format: what each phase must have,
-// that times are not negative, and that slices of one track do not overlap.
+// and that times are not negative. Events of one track are in order of time. Slices of the
+// network's tracks are apart or nested, and those of others are apart.
 func parseTrace(t *testing.T, path string) parsedTrace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -75,17 +78,21 @@ func parseTrace(t *testing.T, path string) parsedTrace {
 	if doc.DisplayTimeUnit != "ms" && doc.DisplayTimeUnit != "ns" {
 		t.Errorf("displayTimeUnit is %q", doc.DisplayTimeUnit)
 	}
-	p := parsedTrace{names: map[int]string{}, slices: map[int][]parsedSlice{}, counters: map[string][]int64{},
-		info: doc.OtherData}
+	p := parsedTrace{names: map[int]string{}, pids: map[int]int64{}, last: map[string]int64{},
+		slices: map[int][]parsedSlice{}, counters: map[string][]int64{}, info: doc.OtherData}
 	for i, e := range doc.TraceEvents {
 		p.add(t, i, e)
 	}
 	for tid, all := range p.slices {
-		slices.SortStableFunc(all, func(a, b parsedSlice) int { return int(min(max(a.at-b.at, -1), 1)) })
-		for i := 1; i < len(all); i++ {
-			if all[i-1].at+all[i-1].dur > all[i].at {
-				t.Errorf("track %q: %v overlaps %v", p.names[tid], all[i-1], all[i])
+		var open []parsedSlice
+		for _, s := range all {
+			for len(open) > 0 && open[len(open)-1].at+open[len(open)-1].dur <= s.at {
+				open = open[:len(open)-1]
 			}
+			if n := len(open); n > 0 && (p.pids[tid] != 2 || open[n-1].at+open[n-1].dur < s.at+s.dur) {
+				t.Errorf("track %q: %v overlaps %v", p.names[tid], open[n-1], s)
+			}
+			open = append(open, s)
 		}
 	}
 	return p
@@ -105,10 +112,19 @@ func (p *parsedTrace) add(t *testing.T, i int, e map[string]any) {
 	name, named := e["name"].(string)
 	at := nanos(t, number("ts"))
 	args, isObject := e["args"].(map[string]any)
-	if err != nil || pid != 1 || !named || name == "" || at < 0 || !isObject {
+	if err != nil || pid != 1 && pid != 2 || !named || name == "" || at < 0 || !isObject {
 		t.Fatalf("event %d: %v", i, e)
 	}
 	s := parsedSlice{name: name, at: at, tid: int(tid), args: args}
+	if was, ok := p.pids[s.tid]; ok && s.tid != 0 && was != pid {
+		t.Errorf("event %d: track %d is of two processes", i, tid)
+	}
+	p.pids[s.tid] = pid
+	if track := fmt.Sprintf("%v %d", e["ph"], tid); at < p.last[track] {
+		t.Errorf("event %d: %v is earlier than the one before it", i, s)
+	} else {
+		p.last[track] = at
+	}
 	switch e["ph"] {
 	case "M":
 		switch name {
@@ -226,12 +242,12 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%+v", p.info)
 	}
 	wantSlices(t, "frames", p.track("frames"), []string{
-		"unique 0 20ms+10", "unique 1 30ms+10", "unique 2 40ms+10", "unique 3 90ms+10", "unique 4 100ms+10",
-		"repeated 5 110ms+10",
-		"unique 6 120ms+10", "unique 7 130ms+10",
+		"new frame 20ms+10", "new frame 30ms+10", "new frame 40ms+10", "new frame 90ms+10", "new frame 100ms+10",
+		"repeat 110ms+10", "new frame 120ms+10", "new frame 130ms+10",
 	})
-	wantSlices(t, "gaps", p.track("gaps"), []string{"source late 0ms+20", "ring full 50ms+30",
-		"dropped by the driver 80ms+10", "recording stopped 140ms+20"})
+	wantSlices(t, "gaps", p.track("gaps"), []string{"lost frames: source late 0ms+20",
+		"lost frames: ring full 50ms+30", "lost frames: dropped by the driver 80ms+10",
+		"lost frames: recording stopped 140ms+20"})
 	wantSlices(t, "format", p.track("format"), []string{"16x8 NV12 20ms+140"})
 	if got := p.counters["changed pixels"]; !slices.Equal(got, []int64{128, 1, 1, 1, 1, 0, 4, 1}) {
 		t.Errorf("changed pixels %v", got)
@@ -273,7 +289,7 @@ func wantSlices(t *testing.T, track string, got []parsedSlice, want []string) {
 // own.
 func TestTraceOfPart(t *testing.T) {
 	p := parseTrace(t, exported(t, writeTimeline(t), ".trace.json", "--frames", "3:6", "--no-events"))
-	wantSlices(t, "frames", p.track("frames"), []string{"unique 3 70ms+10", "unique 4 80ms+10", "repeated 5 90ms+10"})
+	wantSlices(t, "frames", p.track("frames"), []string{"new frame 70ms+10", "new frame 80ms+10", "repeat 90ms+10"})
 	if len(p.track("gaps")) > 0 || len(p.instants) > 0 {
 		t.Errorf("gaps %v, events %v", p.track("gaps"), p.instants)
 	}
@@ -338,7 +354,7 @@ func TestTraceStreams(t *testing.T) {
 	}
 	defer r.Close()
 	s := export.Selection{Reader: r, To: r.Frames()}
-	if _, _, err := s.Trace(t.Context(), lineWriter{t}); err != nil {
+	if _, err := s.Trace(t.Context(), lineWriter{t}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
@@ -18,6 +19,7 @@ import (
 // setOptions say how to write the pages of a set.
 type setOptions struct {
 	single, noVideo bool
+	filmstripStep   time.Duration
 	judging         compare.Options
 }
 
@@ -78,7 +80,7 @@ func compareVariants(e *env, s *compare.SetFolder, dir string, o setOptions) (c 
 	if err != nil {
 		return c, err
 	}
-	folder.SingleFile, folder.NoVideo = o.single, o.noVideo
+	folder.SingleFile, folder.NoVideo, folder.FilmstripStep = o.single, o.noVideo, o.filmstripStep
 	if err := folder.Write(e.ctx, cmp, e); err != nil {
 		return c, err
 	}

@@ -41,6 +41,7 @@ type runCmd struct {
 	WaitForQuiet *time.Duration `placeholder:"2m" help:"Wait for a quiet machine before each run, at most so long."`
 	Output       string         `short:"o" placeholder:"DIR" help:"New folder (default: out/TEST-DATE-TIME)."`
 	NoVideo      bool           `help:"Do not make a video."`
+	filmstrip
 
 	Rig string `placeholder:"URL" help:"Run on the rig at this address, which eideticker serve prints."`
 	rigAccess
@@ -192,6 +193,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	}
 	o.Looks = looks
 	o.UntilFail, o.NoVideo, o.Program, o.Progress = c.UntilFail, c.NoVideo, program(), e
+	o.FilmstripStep = time.Duration(c.FilmstripStep)
 	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
 	if o.Seed = c.Seed; o.Seed == 0 {
 		o.Seed = session.NewSeed()

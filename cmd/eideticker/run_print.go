@@ -335,7 +335,7 @@ func (r *testRun) writePages() (err error) {
 		return nil
 	}
 	r.pages, err = writeSet(r.env, r.set.Dir, filepath.Join(r.set.Dir, report.PageName), setOptions{
-		noVideo: r.options.NoVideo, judging: r.cmd.judging.options(nil)})
+		noVideo: r.options.NoVideo, filmstripStep: r.options.FilmstripStep, judging: r.cmd.judging.options(nil)})
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", r.set.Dir, orInterrupted(err))
 	}

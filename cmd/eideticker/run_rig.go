@@ -74,7 +74,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Devices: c.Device, Browsers: c.Browser, WarmUp: c.WarmUp, Retries: c.Retries, UntilFail: c.UntilFail,
 		Seed:    c.Seed,
 		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
-		Baseline: c.Baseline,
+		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
 	}
 	switch {
 	case len(c.Tests) != 1 || len(c.Variant) > 0 || c.UntilSure:
@@ -83,6 +83,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.WaitForQuiet != nil:
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
+	case c.FilmstripStep != 0:
+		return p, usagef("--filmstrip-step cannot be used with --rig")
 	case c.Fresh:
 		return p, usagef("--fresh cannot be used with --rig")
 	case c.Network != "":

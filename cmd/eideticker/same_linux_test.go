@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,7 +39,7 @@ func TestSame(t *testing.T) {
 	e := &env{ctx: t.Context(), err: t.Output()}
 	var options []session.SetOptions
 	var beside burner
-	defer beside.end()
+	defer func() { beside.end(t) }()
 	seed := session.NewSeed()
 	for _, name := range sameTests() {
 		o, err := runCmd{Tests: []string{name}, Repeat: &repeat, Seed: seed, Output: dir, NoVideo: true}.options(e)
@@ -74,34 +76,55 @@ func twice(o session.SetOptions) session.SetOptions {
 }
 
 // burner is a program that uses a core of the machine.
-type burner struct{ cmd *exec.Cmd }
-
-// toggle starts the program, or ends it if it is running.
-func (b *burner) toggle(t *testing.T) {
-	if b.cmd != nil {
-		b.end()
-		return
-	}
-	cmd := exec.Command("sh", "-c", "while :; do :; done")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	b.cmd = cmd
+type burner struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
 }
 
-func (b *burner) end() {
+// toggle starts the program, or ends it if it is running. The program is killed when the thread
+// that started it ends, so it has its own: those of captures end with each run.
+func (b *burner) toggle(t *testing.T) {
+	t.Helper()
 	if b.cmd != nil {
-		_ = b.cmd.Process.Kill() // it may have ended
-		_ = b.cmd.Wait()         // it was killed
-		b.cmd = nil
+		b.end(t)
+		return
 	}
+	cmd, started, ended := exec.Command("sh", "-c", "while :; do :; done"), make(chan error), make(chan struct{})
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // end looks at its state
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	b.cmd, b.ended = cmd, ended
+}
+
+// end ends the program. One that has ended before was not beside the run.
+func (b *burner) end(t *testing.T) {
+	t.Helper()
+	if b.cmd == nil {
+		return
+	}
+	_ = b.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	<-b.ended
+	if status, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the program beside the runs ended too early: %v", b.cmd.ProcessState)
+	}
+	b.cmd = nil
 }
 
 // TestBurner: every other run has the program beside it, and none outlives the test.
 func TestBurner(t *testing.T) {
 	var b burner
-	defer b.end()
+	defer func() { b.end(t) }()
 	for run := range 4 {
 		if b.cmd != nil != (run%2 == 1) {
 			t.Errorf("run %d: the program runs: %t", run, b.cmd != nil)
@@ -111,6 +134,25 @@ func TestBurner(t *testing.T) {
 		if last != nil && !errors.Is(last.Process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 			t.Errorf("run %d: the program still runs", run)
 		}
+	}
+}
+
+// TestBurnerOutlivesThreads: the program stays when the thread ends that toggled it.
+func TestBurnerOutlivesThreads(t *testing.T) {
+	var b burner
+	defer func() { b.end(t) }() // it tells
+	thread := make(chan int)
+	go func() {
+		runtime.LockOSThread() // not unlocked, so the thread ends with the goroutine
+		b.toggle(t)
+		thread <- syscall.Gettid()
+	}()
+	task := fmt.Sprintf("/proc/self/task/%d", <-thread)
+	if strings.HasSuffix(task, fmt.Sprintf("/%d", os.Getpid())) {
+		t.Skip("the first thread never ends")
+	}
+	for exists(task) {
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -197,7 +197,7 @@ func thisMachine() (system, kernel string, env result.Environment) {
 	}
 	kernel = strings.TrimSpace(firstBytes("/proc/sys/kernel/osrelease"))
 	put(env, result.EnvGovernor, strings.Join(machine.Governors(os.DirFS("/")), ", "))
-	if t := machine.Temperature(os.DirFS("/")); t != nil {
+	if t, _ := machine.Temperature(os.DirFS("/")); t != nil {
 		put(env, result.EnvTemperature, fmt.Sprintf("%.1f °C", *t))
 	}
 	return system, kernel, env

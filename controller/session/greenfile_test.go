@@ -38,7 +38,7 @@ func TestGreenFile(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"file:///c?a=1&b=2", "http://a.example/"} {
-		p, err := servePages(t.Context(), &suite.Test{URL: address}, nil, t.TempDir(), onHost(loopback))
+		p, err := servePages(t.Context(), &suite.Test{URL: address}, nil, nil, t.TempDir(), onHost(loopback))
 		if err != nil {
 			t.Fatal(err)
 		}

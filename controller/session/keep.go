@@ -60,7 +60,8 @@ func (r *run) writeResults(ctx context.Context, record *Record, file *recording.
 	}
 	carry(results, max(r.Attempt, 1)-1, r.noted(), record.Environment)
 	record.Environment = results.Environment
-	o := runfolder.FolderOptions{Force: true, NoVideo: r.NoVideo, NoPictures: r.NoPictures, Partial: true}
+	o := runfolder.FolderOptions{Force: true, NoVideo: r.NoVideo, NoPictures: r.NoPictures, Partial: true,
+		FilmstripStep: r.FilmstripStep}
 	if t != nil {
 		o.Network = &runfolder.Network{Results: t.figures.results(t.fall), Fall: t.fall,
 			HAR: func(dir string) error { return r.writeHAR(dir, record, t, found) }}

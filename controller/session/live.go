@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -13,10 +16,12 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 // localServer is a server on the loopback of this machine, which a test reaches through a link.
 type localServer struct {
+	secure     bool   // with TLS
 	name, port string // as the test has them
 	at         string // where this machine reaches it
 }
@@ -35,7 +40,7 @@ func localServerOf(ctx context.Context, address string, names *net.Resolver) *lo
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return nil
 	}
-	s := &localServer{name: nameOf(u), port: portOf(u)}
+	s := &localServer{secure: u.Scheme == "https", name: nameOf(u), port: portOf(u)}
 	host := s.name
 	if ip, err := netip.ParseAddr(s.name); err == nil {
 		if !ip.Unmap().IsLoopback() {
@@ -145,5 +150,42 @@ func (r *run) forward(ctx context.Context, n *runNetwork, s *localServer) error 
 	if err := s.answers(ctx, r.Test); err != nil {
 		return err
 	}
-	return n.Forward(s.port, s.dial)
+	if s.secure {
+		return n.Forward(s.port, s.dial)
+	}
+	return n.Loopback(s.port)
 }
+
+// serveLive answers with the responses of a server of this machine, so that the run sees the
+// requests. A server with TLS is not read: its connections are forwarded.
+func (p *pages) serveLive(ctx context.Context, t *suite.Test, s *localServer) (err error) {
+	if p.server, err = serve.New(p.options(t.Network, s.proxy())); err != nil {
+		return err
+	}
+	l, _, err := p.listen.connections(s.port)
+	if err != nil {
+		return errors.Join(fmt.Errorf("forward port %s: %w", s.port, err), p.server.Close())
+	}
+	p.server.HTTP(l)
+	p.serve(ctx, "forward to "+s.at)
+	return nil
+}
+
+// proxy passes requests to the server as they are. A request that it does not answer ends with its
+// connection, as it does without a proxy.
+func (s *localServer) proxy() http.Handler {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx) }
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", s.at, r.In.Host
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // also if Go cannot parse it
+		},
+		Transport:     &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: maxIdle},
+		FlushInterval: -1,
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the waterfall has such requests
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+}
+
+// maxIdle is the number of open connections of a browser to one server.
+const maxIdle = 6

@@ -1,16 +1,20 @@
 package session
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,31 +43,127 @@ func TestLocalServers(t *testing.T) {
 // TestNamesAreAskedOnce: a check asks no server for names, nor does the run of an untrusted test.
 // Another run asks once.
 func TestNamesAreAskedOnce(t *testing.T) {
-	asked := 0
+	var asked atomic.Int32 // addresses of both kinds are asked for at once
 	had := net.DefaultResolver
 	t.Cleanup(func() { net.DefaultResolver = had })
 	net.DefaultResolver = &net.Resolver{PreferGo: true,
 		Dial: func(context.Context, string, string) (net.Conn, error) {
-			asked++
+			asked.Add(1)
 			return nil, errors.New("no names")
 		}}
 	test := liveTest(t, "http://a.example.:3000/")
 	const want = "needs a built-in page or an archive"
-	if err := Check(test); err == nil || !strings.Contains(err.Error(), want) || asked > 0 {
-		t.Errorf("%v, asked %d times", err, asked)
+	if err := Check(test); err == nil || !strings.Contains(err.Error(), want) || asked.Load() > 0 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
-	if err := CheckLive(test); err != nil || asked > 0 {
-		t.Errorf("%v, asked %d times", err, asked)
+	if err := CheckLive(test); err != nil || asked.Load() > 0 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 	r := &run{Options: Options{Test: test, Untrusted: true}}
-	if _, err := r.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), want) || asked > 0 {
-		t.Errorf("untrusted: %v, asked %d times", err, asked)
+	if _, err := r.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), want) || asked.Load() > 0 {
+		t.Errorf("untrusted: %v, asked %d times", err, asked.Load())
 	}
 	_ = loopbackOf(t.Context(), "a.example", net.DefaultResolver)
-	once := asked
-	asked, r.Untrusted = 0, false
-	if _, err := r.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), want) || asked != once {
-		t.Errorf("%v, asked %d times, want %d", err, asked, once)
+	once := asked.Swap(0)
+	r.Untrusted = false
+	if _, err := r.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), want) || asked.Load() != once {
+		t.Errorf("%v, asked %d times, want %d", err, asked.Load(), once)
+	}
+}
+
+// TestLiveRequestsAreAsSent: a server of this machine gets requests as the browser sent them. Parts
+// of a response pass at once. Connections that change their protocol pass too.
+func TestLiveRequestsAreAsSent(t *testing.T) {
+	seen := make(chan *http.Request, 1)
+	next := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r
+		switch {
+		case r.URL.Path == "/gone":
+			panic(http.ErrAbortHandler)
+		case r.Header.Get("Upgrade") != "":
+			c, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.CopyN(c, rw, 4)
+		default:
+			fmt.Fprint(w, "part")
+			_ = http.NewResponseController(w).Flush()
+			<-next
+			fmt.Fprint(w, "whole")
+		}
+	}))
+	defer server.Close()
+	local := localServerOf(t.Context(), server.URL, hostsFile)
+	var at string
+	listen := listening{connections: func(string) (net.Listener, string, error) {
+		l, host, err := onHost(loopback).connections("")
+		if at == "" && err == nil {
+			at = host
+		}
+		return l, host, err
+	}}
+	p, err := servePages(t.Context(), &suite.Test{URL: server.URL}, nil, local, t.TempDir(), listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ask := func(path, fields string) (net.Conn, *bufio.Reader) {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: app.localhost:3000\r\n%s\r\n", path, fields)
+		return c, bufio.NewReader(c)
+	}
+
+	c, from := ask("/a%2Fb?x;y=%zz", "Accept-Encoding: br\r\nCookie: a=b\r\n")
+	defer c.Close()
+	r := <-seen
+	if r.RequestURI != "/a%2Fb?x;y=%zz" || r.Host != "app.localhost:3000" || r.Header.Get("Cookie") != "a=b" ||
+		!slices.Equal(r.Header["Accept-Encoding"], []string{"br"}) || len(r.Header) != 2 {
+		t.Errorf("the server got %s of %s with %v", r.RequestURI, r.Host, r.Header)
+	}
+	answer, err := http.ReadResponse(from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := make([]byte, 4)
+	if _, err := io.ReadFull(answer.Body, part); err != nil || string(part) != "part" {
+		t.Errorf("the first part is %q, %v", part, err)
+	}
+	close(next)
+	if rest, err := io.ReadAll(answer.Body); err != nil || string(rest) != "whole" {
+		t.Errorf("the rest is %q, %v", rest, err)
+	}
+
+	c, from = ask("/socket", "Connection: Upgrade\r\nUpgrade: echo\r\n")
+	defer c.Close()
+	<-seen
+	if answer, err = http.ReadResponse(from, nil); err != nil || answer.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	fmt.Fprint(c, "ping")
+	if _, err := io.ReadFull(from, part); err != nil || string(part) != "ping" {
+		t.Errorf("the echo is %q, %v", part, err)
+	}
+
+	c, from = ask("/gone", "")
+	defer c.Close()
+	<-seen
+	if answer, err := http.ReadResponse(from, nil); err == nil {
+		t.Errorf("a request without an answer got %s", answer.Status)
+	}
+	if _, all := p.server.Witnessed(); len(all) != 3 || all[0].URL != "http://app.localhost:3000/a%2Fb?x;y=%zz" {
+		t.Errorf("the requests are %+v", all)
 	}
 }
 
@@ -119,6 +219,10 @@ func TestLiveServer(t *testing.T) {
 	defer mu.Unlock()
 	if !asked["localhost:"+port+"/app"] || r.Network.BytesDown == 0 {
 		t.Errorf("%v, %+v", asked, r.Network)
+	}
+	if n := found.Results.Network; n == nil || len(n.List) == 0 || n.List[0].URL != test.URL ||
+		n.List[0].Status != http.StatusOK {
+		t.Errorf("the requests are %+v", n)
 	}
 	o.Untrusted, o.Dir = true, filepath.Join(t.TempDir(), "untrusted")
 	if r, _, err = Run(t.Context(), o); err != nil || !strings.Contains(r.Reason, "address of this machine") {

@@ -51,10 +51,10 @@ type pages struct {
 	stop    context.CancelFunc
 }
 
-// servePages serves the pages of a test, and its archive; nil: none. Files for the run go to dir.
-// The owner calls close.
-func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir string, listen listening) (*pages,
-	error) {
+// servePages serves the pages of a test, and its archive or the server of this machine; nil: none.
+// Files for the run go to dir. The owner calls close.
+func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local *localServer, dir string,
+	listen listening) (*pages, error) {
 	if err := checkEnd(t); err != nil {
 		return nil, err
 	}
@@ -68,6 +68,9 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 	err := p.secure(t, dir)
 	if err == nil && read != nil {
 		err = p.serveArchive(ctx, t, read)
+	}
+	if err == nil && local != nil && !local.secure {
+		err = p.serveLive(ctx, t, local)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/machine"
@@ -16,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/capture/x11/display"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/certify"
@@ -41,7 +44,7 @@ type take struct {
 
 // play records the screen while the controller runs the test.
 func (r *run) play(ctx context.Context, p *prepared) (take, error) {
-	begun := machine.Begin()
+	begun := machine.Begin(displayOf(p.source.Info().URI))
 	t, err := r.record(ctx, p)
 	if t.machine = begun.End(); t.machine.Noise != "" {
 		r.note("noisy: %s", t.machine.Noise)
@@ -51,6 +54,20 @@ func (r *run) play(ctx context.Context, p *prepared) (take, error) {
 	maps.Copy(t.environment, p.stage.About())
 	r.noteSandbox(p.stage)
 	return t, err
+}
+
+// displayOf returns the number of the X display of this machine that a source records; "": none.
+func displayOf(uri string) string {
+	name, of := strings.CutPrefix(uri, "x11:")
+	name, _, _ = strings.Cut(name, "?")
+	if name == "" {
+		name = os.Getenv("DISPLAY")
+	}
+	a, err := display.Parse(name)
+	if !of || err != nil || a.Host != "" {
+		return ""
+	}
+	return a.Number
 }
 
 // record runs the recorder. The recorder joins the goroutine of the controller.

@@ -68,7 +68,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		}
 		listen = onHost(host)
 	}
-	if p.pages, err = servePages(ctx, r.Test, archive, r.Dir, listen); err != nil {
+	if p.pages, err = servePages(ctx, r.Test, archive, local, r.Dir, listen); err != nil {
 		return p, err
 	}
 	p.onClose(p.pages.close)

@@ -61,7 +61,7 @@ func TestPagesByProtocol(t *testing.T) {
 				dir := t.TempDir()
 				test := &suite.Test{Page: "/load.html", T0: controller.Navigation, Sync: suite.Sync{Markers: true},
 					Network: suite.Network{Protocol: protocol, KeyLog: keys}}
-				p, err := servePages(t.Context(), test, nil, dir, onLoopback())
+				p, err := servePages(t.Context(), test, nil, nil, dir, onLoopback())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,7 +111,7 @@ func TestPagesByProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := servePages(t.Context(),
-		&suite.Test{Page: "/load.html", Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}, nil, dir,
+		&suite.Test{Page: "/load.html", Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}, nil, nil, dir,
 		onLoopback())
 	if !errors.Is(err, fs.ErrExist) || p != nil {
 		t.Errorf("keys go into a file that is there already: %v", err)

@@ -32,6 +32,8 @@ type Options struct {
 	// MaxLost is the share of a window's frames that may be missing in a run that counts.
 	MaxLost float64
 	NoVideo bool
+	// FilmstripStep is that of the folder; 0: by the length of each window.
+	FilmstripStep time.Duration
 	// NoPictures leaves out all that only people look at, also the video.
 	NoPictures bool
 	// Untrusted keeps browsers of this machine from its files and its services.

@@ -57,6 +57,8 @@ type SetOptions struct {
 	Program string
 	MaxLost float64
 	NoVideo bool
+	// FilmstripStep is that of the folders; 0: by the length of each window.
+	FilmstripStep time.Duration
 	// NoPictures leaves out all that only people look at, also the video.
 	NoPictures bool
 	Progress   runfolder.Progress
@@ -242,7 +244,8 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
 		Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
-		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Untrusted: s.Untrusted,
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,
+		Untrusted:     s.Untrusted,
 		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.Observe(v.Device),
 		Remote: s.Remote, Labels: s.Labels, Quiet: s.Quiet, elements: s.elements[turn.Variant],
 		Attempt: attempt, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,

@@ -56,8 +56,10 @@ func (r *run) witness(p *prepared, emit func(timeline.Event)) *traffic {
 	})
 	e.Flows = slices.DeleteFunc(e.Flows,
 		func(f link.Flow) bool { return strconv.Itoa(int(f.Server.Port())) == p.pages.greenPort })
-	if p.pages.server != nil { // else the server is not ours
+	if p.pages.server != nil {
 		e.Connections, e.Exchanges = p.pages.server.Witnessed()
+	} else {
+		r.note("%s has TLS of its own, so the requests were not seen", p.pages.address)
 	}
 	var names map[string]schemes
 	if p.pages.site != nil {

@@ -28,6 +28,8 @@ type StartParams struct {
 	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of the tested program"`
 
 	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"name, or ID of a run or set; see the verdict"`
+	// JudgeUnlike is for the stored verdict.
+	JudgeUnlike bool `json:"judge_unlike,omitempty" doc:"judge the runs though they were not measured as the baseline"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
 }

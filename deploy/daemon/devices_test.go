@@ -80,9 +80,10 @@ func TestReserve(t *testing.T) {
 	if j := r.Ended(r.Scene("me", api.StartParams{Devices: []string{"a"}, Reservation: mine.Key}).ID); j.State != "ok" {
 		t.Errorf("%+v", j)
 	}
-	if j, _ := r.Job(yours.ID); j.State != "queued" || !strings.Contains(j.Reason, "reserved for me") {
-		t.Errorf("%+v", j)
-	}
+	r.Until("the job to say what it waits for", func() bool {
+		j, _ := r.Job(yours.ID)
+		return j.State == "queued" && strings.Contains(j.Reason, "reserved for me")
+	})
 	if _, err := r.Daemon.Start(t.Context(), "you", api.StartParams{Test: "scene", Devices: []string{"a"},
 		Reservation: "guess"}); code(err) != api.InvalidParams {
 		t.Errorf("a wrong key: %v", err)

@@ -18,8 +18,9 @@ import (
 
 // baseline is what runs are held against.
 type baseline struct {
-	name string // by which it was asked for; empty: its ID
-	id   string // of a run or a folder of runs
+	name        string // by which it was asked for; empty: its ID
+	id          string // of a run or a folder of runs
+	judgeUnlike bool   // also runs that were not measured alike
 }
 
 // checkBaseline returns an error for a wrong baseline of a client. It is looked up again after the
@@ -41,7 +42,7 @@ func (d *Daemon) baselineNamed(ctx context.Context, name string) (baseline, erro
 	if errors.Is(err, store.ErrNotFound) {
 		return baseline{id: name}, store.CheckID(name)
 	}
-	return baseline{name, id}, err
+	return baseline{name: name, id: id}, err
 }
 
 // judge compares the runs of each variant of a set with their baseline, and stores the verdict. The
@@ -66,6 +67,7 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session
 	if err != nil || base.id == "" {
 		return err
 	}
+	base.judgeUnlike = j.start.JudgeUnlike
 	_, end := o.Progress.Phase("holding the runs against their baseline", 0)
 	defer end()
 	return d.holdAgainst(j.context, id, base, o.Test)
@@ -97,7 +99,7 @@ func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) 
 		case found.id != "":
 			return baseline{}, fmt.Errorf("baselines %s and %s both have such runs: name one of them", found.name, name)
 		default:
-			found = baseline{name, folder}
+			found = baseline{name: name, id: folder}
 		}
 	}
 	return found, nil
@@ -139,14 +141,14 @@ func (d *Daemon) holdAgainst(ctx context.Context, id string, base baseline, t *s
 		sets[i].Path = filepath.Base(dir)
 		compare.SetThresholds(sets[i], t.Thresholds)
 	}
-	c, err := compare.Compare(sets[0], sets[1], compare.Options{Declared: t.Primary})
+	c, err := compare.Compare(sets[0], sets[1], compare.Options{Declared: t.Primary, JudgeUnlike: base.judgeUnlike})
 	if err != nil {
 		return err
 	}
 	p := c.Deciding()
 	v := &store.Verdict{
 		Verdict: p.Verdict, Primary: p.Key.String(), Sentence: p.Sentence(), Baseline: base.name, Base: base.id,
-		JudgedWallNS: d.now().UnixNano(),
+		JudgeUnlike: base.judgeUnlike, JudgedWallNS: d.now().UnixNano(),
 	}
 	if err := d.store.SetVerdict(context.WithoutCancel(ctx), id, v); err != nil {
 		return err
@@ -168,7 +170,7 @@ func (d *Daemon) judgeAgain(ctx context.Context, run, test string) {
 		t = known // with its thresholds
 	}
 	if v != nil {
-		err = d.holdAgainst(ctx, folder, baseline{v.Baseline, v.Base}, t)
+		err = d.holdAgainst(ctx, folder, baseline{v.Baseline, v.Base, v.JudgeUnlike}, t)
 	}
 	if v == nil || err != nil {
 		d.log.Warn("remeasured runs lose their verdict: comparison failed", "run", folder, "error", err)

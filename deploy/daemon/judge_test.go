@@ -1,12 +1,17 @@
 package daemon_test
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/store"
@@ -190,6 +195,58 @@ func TestVerdictIsMadeAnew(t *testing.T) {
 	}
 	if run, err := r.Store.Get(t.Context(), id); err != nil || run.Verdict != "" {
 		t.Errorf("%+v, %v", run, err)
+	}
+}
+
+// A verdict is withheld if the runs were not measured as their baseline was, unless the job asks
+// for it. A run that is measured anew keeps to that.
+func TestVerdictOfUnlike(t *testing.T) {
+	t.Parallel()
+	d := daemontest.New("a")
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
+	base, _ := judged(t, r, api.StartParams{})
+	dir, err := r.Store.Path(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, change := range map[string]func(map[string]any){
+		session.RecordFile: func(m map[string]any) { m["machine"] = map[string]any{"processors": 4096} },
+		result.FileName: func(m map[string]any) {
+			m["environment"].(map[string]any)[result.EnvMachineShared] = "yes"
+		},
+	} {
+		content := map[string]any{}
+		raw, err := os.ReadFile(filepath.Join(dir, file))
+		if err == nil {
+			err = json.Unmarshal(raw, &content)
+		}
+		if err == nil {
+			change(content)
+			raw, err = json.Marshal(content)
+		}
+		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, file), raw, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, judge := range []bool{false, true} {
+		id, runs := judged(t, r, api.StartParams{Baseline: base, JudgeUnlike: judge})
+		for _, again := range []bool{false, true} {
+			if again {
+				j, err := r.Analyze(t.Context(), "ci", api.AnalyzeParams{Run: id, NoVideo: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Ended(j.ID)
+			}
+			_, v, err := r.Store.Judged(id)
+			if err != nil || v == nil {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			if withheld := strings.Contains(v.Sentence, "not measured alike"); withheld == judge ||
+				v.JudgeUnlike != judge || withheld && v.Verdict != stats.Inconclusive || runs[0].Base != base {
+				t.Errorf("judge unlike %t, measured anew %t: %+v", judge, again, v)
+			}
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Verdict struct {
 	Baseline string        `json:"baseline,omitempty"` // the name by which the base was asked for; empty: by its ID
 	// ID of the run or the folder of runs that they were held against
 	Base string `json:"base"`
+	// JudgeUnlike is true if sides that were not measured alike were judged.
+	JudgeUnlike bool `json:"judge_unlike,omitempty"`
 	// JudgedWallNS is when.
 	JudgedWallNS int64 `json:"judged_wall_ns"`
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -151,13 +153,17 @@ type drawnEntry struct {
 			Size int64 `json:"size"`
 		} `json:"content"`
 	} `json:"response"`
-	Priority  string  `json:"_priority"`
-	Protocol  string  `json:"_protocol"`
-	TLS       string  `json:"_tls"`
-	Reused    bool    `json:"_connectionReused"`
-	Moments   Moments `json:"_moments"`
-	WireBytes *int64  `json:"_wireBytes"`
-	Error     string  `json:"_error"`
+	Timings struct {
+		Send float64 `json:"send"`
+	} `json:"timings"`
+	Connection string  `json:"connection"`
+	Priority   string  `json:"_priority"`
+	Protocol   string  `json:"_protocol"`
+	TLS        string  `json:"_tls"`
+	Reused     bool    `json:"_connectionReused"`
+	Moments    Moments `json:"_moments"`
+	WireBytes  *int64  `json:"_wireBytes"`
+	Error      string  `json:"_error"`
 }
 
 // maxWord bounds the names of protocols and priorities, bytes.
@@ -168,7 +174,7 @@ func (e *drawnEntry) request() (r Request, err error) {
 	if !token(e.Request.Method) || len(e.Request.Method) > maxWord {
 		return r, fmt.Errorf("method is %.40q", e.Request.Method)
 	}
-	for _, word := range []string{e.Priority, e.Protocol, e.TLS} {
+	for _, word := range []string{e.Connection, e.Priority, e.Protocol, e.TLS} {
 		if len(word) > maxWord {
 			return r, fmt.Errorf("%.40q… has %d bytes, at most %d are read", word, len(word), maxWord)
 		}
@@ -192,6 +198,12 @@ func (e *drawnEntry) request() (r Request, err error) {
 		ResponseBytes: e.Response.BodySize, DecodedBytes: e.Response.Content.Size, Error: e.Error}
 	r.Served.Urgency, r.Served.Incremental = prioritized(e.Priority)
 	r.Over.Protocol, r.Over.TLS, r.Reused = e.Protocol, e.TLS, e.Reused
+	if id, err := strconv.Atoi(e.Connection); err == nil && id > 0 { // else it is unknown
+		r.Over.ID = id
+	}
+	if err := times(e.Timings.Send); err != nil {
+		return r, err
+	}
 	m := &e.Moments
 	for _, one := range []struct {
 		to   *Moment
@@ -205,6 +217,10 @@ func (e *drawnEntry) request() (r Request, err error) {
 		if *one.to, err = one.from.moment(); err != nil {
 			return r, err
 		}
+	}
+	if send := time.Duration(math.Round(e.Timings.Send * 1e6)); send > 0 && r.Sent.Known() {
+		r.Served.Began = r.Sent.At // the server's clock is not in the file, only the difference
+		r.Served.Received = r.Sent.At.Add(send)
 	}
 	return r, nil
 }

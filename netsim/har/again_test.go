@@ -55,6 +55,10 @@ func TestReadWaterfall(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: request %d is %+v, want %+v", name, i, got, want)
 			}
+			if g, x := again.Requests[i].Parts(), w.Requests[i].Parts(); !reflect.DeepEqual(g, x) ||
+				again.Requests[i].Over.ID != w.Requests[i].Over.ID {
+				t.Errorf("%s: request %d has parts %v over %d, want %v", name, i, g, again.Requests[i].Over.ID, x)
+			}
 			if s, x := again.Requests[i].Served, w.Requests[i].Served; s.Urgency != x.Urgency ||
 				s.Incremental != x.Incremental {
 				t.Errorf("%s: request %d has priority %d %v, want %d %v", name, i, s.Urgency, s.Incremental, x.Urgency,

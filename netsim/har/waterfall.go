@@ -21,12 +21,12 @@ type Evidence struct {
 	Flows       []link.Flow
 	Connections []serve.Connection
 	Exchanges   []serve.Exchange
-	// Up and Down are the shortest times that the line takes, one way each: nothing is ever there
+	// Up and Down are the shortest times that the link takes, one way each: nothing is ever there
 	// earlier.
 	Up, Down time.Duration
 }
 
-// Delays are the shortest times that a line takes, as Evidence wants them.
+// Delays are the shortest times that a link takes, as Evidence wants them.
 func Delays(c link.Conditions) (up, down time.Duration) {
 	least := func(d link.Direction) time.Duration { return max(0, d.Delay-d.Jitter) }
 	return least(c.Up), least(c.Down)
@@ -38,7 +38,7 @@ type Witness string
 // The witnesses.
 const (
 	Line   Witness = "line"   // a packet passed the device's end of it: exact
-	Server Witness = "server" // its own time, and the line's delay
+	Server Witness = "server" // its own time, and the link's delay
 )
 
 // Moment is when something was at the device. The zero value: nobody saw it.
@@ -62,7 +62,7 @@ func exactly(t timeline.Time) Moment {
 	return Moment{t, t, t, Line}
 }
 
-// notAfter is a time that something took the line's delay to tell the server of: it may have waited
+// notAfter is a time that something took the link's delay to tell the server of: it may have waited
 // before.
 func notAfter(t timeline.Time, earliest Moment) Moment {
 	m := Moment{At: t, Earliest: t, Latest: t, By: Server}
@@ -263,7 +263,7 @@ func (b *builder) requests() (all []Request, idle []Idle) {
 
 // made is how a connection came to be, at the device.
 type made struct {
-	flow         *link.Flow // nil: the line saw none
+	flow         *link.Flow // nil: the link saw none
 	connect, tls Phase
 	ready        Moment // from when on requests could be sent
 }
@@ -409,7 +409,7 @@ func (b *builder) lookups() []Lookup {
 // namePort is where name servers listen.
 const namePort = 53
 
-// flowOfQuery is nil where the line saw none.
+// flowOfQuery is nil where the link saw none.
 func (b *builder) flowOfQuery(q dns.Query) *link.Flow {
 	client, err := netip.ParseAddrPort(q.Client)
 	if err != nil {

@@ -157,11 +157,7 @@ func (r *Request) timings() Timings {
 		t.SSL = ms(r.TLS.duration())
 	}
 	if r.FirstByte.Known() {
-		// What a request takes to be sent is the server's to know: from its first byte that came to
-		// its last.
-		if x := &r.Served; x.Received > x.Began && x.Began != 0 {
-			t.Send = min(ms(x.Received.Sub(x.Began)), ms(max(0, r.FirstByte.At.Sub(r.Sent.At))))
-		}
+		t.Send = ms(r.sending())
 		t.Wait = max(0, ms(r.FirstByte.At.Sub(r.Sent.At))-t.Send)
 		if r.Ended.Known() {
 			t.Receive = max(0, ms(r.Ended.At.Sub(r.FirstByte.At)))
@@ -171,6 +167,16 @@ func (r *Request) timings() Timings {
 		t.Blocked = before
 	}
 	return t
+}
+
+// sending returns how long the request was sent. The server states it, from the first byte to the
+// last.
+func (r *Request) sending() time.Duration {
+	x := &r.Served
+	if x.Received <= x.Began || x.Began == 0 || !r.FirstByte.Known() {
+		return 0
+	}
+	return min(x.Received.Sub(x.Began), max(0, r.FirstByte.At.Sub(r.Sent.At)))
 }
 
 func (t *Timings) total() float64 {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Conditions are what a line is like.
+// Conditions describe a link.
 type Conditions struct {
 	Down Direction // from the servers to the device
 	Up   Direction // from the device to the servers
 }
 
-// Direction is what one direction of a line is like. The zero value passes everything at once.
+// Direction describes one direction of a link. The zero value passes everything at once.
 type Direction struct {
 	Rate    Rate          // 0: as fast as it goes
 	Trace   Trace         // rates that change; instead of Rate
@@ -31,7 +31,7 @@ type Rate int64
 // Trace is rates one after the other, and then from the first again.
 type Trace []TraceStep
 
-// TraceStep is a rate for some time. A rate of 0 is a line that is dead for so long.
+// TraceStep is a rate for some time. A rate of 0 is a link that is dead for so long.
 type TraceStep struct {
 	For  time.Duration
 	Rate Rate
@@ -44,7 +44,7 @@ const (
 	Gbit      = 1000 * Mbit
 )
 
-// Bounds of what a line can be asked to be.
+// Bounds of what a link can be asked to be.
 const (
 	minRate  = 1 * Kbit
 	maxRate  = 100 * Gbit
@@ -56,7 +56,7 @@ const (
 	maxTrace = 24 * time.Hour
 )
 
-// MTU is the largest IP packet, bytes, that goes over a line.
+// MTU is the largest IP packet, bytes, that goes over a link.
 const MTU = 1500
 
 // defaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full

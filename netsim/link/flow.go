@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Flow is what went over a line between two ports, seen at the device's end of it: without a hook
+// Flow is what went over a link between two ports, seen at the device's end of it: without a hook
 // in the device, and as the device sees it. Times are on the rig's clock; 0: it was not seen.
 type Flow struct {
 	Protocol string         // tcp or udp

@@ -276,7 +276,7 @@ func TestHeaderRefuses(t *testing.T) {
 	}
 }
 
-// FuzzFlows: whatever goes over a line does no harm, and arrivals ascend.
+// FuzzFlows: whatever goes over a link does no harm, and arrivals ascend.
 //
 // Fault: Packets are cut or have false headers
 func FuzzFlows(f *testing.F) {

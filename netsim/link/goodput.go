@@ -12,11 +12,11 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Goodput is what TCP got through a line to the device.
+// Goodput is what TCP got through a link to the device.
 type Goodput struct {
 	Rate    float64 // bits per second of TCP's own bytes, each counted once
 	Packets uint64  // that the device was given
-	Again   uint64  // of them, those with something that it had already: the line's time that nobody has anything of
+	Again   uint64  // of them, those with something that it had already: the link's time that nobody has anything of
 	Lost    uint64  // packets to the device, on the way and in the queue
 }
 
@@ -29,7 +29,7 @@ const (
 	minWindow     = 300 // full packets, so that one more or less is a third of a hundredth
 )
 
-// goodputPackets is how many full packets of a line are skipped, and how many counted.
+// goodputPackets is how many full packets of a link are skipped, and how many counted.
 func goodputPackets(d Direction, connections int) (skip, window int) {
 	each := max(1, d.takes(MTU))
 	skip = max(int(goodputSkip/each), connections*firstWindow/mss+min(d.queue(), defaultQueue)/MTU)
@@ -143,4 +143,4 @@ func (m *meter) rate() float64 {
 	return float64(m.until-m.at) * 8 / m.last.Sub(m.first).Seconds()
 }
 
-var errNoRate = errors.New("measure goodput: the line has no rate")
+var errNoRate = errors.New("measure goodput: the link has no rate")

@@ -25,7 +25,7 @@ type Packet struct {
 	err        error
 }
 
-// OpenPacket makes both namespaces and the line between them. What chance decides comes from the
+// OpenPacket makes both namespaces and the link between them. What chance decides comes from the
 // seed.
 func OpenPacket(c Conditions, seed uint64) (p *Packet, err error) {
 	p = &Packet{conditions: c, flows: newFlows()}
@@ -87,14 +87,14 @@ func (p *Packet) Set(c Conditions) error {
 // Counts returns what went through so far.
 func (p *Packet) Counts() (down, up Counts) { return p.down.counts(), p.up.counts() }
 
-// Flows returns what went over the line so far, in the order in which it began: the first
+// Flows returns what went over the link so far, in the order in which it began: the first
 // maxFlows of TCP and UDP.
 func (p *Packet) Flows() []Flow { return p.flows.snapshot() }
 
 // missed counts the packets that are in no flow.
 func (p *Packet) missed() missed { return p.flows.missing() }
 
-// Close ends the line. Programs that are still in the namespaces have no way out of them any more.
+// Close ends the link. Programs that are still in the namespaces have no way out of them any more.
 func (p *Packet) Close() error {
 	p.once.Do(func() {
 		for _, c := range []*carrier{p.down, p.up} {

@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// The two directions of a line; each is a stream of chance of its own.
+// The two directions of a link; each is a stream of chance of its own.
 const (
 	streamDown = 0
 	streamUp   = 1
@@ -23,7 +23,7 @@ type pipe struct {
 
 	trace   rates
 	began   timeline.Time // of the trace
-	free    timeline.Time // when the line is free
+	free    timeline.Time // when the link is free
 	rest    int64         // of a nanosecond more, in parts of 1/rate
 	waiting backlog
 	last    timeline.Time // arrival, of those that are not held back
@@ -55,8 +55,8 @@ type Counts struct {
 	HeldBack       uint64
 }
 
-// newPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two
-// directions of a line are streams of their own.
+// newPipe starts a link that is free at a time. Pipes of a seed and stream are alike; the two
+// directions of a link are streams of their own.
 func newPipe(d Direction, seed, stream uint64, at timeline.Time) (*pipe, error) {
 	p := &pipe{chance: newChance(seed, stream), free: at, last: at}
 	return p, p.set(d, at)
@@ -118,7 +118,7 @@ func (p *pipe) send(at timeline.Time, bytes int) delivery {
 
 func (p *pipe) limited() bool { return p.d.Rate > 0 || len(p.d.Trace) > 0 }
 
-// serialise moves the time at which the line is free by what a packet takes.
+// serialise moves the time at which the link is free by what a packet takes.
 func (p *pipe) serialise(bytes int) {
 	if p.d.Rate > 0 {
 		p.take(int64(bytes)*8, p.d.Rate)
@@ -173,7 +173,7 @@ func (r *rates) at(began, now timeline.Time) (Rate, timeline.Time) {
 	return r.trace[i].Rate, began.Add(round + r.ends[i])
 }
 
-// backlog is what waits for the line, by when it leaves.
+// backlog is what waits for the link, by when it leaves.
 type backlog struct {
 	ring[waiting]
 	bytes int

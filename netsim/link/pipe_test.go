@@ -69,7 +69,7 @@ func TestPipeQueue(t *testing.T) {
 	}
 }
 
-// The line is dead for a second of two, and 1 Mbit/s for the other: what begins at 0.9 s goes on at
+// The link is dead for a second of two, and 1 Mbit/s for the other: what begins at 0.9 s goes on at
 // 2 s.
 func TestPipeTrace(t *testing.T) {
 	p := startPipe(t, Direction{Trace: Trace{{time.Second, Mbit}, {time.Second, 0}}, Queue: 1 << 20}, 1)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Probe is what a line was found to do, by packets that went through it.
+// Probe is what a link was found to do, by packets that went through it.
 type Probe struct {
 	RTT      Spread        // of small packets, less what their own bits take at the rates asked
 	Down, Up Rate          // of full packets sent at once; 0: not limited, or too fast to tell

@@ -28,7 +28,7 @@ const (
 	headers    = 28 // IPv4 and ICMP
 )
 
-// Probe sends packets through the line, for a second or two, while nothing else is sent.
+// Probe sends packets through the link, for a second or two, while nothing else is sent.
 func (p *Packet) Probe(ctx context.Context) (Probe, error) {
 	clock := timeline.Monotonic()
 	began := clock.Now()

@@ -90,7 +90,7 @@ func goodEnough(t *testing.T, rate Rate, connections int, goodput func(context.C
 	}
 }
 
-// lossy says whether a line's losses are within the interval, and the seed's.
+// lossy says whether a link's losses are within the interval, and the seed's.
 func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Context, int) ([]bool, error)) {
 	t.Helper()
 	const count = 4000

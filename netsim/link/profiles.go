@@ -49,7 +49,7 @@ var profiles = []Profile{
 	{"dial", "a dial-up modem", even(49*Kbit, 30*Kbit, 120*time.Millisecond), fromWebPageTest},
 }
 
-// even is a line whose round trip takes as long there as back.
+// even is a link whose round trip takes as long there as back.
 func even(down, up Rate, rtt time.Duration) Conditions {
 	c := Conditions{Down: Direction{Rate: down}, Up: Direction{Rate: up}}
 	c.SetRTT(rtt)

@@ -203,7 +203,7 @@ func (s *Segment) examine(l netlink.Link) error {
 		return busy("it is one of the kernel's own (%s) and would not survive a crash; use a hardware interface", kind)
 	}
 	if a.MTU < MTU {
-		return busy("it carries packets of up to %d bytes only, and a line %d", a.MTU, MTU)
+		return busy("it carries packets of up to %d bytes only, and a link %d", a.MTU, MTU)
 	}
 	all, err := s.origin.LinkList()
 	if err != nil {
@@ -339,7 +339,7 @@ func RestoreInterface(name string) error {
 }
 
 // settle is done in the device's namespace: the interface gets its addresses, and packets are
-// forwarded between it and the line.
+// forwarded between it and the link.
 func (s *Segment) settle() error {
 	name := s.options.Interface
 	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)

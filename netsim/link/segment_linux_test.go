@@ -117,7 +117,7 @@ func (b *bench) do(n *Namespace, f func() error) error {
 	return n.Do(f)
 }
 
-// open makes a line, and the machine's interface its device's side.
+// open makes a link, and the machine's interface its device's side.
 func (b *bench) open(c Conditions, o SegmentOptions) (*Packet, *Segment) {
 	b.t.Helper()
 	p := openPacket(b.t, c)

@@ -87,7 +87,7 @@ const (
 	maxWindow      = 16 << 20
 )
 
-// OpenStream makes a line. What chance decides comes from the seed.
+// OpenStream makes a link. What chance decides comes from the seed.
 func OpenStream(c Conditions, seed uint64) (*Stream, error) {
 	s, err := newStream(c, seed, timeline.Monotonic())
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Stream) Refused() uint64 {
 	return s.refused
 }
 
-// Close ends the line, and all connections over it.
+// Close ends the link, and all connections over it.
 func (s *Stream) Close() error {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -229,7 +229,7 @@ func (s *Stream) next() (at timeline.Time, any bool) {
 	return at, any
 }
 
-// sends is when a direction can send next: when somebody has something, and the line is free.
+// sends is when a direction can send next: when somebody has something, and the link is free.
 func (s *Stream) sends(way int) (at timeline.Time, any bool) {
 	if s.ready[way].len() == 0 {
 		return 0, false
@@ -249,7 +249,7 @@ func (s *Stream) send(way int, at timeline.Time) {
 	h.offer(at)
 }
 
-// transmit gives a segment to the line.
+// transmit gives a segment to the link.
 func (s *Stream) transmit(h *half, g *streamSegment, at timeline.Time) {
 	fate := s.put(h.way, len(g.data)+headersTCP, at)
 	g.tries++
@@ -282,7 +282,7 @@ func (s *Stream) direction(way int) *Direction {
 	return &s.conditions.Up
 }
 
-// window is how many bytes a connection may have on the way at most: two rounds of the line's own,
+// window is how many bytes a connection may have on the way at most: two rounds of the link's own,
 // within bounds.
 func (s *Stream) window(way int) int {
 	d := s.direction(way)
@@ -315,7 +315,7 @@ func (s *Stream) handshake(device, server func(timeline.Time), failed func(error
 
 func (s *Stream) shake(now timeline.Time, try int, device, server func(timeline.Time), failed func(error)) {
 	if try == maxSYN {
-		failed(errors.New("connect over the line: nobody answers"))
+		failed(errors.New("connect over the link: nobody answers"))
 		return
 	}
 	again := func(timeline.Time) { s.shake(now.Add(synAgain<<try), try+1, device, server, failed) }
@@ -338,7 +338,7 @@ func (s *Stream) shake(now timeline.Time, try int, device, server func(timeline.
 	})
 }
 
-// join makes a connection over the line of one that is not, if there is room.
+// join makes a connection over the link of one that is not, if there is room.
 func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -361,7 +361,7 @@ func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 	return conn, nil
 }
 
-// Listen returns a listener whose connections go over the line: who accepts them is the server, who
+// Listen returns a listener whose connections go over the link: who accepts them is the server, who
 // connects the device. It accepts from l in the background, until it is closed.
 func (s *Stream) Listen(l net.Listener) net.Listener { return s.listen(l, 0) }
 
@@ -387,7 +387,7 @@ func (s *Stream) listen(l net.Listener, plain int) net.Listener {
 	return sl
 }
 
-// dial connects to an address over the line: who dials is the device. What the way to the address
+// dial connects to an address over the link: who dials is the device. What the way to the address
 // itself takes is on top.
 func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
@@ -413,12 +413,12 @@ func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	if err != nil {
 		c.abort(err)
-		return nil, fmt.Errorf("dial %s over the line: %w", address, err)
+		return nil, fmt.Errorf("dial %s over the link: %w", address, err)
 	}
 	return c, nil
 }
 
-// streamListener accepts connections over a line.
+// streamListener accepts connections over a link.
 type streamListener struct {
 	net.Listener
 	stream   *Stream

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// streamConn is a connection over a line. On the one side are those who use it; on the other a
+// streamConn is a connection over a link. On the one side are those who use it; on the other a
 // connection below, for which two goroutines read and write.
 type streamConn struct {
 	s       *Stream

@@ -16,7 +16,7 @@ type handClock struct{ at timeline.Time }
 
 func (c *handClock) Now() timeline.Time { return c.at }
 
-// byHand is a line on which nothing happens but when the test says so.
+// byHand is a link on which nothing happens but when the test says so.
 func byHand(t *testing.T, c Conditions, seed uint64) (*Stream, *handClock) {
 	t.Helper()
 	clock := &handClock{}
@@ -43,7 +43,7 @@ func opened(s *Stream, way int) *half {
 }
 
 // 1.2 Mbit/s and 20 ms: a full segment takes 10 ms, headers and all. The first ten leave one after
-// the other; the line is never idle, so acknowledgements are there before the window ends.
+// the other; the link is never idle, so acknowledgements are there before the window ends.
 func TestStreamByHand(t *testing.T) {
 	s, clock := byHand(t, Conditions{Down: Direction{Rate: 1200 * Kbit, Delay: 20 * time.Millisecond},
 		Up: Direction{Delay: 20 * time.Millisecond}}, 1)
@@ -68,7 +68,7 @@ func TestStreamByHand(t *testing.T) {
 	}
 }
 
-// A line without a rate: ten segments are there after 50 ms, twenty more a round trip later, and so
+// A link without a rate: ten segments are there after 50 ms, twenty more a round trip later, and so
 // on; and no more than who reads leaves room for.
 func TestStreamWindow(t *testing.T) {
 	s, clock := byHand(t, Conditions{Down: Direction{Delay: 50 * time.Millisecond},
@@ -161,7 +161,7 @@ func TestStreamLoss(t *testing.T) {
 	}
 }
 
-// Connections that have something to send share the line alike; one that has nothing takes nothing.
+// Connections that have something to send share the link alike; one that has nothing takes nothing.
 func TestStreamShares(t *testing.T) {
 	s, clock := byHand(t, Conditions{Down: Direction{Rate: 12 * Mbit, Delay: time.Millisecond}}, 1)
 	var all []*half
@@ -219,6 +219,6 @@ func TestStreamHandshake(t *testing.T) {
 	s.mu.Unlock()
 	opened(s, streamUp).read(clock, ms(200_000))
 	if failed == nil {
-		t.Error("a line that loses all connects")
+		t.Error("a link that loses all connects")
 	}
 }

@@ -21,7 +21,7 @@ import (
 // probeRecord is what a segment of a probe has: its number, and as much as makes it full.
 const probeRecord = mss
 
-// Probe sends segments over the line, for a second or two, while nothing else is sent.
+// Probe sends segments over the link, for a second or two, while nothing else is sent.
 func (s *Stream) Probe(ctx context.Context) (result Probe, err error) {
 	began := s.clock.Now()
 	before := s.lost()
@@ -65,15 +65,15 @@ func (s *Stream) lost() Counts {
 	return down
 }
 
-// maxConnecting is how long it may take to connect over the line, besides its round trips: until
+// maxConnecting is how long it may take to connect over the link, besides its round trips: until
 // all that begins a connection has been sent, and the last of it is waited for.
 const maxConnecting = synAgain << maxSYN
 
-// pair connects two ends over the line.
+// pair connects two ends over the link.
 func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, err error) {
 	c := s.asked()
 	ctx, cancel := context.WithTimeoutCause(ctx, maxConnecting+2*(c.RTT()+c.Down.Jitter+c.Up.Jitter+c.Down.Behind+
-		c.Up.Behind), errors.New("connect over the line: nothing gets through"))
+		c.Up.Behind), errors.New("connect over the link: nothing gets through"))
 	defer cancel()
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

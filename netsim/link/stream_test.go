@@ -167,7 +167,7 @@ func TestStreamEnds(t *testing.T) {
 	if n, err := server.Write(make([]byte, 64<<20)); n == 64<<20 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes are written to one who does not read, %v", n, err)
 	}
-	// The line ends, and with it all that wait.
+	// The link ends, and with it all that wait.
 	_, server = pair(t, s)
 	done := make(chan error, 1)
 	go func() { _, err := server.Read(make([]byte, 1)); done <- err }()
@@ -178,7 +178,7 @@ func TestStreamEnds(t *testing.T) {
 		t.Errorf("a read ended with %v when the line did", err)
 	}
 	if _, err := s.dial(t.Context(), "tcp", device.RemoteAddr().String()); err == nil {
-		t.Error("a line that is closed connects")
+		t.Error("a link that is closed connects")
 	}
 }
 
@@ -347,7 +347,7 @@ func TestStreamRefuses(t *testing.T) {
 	s.mu.Unlock()
 }
 
-// TestStreamMany: what many connections say to each other at once, on a line that loses, is what
+// TestStreamMany: what many connections say to each other at once, on a link that loses, is what
 // they say.
 func TestStreamMany(t *testing.T) {
 	d := Direction{Rate: 50 * Mbit, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.02, Reorder: 0.05}
@@ -430,7 +430,7 @@ func TestStreamProbeGivesUp(t *testing.T) {
 	}
 }
 
-// TestStreamListenAfterClose: a listener over a line that has ended is closed, and so is the one
+// TestStreamListenAfterClose: a listener over a link that has ended is closed, and so is the one
 // below.
 func TestStreamListenAfterClose(t *testing.T) {
 	s := openStream(t, Conditions{})

@@ -111,7 +111,7 @@ func (r *Recorder) ConnContext(ctx context.Context, _ net.Conn) context.Context 
 const (
 	stall    = time.Minute
 	lastWill = 10 * time.Second
-	// writeAtOnce is what a device must take of it in that time: little, for the line may be slow
+	// writeAtOnce is what a device must take of it in that time: little, for the link may be slow
 	// and have other bodies to carry.
 	writeAtOnce = 16 << 10
 )

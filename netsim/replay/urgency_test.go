@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -61,16 +62,20 @@ func TestUrgentResponsesAreNotShared(t *testing.T) {
 				}
 				switch f := f.(type) {
 				case *http2.HeadersFrame:
-					if heads++; heads == 2 { // and each body waits for a window
-						if err := c.WriteWindowUpdate(0, 1<<30); err != nil {
-							t.Fatal(err)
-						}
-						if err := c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize,
-							Val: 1 << 30}); err != nil {
+					if heads++; heads < 2 {
+						break
+					}
+					if err := c.WriteWindowUpdate(3, 1); err != nil {
+						t.Fatal(err)
+					}
+				case *http2.DataFrame:
+					if f.StreamID == 3 && urgent == 0 { // one byte: the rest waits for a window, like the other body
+						err := errors.Join(c.WriteWindowUpdate(0, 1<<30),
+							c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}))
+						if err != nil {
 							t.Fatal(err)
 						}
 					}
-				case *http2.DataFrame:
 					if f.StreamID == 3 {
 						urgent += len(f.Data())
 					} else {

@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Connection is what the server saw of one, TCP or QUIC. Times are those of this side of the line,
+// Connection is what the server saw of one, TCP or QUIC. Times are those of this side of the link,
 // on the rig's clock (CLOCK_MONOTONIC); 0: it has not happened, or not yet.
 type Connection struct {
 	ID       int    // from 1, in the order in which they came

@@ -58,14 +58,20 @@ function strips() {
   return section('Side by side', s.refusal ? '' : `What each was showing, from ${zero}.${
     c.a.runs.length + c.b.runs.length > 2 ? ' These runs are closest to the median.' : ''}`,
     s.refusal ? refused(s.refusal) : h('div.along', {tabindex: 0, role: 'region', 'aria-label': 'Filmstrips'},
-      h('div.track', null, filmstrips(files, s, names))));
+      h('div.track', wide(s.frames_a.length), filmstrips(files, s, names))));
 }
+
+/**
+ * wide makes room for many pictures: the page scrolls them.
+ * @param {number} cells
+ */
+const wide = (cells) => cells > 12 ? {style: `min-width: ${cells * 5}rem`} : null;
 
 function network() {
   const span = c.filmstrips?.step_ns * c.filmstrips?.frames_a.length;
   return a.network || b.network ? section('Network', 'Requests of the same runs, over the same time.',
     h('div.along', {tabindex: 0, role: 'region', 'aria-label': 'Requests'},
-      h('div.track', null, waterfalls(sides, span || 1e10)))) : null;
+      h('div.track', wide(c.filmstrips?.frames_a.length ?? 0), waterfalls(sides, span || 1e10)))) : null;
 }
 
 function heat() {

@@ -243,7 +243,7 @@ export function quality(files, r, seek) {
     ['size', `${recording.width_px} × ${recording.height_px}`], ['rate', rate && `${rate} frames/s`],
     ['pixels', recording.pixel_format], ['clock', recording.own_clock ? 'the file’s own' : '']];
   const times = r.retried_runs === 1 ? 'once' : `${grouped(r.retried_runs)} times`;
-  const notes = r.retried_runs > 0 ? [`This run was retried ${times} before it succeeded.`, ...r.notes] : r.notes;
+  const notes = r.retried_runs > 0 ? [`This is the last attempt; the run was retried ${times}.`, ...r.notes] : r.notes;
   return h(`section.quality.card.${good ? 'good' : 'doubtful'}`, {'aria-label': 'Capture quality'},
     h('div.verdict', null, h('h2', null, 'Capture quality'),
       h('p', null, h('span', {'aria-hidden': 'true'}, good ? '✓ ' : '! '), text)),

@@ -13,19 +13,28 @@ import (
 )
 
 // Forward makes one server of this machine reachable for the device, through the link. It listens
-// at the link's far end, and at the device's own loopback for names that lead there. dial connects
-// to the server. The connections end with the network.
+// at the link's far end and at the device's own loopback. dial connects to the server. The
+// connections end with the network.
 func (n *Network) Forward(port string, dial func(context.Context) (net.Conn, error)) error {
 	far, err := n.Listen(port)
 	if err != nil {
 		return fmt.Errorf("forward port %s: %w", port, err)
 	}
+	if err := n.Loopback(port); err != nil {
+		return errors.Join(err, far.Close())
+	}
+	n.serving.Go(func() { n.forward(far, dial) })
+	return nil
+}
+
+// Loopback connects a port of the device's own loopback with the same port at the link's far end.
+// Names such as localhost lead there. The connections end with the network.
+func (n *Network) Loopback(port string) error {
 	near, err := n.Link.Device.Listen("tcp", net.JoinHostPort("", port))
 	if err != nil {
-		return errors.Join(fmt.Errorf("forward port %s: %w", port, err), far.Close())
+		return fmt.Errorf("forward port %s: %w", port, err)
 	}
 	through := net.JoinHostPort(link.ServerAddress.Addr().String(), port)
-	n.serving.Go(func() { n.forward(far, dial) })
 	n.serving.Go(func() {
 		n.forward(near, func(ctx context.Context) (net.Conn, error) { return n.Link.Device.Dial(ctx, "tcp", through) })
 	})

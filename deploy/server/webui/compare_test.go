@@ -61,6 +61,35 @@ func TestComparePage(t *testing.T) {
 	b.Quiet()
 }
 
+// Where a verdict is withheld, a checkbox asks for it anyway. The address keeps the choice.
+func TestCompareAnyway(t *testing.T) {
+	t.Parallel()
+	p, b := serve(t)
+	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
+		p.makeRun("20261121-201531-framerate-k7f3", uneven)
+	const (
+		said = `document.querySelector('.outcome .state')?.textContent`
+		box  = `document.querySelector('[aria-label="Statistics"] input[type=checkbox]')`
+	)
+	b.open("#/compare?a=" + one.id + "&b=" + other.id)
+	b.await("what was measured alike is judged without a question",
+		said+`?.includes('regressed') && `+box+` === null`)
+	p.mu.Lock()
+	p.unlike = true
+	p.mu.Unlock()
+	b.open("#/compare?b=" + other.id + "&a=" + one.id)
+	b.await("the verdict is withheld", said+`?.includes('inconclusive') && `+box+`?.checked === false`)
+	b.click(`[aria-label="Statistics"] input[type=checkbox]`)
+	b.await("it is given", said+`?.includes('regressed') && `+box+`?.checked === true`)
+	b.await("the address has the choice", `location.hash.includes('unlike=1')`)
+	b.picture("compare-anyway")
+	b.open("#/compare?a=" + one.id + "&b=" + other.id + "&unlike=1")
+	b.await("it is given at once", said+`?.includes('regressed') && `+box+`?.checked === true`)
+	b.click(`[aria-label="Statistics"] input[type=checkbox]`)
+	b.await("it is withheld again", said+`?.includes('inconclusive') && !location.hash.includes('unlike')`)
+	b.Quiet()
+}
+
 // Runs with other start times and missing frames are compared by the time since their own start.
 func TestCompareOtherStarts(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,7 @@ type played struct {
 	// a number of the future is refused, as by rigs that know no better
 	strict bool
 	down   bool // no websocket is taken
+	unlike bool // runs that are compared were not measured alike
 }
 
 func newPlayed(t *testing.T) *played {
@@ -182,6 +183,7 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		Devices, Browsers                                           []string
 		Base, With, Name, ID                                        string
 		FromSeq                                                     *uint64 `json:"from_seq"`
+		JudgeUnlike                                                 bool    `json:"judge_unlike"`
 	}
 	if len(call.Params) > 0 {
 		if err := json.Unmarshal(call.Params, &params); err != nil {
@@ -243,7 +245,12 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 	case "trend":
 		return api.Trend{Unit: "frames/s", Points: p.trend}, nil
 	case "compare":
-		return compared(params.Base, params.With), nil
+		c := compared(params.Base, params.With)
+		if p.unlike && !params.JudgeUnlike {
+			c.Outcome = "inconclusive"
+			c.Comparison = []byte(`{"withheld": "A and B were not measured alike", ` + string(c.Comparison[1:]))
+		}
+		return c, nil
 	case "baseline.list":
 		return api.Baselines{Baselines: append([]api.Baseline{}, p.baselines...)}, nil
 	case "baseline.set":

@@ -255,6 +255,7 @@ export interface Activity {
   others_fraction: number | null;
   programs: string[];
   temperature_celsius: number | null;
+  temperature_sensor: string;
   governors: string[];
   noise: string;
 }
@@ -615,6 +616,7 @@ export interface StartParams {
   branch?: string;
   revision?: string;
   baseline?: string;
+  judge_unlike?: boolean;
   reservation?: string;
 }
 

@@ -29,16 +29,7 @@ export async function comparePage(page) {
     h('p.quiet-text', null, 'Comparing …'));
   const together = h('div');
   fill(place, words, together);
-  /** @type {any} what eideticker compare prints */
-  let comparison = null;
-  try {
-    const compared = await rig.call('compare', {base: a, with: b});
-    comparison = compared.comparison;
-    fill(words, statistics(compared));
-  } catch (error) {
-    fill(words, h('h2', null, 'In words'), h('p.refusal', null,
-      error instanceof Error ? error.message : String(error)));
-  }
+  const comparison = await judge(page, words, {base: a, with: b, judge_unlike: query.get('unlike') === '1'});
   try {
     const runs = await Promise.all([ComparedRun.load(rig, a, comparison?.a, signal),
       ComparedRun.load(rig, b, comparison?.b, signal)]);
@@ -47,6 +38,37 @@ export async function comparePage(page) {
     }
   } catch (error) {
     complain(error);
+  }
+}
+
+/**
+ * judge shows what the statistics say. Where a verdict was withheld, a checkbox asks for it anyway.
+ * @param {import('./main.js').Page} page
+ * @param {Element} words
+ * @param {import('rig').CompareParams} params
+ * @returns {Promise<any>} what eideticker compare prints; null: it failed
+ */
+async function judge(page, words, params) {
+  try {
+    const compared = await page.rig.call('compare', params);
+    if (page.signal.aborted) {
+      return null;
+    }
+    const box = h('input', {type: 'checkbox', checked: params.judge_unlike});
+    box.addEventListener('change', () => {
+      note({unlike: box.checked ? '1' : null});
+      box.disabled = true;
+      judge(page, words, {...params, judge_unlike: box.checked});
+    });
+    const choice = compared.comparison?.withheld || params.judge_unlike
+      ? h('label.check', null, box, ' Judge anyway, though the sides were not measured alike') : null;
+    const [title, outcome, ...rest] = statistics(compared);
+    fill(words, title, outcome, choice, rest);
+    return compared.comparison;
+  } catch (error) {
+    fill(words, h('h2', null, 'In words'), h('p.refusal', null,
+      error instanceof Error ? error.message : String(error)));
+    return null;
   }
 }
 
