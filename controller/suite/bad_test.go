@@ -332,6 +332,10 @@ bad.yaml:4:22: mask: 1x1+0+20000 is outside 16384x16384`},
 	if n := len(Parts(err)); n != maxErrors {
 		t.Errorf("%d problems are reported, want %d", n, maxErrors)
 	}
+	_, many := Parse("bad.yaml", []byte(head+"measures: ["+strings.Repeat("fpss, ", 5000)+"fps]\n"), known())
+	if n := len(Parts(many)); n != maxErrors {
+		t.Errorf("%d problems of one list are reported, want %d", n, maxErrors)
+	}
 	if said := err.Error(); !strings.HasPrefix(said, "bad.yaml:4:5: unknown step") ||
 		!strings.HasSuffix(said, "(and 49 more problems; eideticker suite check lists all)") {
 		t.Error(err)

@@ -126,6 +126,9 @@ func (t *Test) checkPlaces(*Known) error {
 		found.add(problem(at("region"), "region: %v", err))
 	}
 	for i, m := range t.Masks {
+		if found.full() {
+			break
+		}
 		if err := inside(m); err != nil {
 			found.add(problem(at("masks", i), "mask: %v", err))
 		}
@@ -191,6 +194,9 @@ func checkKind(s string) error {
 func (t *Test) checkMeasures(known *Known) error {
 	var found problems
 	for i, m := range t.Measures {
+		if found.full() {
+			break
+		}
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
 			found.add(problem(at("measures", i), "unknown measure %q%s", strict.Clip(m),
@@ -213,11 +219,17 @@ func (t *Test) checkMeasures(known *Known) error {
 		}
 	}
 	for name := range t.Thresholds {
+		if found.full() {
+			break
+		}
 		if err := t.CheckValue(name, *known); err != nil {
 			found.add(problem(at("thresholds", name), "threshold of %s: %v", strict.Clip(name), err))
 		}
 	}
 	for name := range t.Budgets {
+		if found.full() {
+			break
+		}
 		if err := t.CheckValue(name, *known); err != nil {
 			found.add(problem(at("budgets", name), "budget of %s: %v", strict.Clip(name), err))
 		}

@@ -17,6 +17,9 @@ func (t *Test) checkSteps(known *Known) error {
 	}
 	var found problems
 	for i, s := range t.Steps {
+		if found.full() {
+			break
+		}
 		if err := t.checkLines(s, known); err != nil {
 			found.add(problem(at("steps", i), "%v", err))
 		}

@@ -94,7 +94,7 @@ func (r *reader) slice(v reflect.Value, n ast.Node, what string) error {
 	var wrongs problems
 	for i, e := range list.Values {
 		all.Index(i).Set(blank(v.Type().Elem()))
-		if wrongs.add(r.value(all.Index(i), e, one(what))) || r.Exhausted() {
+		if wrongs.add(r.value(all.Index(i), e, one(what))); r.enough() {
 			break
 		}
 	}
@@ -128,7 +128,7 @@ func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
 	var wrongs problems
 	for _, p := range pairs {
 		e := reflect.New(v.Type().Elem()).Elem()
-		if wrongs.add(r.value(e, p.Value, p.Key)) || r.Exhausted() {
+		if wrongs.add(r.value(e, p.Value, p.Key)); r.enough() {
 			break
 		}
 		v.SetMapIndex(reflect.ValueOf(p.Key), e)
@@ -139,13 +139,14 @@ func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
 // problems are the errors of the parts of a value.
 type problems []error
 
-// add adds an error, and reports whether there are enough.
-func (p *problems) add(err error) bool {
+func (p *problems) add(err error) {
 	if err != nil {
 		*p = append(*p, err)
 	}
-	return len(*p) >= maxErrors
 }
+
+// full reports whether there are enough.
+func (p *problems) full() bool { return len(*p) >= maxErrors }
 
 // field is one of a struct's that is in files.
 type field struct {
@@ -179,6 +180,9 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 	given, bad := map[string]string{}, map[string]bool{}
 	var wrongs problems
 	for _, p := range pairs {
+		if r.enough() {
+			return errors.Join(wrongs...)
+		}
 		i := slices.IndexFunc(all, func(f field) bool { return p.Key == f.key || p.Key == f.also })
 		if i < 0 {
 			wrongs.add(r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), wording.Meant(p.Key, keys(all))))
@@ -195,9 +199,6 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 			wrongs.add(err)
 			bad[f.key] = true
 		}
-		if r.Exhausted() {
-			return errors.Join(wrongs...)
-		}
 	}
 	for _, f := range all {
 		if _, there := given[f.key]; f.Tag.Get("need") != "" && !there && !bad[f.key] {
@@ -205,7 +206,9 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 			bad[f.key] = true
 		}
 	}
-	wrongs.add(r.check(v, n, bad))
+	if !r.enough() {
+		wrongs.add(r.check(v, n, bad))
+	}
 	return errors.Join(wrongs...)
 }
 

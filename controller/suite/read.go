@@ -7,6 +7,8 @@ import (
 	"path"
 	"reflect"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -71,4 +73,14 @@ type reader struct {
 	strict.Reader
 	known   Known
 	nesting int // of repeat steps
+	errors  int // that were found
 }
+
+// Errorf returns an error at the place of a node, and counts it.
+func (r *reader) Errorf(at ast.Node, format string, args ...any) error {
+	r.errors++
+	return r.Reader.Errorf(at, format, args...)
+}
+
+// enough reports whether to read no more: hints for each of many errors take long.
+func (r *reader) enough() bool { return r.errors >= maxErrors || r.Exhausted() }
