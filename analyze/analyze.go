@@ -21,6 +21,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/scroll"
 	"github.com/eideticker/eideticker/analyze/tearing"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -76,6 +77,9 @@ func Names() []string {
 func Values(measure string) []string {
 	if measure == quality.Name {
 		return quality.Values()
+	}
+	if measure == vitals.Name {
+		return vitals.Values()
 	}
 	for _, m := range measures(new(Options)) {
 		if m.Name == measure {

@@ -14,12 +14,13 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 // TestValuesAreExplained: each value has an entry in the glossary, and each entry is of a value.
 func TestValuesAreExplained(t *testing.T) {
 	explained := map[string]bool{}
-	for _, measure := range append(analyze.Names(), quality.Name) {
+	for _, measure := range append(analyze.Names(), quality.Name, vitals.Name) {
 		for _, value := range analyze.Values(measure) {
 			e, ok := glossary.Explain(measure, value)
 			if !ok || e.Meaning == "" || e.Unit == "" || e.Better == "" || e.Formula == "" {
@@ -45,7 +46,7 @@ func TestValuesAreExplained(t *testing.T) {
 // TestDeclaredValuesAreMeasured: each value that is declared, once, is named by code that measures.
 func TestDeclaredValuesAreMeasured(t *testing.T) {
 	folders := map[string]string{"loadhist": "load", "speedindex": "load", "windowopen": "load", "strip": "codestrip"}
-	for _, measure := range append(analyze.Names(), quality.Name) {
+	for _, measure := range append(analyze.Names(), quality.Name, vitals.Name) {
 		names, written := analyze.Values(measure), measuringWords(t, cmp.Or(folders[measure], measure))
 		if len(names) == 0 {
 			t.Errorf("%s declares no value", measure)

@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -190,6 +191,8 @@ func (c *Comparison) untested(v *Value, pairs []stats.Pair, i int, tested []int)
 		return noDirection
 	case !v.Primary && compatible(v.Key):
 		return "as another tool computes it"
+	case !v.Primary && v.Key.Measure == vitals.Name:
+		return "a claim of the page, which is tested only by name"
 	}
 	p := pairs[i]
 	for _, o := range tested {

@@ -176,6 +176,10 @@ func (s *Set) add(file, dir string) error {
 			}
 		}
 	}
+	if len(run.Windows) > 0 && r.Vitals != nil {
+		w := &run.Windows[0]
+		w.Results = append(w.Results, r.Vitals.Result)
+	}
 	run.planned(abs)
 	s.Runs = append(s.Runs, run)
 	return nil

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -32,10 +33,11 @@ func differing(a, b *Set) (all []Unlike) {
 	}
 	for _, key := range keys {
 		of := func(r *Run) string {
-			if v := r.Environment[key]; v != "" {
-				return v
+			absent := "unknown"
+			if key == result.EnvVitals {
+				absent = "not observed"
 			}
-			return "unknown"
+			return cmp.Or(r.Environment[key], absent)
 		}
 		if d := (Unlike{key, a.each(of), b.each(of)}); !alike(key, d.A, d.B) {
 			all = append(all, d)

@@ -69,6 +69,7 @@ func TestEnvironments(t *testing.T) {
 			nil},
 		{"warmer", result.Environment{"temperature": "41.5 °C"}, result.Environment{"temperature": "58 °C"},
 			[]string{"temperature"}},
+		{"claims of one", result.Environment{"vitals": "observed"}, nil, []string{"vitals"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			one := map[string]analyze.Value{"w": rate(60)}

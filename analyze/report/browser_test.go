@@ -19,6 +19,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 // patience bounds how long a browser may take; no result depends on it.
@@ -294,6 +295,10 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		`<svg onload=window.evil=3>'"` + "`"
 	r.Recording.Name, r.Notes = evil, []string{evil}
 	r.Network.List[0].Method, r.Network.List[0].URL = evil, evil
+	r.Vitals = &vitals.Claims{Sentence: evil, Element: evil, Errors: []string{evil},
+		Timings: []vitals.Timing{{Name: evil}}, ByType: []vitals.Traffic{{Name: evil}}}
+	r.Vitals.Result = analyze.Result{Measure: vitals.Name, State: analyze.Refused, Refusal: evil,
+		Values: []analyze.Value{{Name: "lcp", State: analyze.Refused, Note: evil}}}
 	for i := range r.Windows {
 		w := &r.Windows[i]
 		w.Name, w.Warnings = evil, []string{evil}
@@ -358,6 +363,9 @@ func TestPageText(t *testing.T) {
 		"/load.html",
 		"8.8 KiB unpacked", "11 more requests are in the HAR file",
 		"calibrated on 30 held frames, 12 of them of a pattern",
+		"The page’s claims", "its pixels were seen after 650 ms.", "img#hero", "Largest paint (LCP)", "640 ms",
+		"Largest paint, as it was seen", "634 – 651", "This browser does not offer it", "until hero",
+		"TypeError: x is not a function", "39.1 KiB",
 	})
 	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('[data-frame="104"]').length`); n == 0 {
 		t.Error("no button goes to frame 104")

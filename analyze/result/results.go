@@ -3,6 +3,7 @@ package result
 import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/noise"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 const (
@@ -24,9 +25,11 @@ type Results struct {
 	Environment Environment `json:"environment"`
 	Settings    Settings    `json:"settings"`
 	// Quality is about the whole recording. Reports show it above every other number.
-	Quality     analyze.Result `json:"quality"`
-	Windows     []Window       `json:"windows"`
-	Network     *Network       `json:"network,omitempty"` // of the run's test network
+	Quality analyze.Result `json:"quality"`
+	Windows []Window       `json:"windows"`
+	Network *Network       `json:"network,omitempty"` // of the run's test network
+	// Vitals are the page's claims about itself, where they were asked for.
+	Vitals      *vitals.Claims `json:"vitals,omitempty"`
 	Video       *Video         `json:"video,omitempty"`
 	Pictures    []Picture      `json:"pictures"`     // that belong to no window
 	RetriedRuns int            `json:"retried_runs"` // earlier attempts of this run
@@ -70,6 +73,7 @@ const (
 	EnvRigBuild      = "rig_build"      // version of the program that recorded
 	EnvRigOS         = "rig_os"         // the rig's system and kernel
 	EnvAnalysisBuild = "analysis_build" // version of the program that analysed
+	EnvVitals        = "vitals"         // "observed" if the page's claims were read, which adds load
 	EnvTemperature   = "temperature"    // the device's, with its unit
 	EnvGovernor      = "governor"       // of the device's processors
 	EnvMachineShared = "machine_shared" // "yes" if browser and recorder shared it, else "no"
@@ -79,7 +83,7 @@ const (
 func EnvironmentKeys() []string {
 	return []string{
 		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
-		EnvAnalysisBuild,
+		EnvAnalysisBuild, EnvVitals,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }
@@ -215,6 +219,9 @@ type Network struct {
 	File         string `json:"file"`          // network.har; empty where it is not there
 	// List is of the first requests, in the order in which they began.
 	List []Request `json:"list"`
+	// ByType and ByDomain are the traffic of all requests, without names and handshakes.
+	ByType   []vitals.Traffic `json:"by_type"`
+	ByDomain []vitals.Traffic `json:"by_domain"`
 }
 
 // MostRequests is how many a list has; the HAR file has all.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/noise"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 // sample returns results in which every field has a value.
@@ -34,13 +35,30 @@ func sample() *Results {
 			Profile: "3g", RTTAskedNS: 300_000_000, RTTNS: 300_400_000, DownAsked: 1_600_000, Down: 1_597_000,
 			UpAsked: 768_000, Up: 766_000, LossAsked: 0.01, Loss: 0.011,
 			Requests: 12, Missed: 1, NamesRefused: 3, Connections: 2, BytesUp: 12_345, BytesDown: 345_678,
-			File: "network.har",
+			File:     "network.har",
+			ByType:   []vitals.Traffic{{Name: "document", Requests: 12, Bytes: 345_000}},
+			ByDomain: []vitals.Traffic{{Name: "page.test", Requests: 12, Bytes: 345_000}},
 			List: []Request{{
 				Method: "GET", URL: "http://page.test/load.html", Status: 200, Protocol: "http/1.1", Priority: "u=0, i",
 				Reused: true, BeginNS: 900_100_000, NameNS: 300_500_000, ConnectNS: 300_300_000,
 				TLSNS: 301_000_000, WaitNS: 302_000_000, LoadNS: 40_000_000, Exact: true, WireBytes: 3_300,
 				BodyBytes: 3_000, DecodedBytes: 9_000,
 			}},
+		},
+		Vitals: &vitals.Claims{
+			Sentence: "The page claims its largest paint after 640 ms; its pixels were seen after 650 ms.",
+			Result: analyze.Result{Measure: vitals.Name, Version: 1, State: analyze.Bounded, Values: []analyze.Value{
+				{Name: "lcp", Unit: "ms", Value: 640, Low: 640, High: 640, State: analyze.Exact, Better: analyze.Lower},
+				{Name: "lcp_seen", Unit: "ms", Value: 650, Low: 634, High: 651, State: analyze.Bounded,
+					Better: analyze.Lower, Frames: []int{103}},
+				{Name: "cls", Unit: "score", State: analyze.Refused, Better: analyze.Lower,
+					Note: "this browser does not offer it"},
+			}},
+			Element: "img#hero", Region: []int{100, 60, 400, 300}, OriginNS: 910_000_000, OriginWithinNS: 1_300_000,
+			Timings:  []vitals.Timing{{Name: "until hero", AtMS: 3.5, LastMS: &claimed}},
+			Errors:   []string{"TypeError: x is not a function"},
+			ByType:   []vitals.Traffic{{Name: "image", Requests: 2, Bytes: 40_000}},
+			ByDomain: []vitals.Traffic{{Name: "page.test", Requests: 2, Bytes: 40_000}},
 		},
 		Windows: []Window{{
 			Name: "canvas", Kind: Markers, Green: 100, Start: 101, End: 104, Red: 106, StartNS: 1_000_000_000,

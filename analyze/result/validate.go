@@ -12,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/noise"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 const (
@@ -38,6 +39,9 @@ func (r *Results) Validate() error {
 	}
 	if r.Network != nil {
 		c.in("network", func() { c.network(r.Network) })
+	}
+	if r.Vitals != nil {
+		c.in("vitals", func() { c.vitals(r.Vitals) })
 	}
 	if r.Video != nil {
 		c.in("video", func() { c.link(r.Video.File, false); c.link(r.Video.Map, false) })
@@ -207,8 +211,39 @@ func (c *checker) network(n *Network) {
 	c.link(n.File, true)
 	c.require(len(n.List) <= MostRequests && len(n.List) <= n.Requests, "%d of %d requests are listed, at most %d are",
 		len(n.List), n.Requests, MostRequests)
+	c.traffic(n.ByType)
+	c.traffic(n.ByDomain)
 	for i := range n.List {
 		c.in(fmt.Sprintf("list[%d]", i), func() { c.request(&n.List[i]) })
+	}
+}
+
+// vitals are a page's claims.
+func (c *checker) vitals(v *vitals.Claims) {
+	c.text("sentence", v.Sentence, maxText)
+	c.result(&v.Result)
+	c.text("lcp_element", v.Element, maxText)
+	c.region(v.Region, true)
+	c.require(v.OriginWithinNS >= 0, "origin_uncertainty_ns is %d", v.OriginWithinNS)
+	c.require(max(len(v.Timings), len(v.Errors)) <= MostRequests, "%d timings and %d errors, at most %d",
+		len(v.Timings), len(v.Errors), MostRequests)
+	for _, t := range v.Timings {
+		c.text("name", t.Name, maxText)
+		c.number("at_ms", t.AtMS)
+		if t.LastMS != nil {
+			c.number("duration_ms", *t.LastMS)
+		}
+	}
+	c.texts("console_errors", v.Errors)
+	c.traffic(v.ByType)
+	c.traffic(v.ByDomain)
+}
+
+func (c *checker) traffic(all []vitals.Traffic) {
+	c.require(len(all) <= MostRequests, "%d lines of traffic, at most %d", len(all), MostRequests)
+	for _, t := range all {
+		c.text("name", t.Name, maxText)
+		c.require(t.Requests >= 0 && t.Bytes >= 0, "%d requests of %d bytes", t.Requests, t.Bytes)
 	}
 }
 

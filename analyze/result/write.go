@@ -59,10 +59,16 @@ func (r *Results) fill() {
 	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
 	if r.Network != nil {
 		n := *r.Network
-		n.List = some(n.List)
+		n.List, n.ByType, n.ByDomain = some(n.List), some(n.ByType), some(n.ByDomain)
 		r.Network = &n
 	}
 	fillResult(&r.Quality)
+	if r.Vitals != nil {
+		v := *r.Vitals
+		v.Fill()
+		fillResult(&v.Result)
+		r.Vitals = &v
+	}
 	r.Windows = append([]Window{}, r.Windows...)
 	for i := range r.Windows {
 		r.Windows[i].fill()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -24,7 +26,35 @@ func printResults(w io.Writer, r *result.Results, all bool) error {
 			return err
 		}
 	}
-	return nil
+	return printVitals(w, r.Vitals, all)
+}
+
+// printVitals writes the page's claims: the one that was compared with the pixels, or all.
+func printVitals(w io.Writer, v *vitals.Claims, all bool) error {
+	if v == nil {
+		return nil
+	}
+	text := cmp.Or(v.Sentence, "The page claims no largest contentful paint.")
+	if v.Result.Refusal != "" {
+		text = "The page's claims are unknown: " + v.Result.Refusal + "."
+	}
+	if _, err := io.WriteString(w, indented(text, "", columns(w))); err != nil || !all {
+		return err
+	}
+	rows, said := valueRows(&v.Result), slices.Clone(v.Result.Warnings)
+	for i, one := range v.Result.Values {
+		switch {
+		case one.Note == vitals.FromNetwork:
+			rows[i][3] = one.Note
+			continue
+		case one.State == analyze.Exact:
+			rows[i][3] = "claimed"
+		}
+		if one.Note != "" {
+			said = append(said, one.Name+": "+one.Note)
+		}
+	}
+	return errors.Join(printTable(w, valueHeading(), rows), printLines(w, said))
 }
 
 func printQuality(w io.Writer, r *result.Results) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -45,7 +46,7 @@ func (c explainCmd) Run(e *env) error {
 // An empty name selects all.
 func explain(name string) (found []glossary.Entry, err error) {
 	var known []string
-	for _, measure := range append(analyze.Names(), quality.Name) {
+	for _, measure := range append(analyze.Names(), quality.Name, vitals.Name) {
 		known = append(known, measure)
 		for _, value := range analyze.Values(measure) {
 			full := measure + "." + value

@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/vitals"
 )
 
 var update = flag.Bool("update", false, "write docs/reference anew")
@@ -85,7 +86,7 @@ func measuresPage() string {
 	page.WriteString("# Measures and their values\n\n" + generated +
 		"[Measure a recording](../measure.md) explains the measures. `eideticker explain VALUE` adds an example.\n\n" +
 		"```text\n" + glossary.Terms + "\n```\n")
-	for _, name := range append(analyze.Names(), quality.Name) {
+	for _, name := range append(analyze.Names(), quality.Name, vitals.Name) {
 		fmt.Fprintf(&page, "\n## %s\n\n| value | meaning | unit | better | formula |\n|---|---|---|---|---|\n", name)
 		for _, value := range analyze.Values(name) {
 			e, _ := glossary.Explain(name, value)

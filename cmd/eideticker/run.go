@@ -34,6 +34,7 @@ type runCmd struct {
 	Seed      uint64 `placeholder:"N" help:"Seed of the order of turns (default: random, printed)."`
 	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g (default: as in the test)."`
 	Fresh     bool   `help:"With a URL and --network: record the site again."`
+	Vitals    bool   `help:"Read web vitals from the page and compare them with the pixels; adds load."`
 	gestureFlags
 	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`
 	Wait  bool   `help:"Wait for a device that is in use (default: fail)."`
@@ -68,6 +69,7 @@ func (runCmd) Help() string {
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
   eideticker run example.org
   eideticker run example.org --network 3g
+  eideticker run example.org --vitals
   eideticker run example.org --scroll
   eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
   eideticker run framerate --until-fail --no-video
@@ -95,6 +97,8 @@ A server at localhost is loaded live through the link.
 --hover, --click, --type and --scroll send input of the system to a page, in this order. The last one is measured.
 A SELECTOR is CSS. Its element is found before the runs, in a browser that is then closed.
 X,Y are pixels or percent of the page's window. Use them for a page that moves between loads.
+
+--vitals needs a browser on a virtual display of this machine. A script in the page reads its claims after the run.
 
 --power on switches a device off after the last run.
 Without --retries, each measured run has one.
@@ -250,8 +254,9 @@ func (c runCmd) checkPrimary(t *suite.Test) error {
 	return nil
 }
 
-// onNetwork gives a test the network of the command line.
+// onNetwork gives a test the network and the vitals of the command line.
 func (c runCmd) onNetwork(t *suite.Test) error {
+	t.Vitals = t.Vitals || c.Vitals
 	if c.Network == "" {
 		return nil
 	}

@@ -85,6 +85,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
 	case c.FilmstripStep != 0:
 		return p, usagef("--filmstrip-step cannot be used with --rig")
+	case c.Vitals:
+		return p, usagef("--vitals cannot be used with --rig; set vitals in a test of the rig's suite")
 	case c.Fresh:
 		return p, usagef("--fresh cannot be used with --rig")
 	case c.Network != "":

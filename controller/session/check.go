@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/budget"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -84,6 +85,9 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 			return err
 		}
 		if err := checkPoints(t, d, browser); err != nil {
+			return err
+		}
+		if err := checkVitals(t, d, browser); err != nil {
 			return err
 		}
 		if err := checkArchiveIn(t, read, browser); err != nil {
@@ -323,8 +327,9 @@ func urlName(address string) string {
 
 // Known returns the names that test files may use: pages, measures, values and networks.
 func Known() suite.Known {
-	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{}}
-	for _, m := range k.Measures {
+	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{},
+		Claims: vitals.Name}
+	for _, m := range append(k.Measures[:len(k.Measures):len(k.Measures)], k.Claims) {
 		k.Values[m] = analyze.Values(m)
 	}
 	for _, p := range site.Pages() {

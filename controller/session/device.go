@@ -47,6 +47,7 @@ type Wanted struct {
 	Network   *testnet.Network     // of the browser; nil: the device's own
 	Trust     *device.Authority    // of the servers there; nil: none
 	Inspect   bool                 // pages of the browser are inspected
+	Vitals    bool                 // the page's claims are read
 	Log       *slog.Logger
 }
 

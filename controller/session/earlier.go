@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/groundtruth"
 	"github.com/eideticker/eideticker/netsim/har"
@@ -33,6 +34,7 @@ type Earlier struct {
 	said        []string        // notes of the run, before it was measured
 	failed      string          // why the run failed or was rejected, or ""
 	network     *result.Network // nil: the device's own
+	vitals      *vitals.Claims  // of the page; nil: they were not read
 	fall        *har.Waterfall  // nil: unknown
 	har         bool            // the HAR file exists, readable or not
 	report      *site.Report    // of the only page; nil: unknown
@@ -84,6 +86,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	}
 	if results != nil {
 		e.name, e.retried, e.network = cmp.Or(e.name, results.Recording.Name), results.RetriedRuns, results.Network
+		e.vitals = results.Vitals
 		maps.Copy(e.environment, results.Environment)
 	}
 	if results != nil && record != nil {
@@ -346,7 +349,7 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 		results.Notes = append(results.Notes, e.checks)
 	}
 	results.Notes = append(results.Notes, e.notes...)
-	results.Network = e.network
+	results.Network, results.Vitals = e.network, e.vitals
 }
 
 // carry adds data of a run to results.

@@ -12,6 +12,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/webdriver"
+	"github.com/eideticker/eideticker/controller/session/inspect"
 )
 
 // local is this machine, with a browser on a new virtual display for each run.
@@ -69,7 +70,8 @@ type localStage struct {
 	browser *device.Browser // nil before Launch
 	painter *painter
 	input   input.Driver
-	page    *pageInput // the input, if it is the browser's own; else nil
+	page    *pageInput   // the input, if it is the browser's own; else nil
+	side    inspect.Page // by which the page's claims are read; nil: they are not
 	bar     device.AddressBar
 	screen  controller.Screen // of the run; nil before watchBy
 }
@@ -93,9 +95,13 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 	w := &s.wanted
 	o := device.BrowserOptions{Display: s.display, Name: s.name, Program: w.Program, URL: address,
 		Bars:   w.Navigates && s.page == nil,
-		Remote: s.page != nil, Inspect: w.Inspect, Untrusted: w.Untrusted, Egress: w.Egress, Authority: w.Trust}
+		Remote: s.page != nil, Inspect: w.Inspect || w.Vitals, Untrusted: w.Untrusted, Egress: w.Egress,
+		Authority: w.Trust}
 	if w.Network != nil {
 		o.Start = w.Network.Link.Device.Start
+	}
+	if w.Vitals {
+		o.URL = "about:blank" // a script must be there before the page
 	}
 	browser, err := device.StartBrowser(s.ctx, o)
 	if err != nil {
@@ -104,6 +110,11 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 	s.browser = browser
 	if s.page != nil && !w.Inspect { // else the one session is another's
 		if err := s.page.reach(ctx, browser); err != nil {
+			return timeline.Interval{}, err
+		}
+	}
+	if w.Vitals {
+		if err := s.observe(ctx, address); err != nil {
 			return timeline.Interval{}, err
 		}
 	}
@@ -265,6 +276,9 @@ func (s *localStage) Close() error {
 	var errs []error
 	if s.input != nil {
 		errs = append(errs, s.input.Close())
+	}
+	if s.side != nil && s.page == nil { // else it is the input
+		errs = append(errs, s.side.Close())
 	}
 	if s.browser != nil {
 		errs = append(errs, s.browser.Close())

@@ -39,6 +39,9 @@ func (r *run) measure(ctx context.Context, p *pages, t *take, file *recording.Re
 		return m, fmt.Errorf("measure the recording: %w", err)
 	}
 	m.by = measuredBy(settings)
+	if t.claims != nil {
+		m.found.Results.Vitals = t.claims.compare(m.found, file, t)
+	}
 	r.log.Info("measured")
 	if m.checks, err = r.compareWithDrawn(ctx, file, m.found, t); err != nil { // the numbers stay valid
 		r.note("results could not be compared with the drawn content: %v", err)

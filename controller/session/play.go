@@ -40,6 +40,7 @@ type take struct {
 	environment result.Environment
 	input       *input.Info
 	machine     *machine.Activity // while the test was played
+	claims      *pageClaims       // nil: they were not read
 }
 
 // play records the screen while the controller runs the test.
@@ -52,6 +53,9 @@ func (r *run) play(ctx context.Context, p *prepared) (take, error) {
 	t.input = inputInfo(p.stage) // an input method may have appeared during the test
 	t.environment = maps.Clone(p.environment)
 	maps.Copy(t.environment, p.stage.About())
+	if r.vitals() {
+		t.environment[result.EnvVitals] = "observed"
+	}
 	r.noteSandbox(p.stage)
 	return t, err
 }
@@ -136,6 +140,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen
 	detach := r.Remote.attach(link, emit)
 	t.Played, err = controller.Run(ctx, setup)
 	detach()
+	if r.vitals() && err == nil {
+		t.claims = r.readClaims(ctx, p.stage)
+	}
 	if reports != nil {
 		t.report = r.awaitReport(reports, link.rtt(), err != nil, cancel)
 	}

@@ -50,6 +50,9 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	if err != nil {
 		return p, err
 	}
+	if r.vitals() && r.Untrusted {
+		return p, ErrUntrustedVitals
+	}
 	r.phase("getting the device ready")
 	var listen listening
 	if r.Test.Network.Given() {
@@ -107,7 +110,8 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 func (r *run) wanted(p *prepared) Wanted {
 	w := Wanted{Browser: r.Browser, Program: r.BrowserProgram, Window: r.Test.Window,
 		Link: p.pages.address, Navigates: navigates(r.Test.Steps),
-		Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect, Egress: p.egress,
+		Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect,
+		Vitals: r.vitals(), Egress: p.egress,
 		Trust: p.pages.trusted(), Log: r.log}
 	if p.network != nil {
 		w.Network = p.network.Network

@@ -16,6 +16,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/dns"
@@ -266,6 +267,7 @@ func (n *Network) results(fall *har.Waterfall) *result.Network {
 	for i := range fall.Requests[:min(len(fall.Requests), result.MostRequests)] {
 		found.List = append(found.List, requestResults(&fall.Requests[i]))
 	}
+	found.ByType, found.ByDomain = vitals.Count(requestsOf(fall))
 	return found
 }
 

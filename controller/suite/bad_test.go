@@ -31,7 +31,7 @@ var bad = []struct{ name, file, want string }{
 		`bad.yaml:3:1: a test has no key "xyzzy"; known: about, begin, budgets, cadence, cooldown, masks, measures, ` +
 			`name, network, ` +
 			`page, places, primary, region, repeat, retries, steps, sync, t0, thresholds, timeout, tolerance, ` +
-			`url, warmup, window`},
+			`url, vitals, warmup, window`},
 	{"key twice", head + "repeat: 1\nname: y\n", "bad.yaml:4:1: a test has name twice: first in line 1"},
 	{"two names for one key", head + "sync: markers\nend: 20s\n",
 		"bad.yaml:4:1: sync and end are the same: one of them is enough"},

@@ -19,6 +19,7 @@ network: {profile: cable, rtt: 40ms, down: 5Mbit/s, up: 1.5Mbit, loss: 0.1%, pro
 sync: markers
 window: 1280x720
 places: screen
+vitals: true
 repeat: 10
 warmup: 1
 cooldown: 2s

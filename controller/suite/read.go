@@ -17,6 +17,7 @@ type Known struct {
 	Pages    []string // paths that the test network serves
 	Measures []string
 	Values   map[string][]string // of each measure
+	Claims   string              // measure of a test with vitals
 	Networks []string            // profiles
 	Dir      fs.FS               // the file's folder, in which its recordings are
 }

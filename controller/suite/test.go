@@ -41,6 +41,8 @@ type Test struct {
 	Window  Size    `yaml:"window"` // of the browser's content; zero: the device's own
 	Places  Places  `yaml:"places"`
 	Steps   []Step  `yaml:"steps"` // done once the content is there, in order
+	// the page's own claims are read, which adds load
+	Vitals bool `yaml:"vitals"`
 
 	Repeat   int           `yaml:"repeat" min:"1" max:"10000"` // runs that count; 0: what the user asks for, else one
 	Warmup   int           `yaml:"warmup" min:"0" max:"10000"` // runs before them that do not

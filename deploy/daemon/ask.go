@@ -48,6 +48,9 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if err := session.Check(t, out.set.Variants...); err != nil {
 		return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
 	}
+	if t.Vitals && p.Test == "" {
+		return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
+	}
 	if out.set, err = session.NewSet(t, out.set.Variants, numbers(p)); err != nil {
 		return nil, outOfRange(err)
 	}

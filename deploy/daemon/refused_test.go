@@ -86,7 +86,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"upload with an unknown key":  {Upload: files("name: t\nurl: https://example.org\nexec: rm\n")},
 		"upload of no such value": {
 			Upload: files("name: t\nurl: https://example.org\nend: still 1s\nprimary: fps.nonsense\n")},
-		"upload of no YAML": {Upload: files("\x00\x01")},
+		"upload with vitals": {Upload: files("name: t\nurl: https://example.org\nend: still 1s\nvitals: true\n")},
+		"upload of no YAML":  {Upload: files("\x00\x01")},
 	} {
 		if p.Devices == nil {
 			p.Devices = []string{"a"}

@@ -43,8 +43,22 @@ export function network(files, n, view, start, seek) {
         h('thead', null, h('tr', null, h('td'), h('th.number', null, 'Asked'), h('th.number', null, 'Found'))),
         h('tbody', null, rows)),
       h('dl.facts', null, facts.map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text))))),
-    n.list.length ? requests(n.list, view, start, seek) : null,
+    n.list.length ? requests(n.list, view, start, seek) : null, traffic(n.by_type, n.by_domain),
     footnote(files, n));
+}
+
+/**
+ * traffic shows requests and bytes by type and by domain; null without any.
+ * @param {import('rig').Traffic[]} [types] results of an older program have none
+ * @param {import('rig').Traffic[]} [domains]
+ */
+export function traffic(types = [], domains = []) {
+  const table = (/** @type {string} */ name, /** @type {import('rig').Traffic[]} */ all) => h('table.values', null,
+    h('thead', null, h('tr', null, h('th', null, name), h('th.number', null, 'Requests'),
+      h('th.number', null, 'Bytes'))),
+    h('tbody', null, all.map((t) => h('tr', null, h('th', {scope: 'row'}, t.name),
+      h('td.number', null, grouped(t.requests)), h('td.number', null, bytes(t.bytes))))));
+  return types.length ? h('div.asked', null, table('Type', types), table('Domain', domains)) : null;
 }
 
 /**

@@ -9,6 +9,7 @@ import {HeatControl} from './heatcontrol.js';
 import {quality} from './results.js';
 import {figure} from './pictures.js';
 import {grouped} from './format.js';
+import {vitals} from './vitals.js';
 
 /** @typedef {import('./pictures.js').Files} Files */
 
@@ -47,6 +48,10 @@ export class RunView {
       player ? h('div.with-film', null, player, found) : found);
     if (results && !results.windows.length) {
       fill(this.place, h('p.refusal.card', null, 'Nothing was measured in this recording.'));
+    }
+    const claims = vitals(results?.vitals, this.seek);
+    if (claims) {
+      found.append(claims);
     }
     const own = (results?.pictures ?? []).map((p) => figure(files, p, this.seek)).filter(Boolean);
     if (own.length) {

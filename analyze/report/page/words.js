@@ -35,7 +35,7 @@ export const titled = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const measures = {
   fps: 'Framerate', loadhist: 'Load histogram', speedindex: 'Load figures', heatmap: 'Heat map',
   windowopen: 'Window opening', response: 'Responsiveness',
-  strip: 'Code strip', scroll: 'Scrolling', quality: 'Capture quality',
+  strip: 'Code strip', scroll: 'Scrolling', quality: 'Capture quality', vitals: 'The page’s claims',
 };
 
 /** @param {string} name */

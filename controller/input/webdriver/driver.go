@@ -89,6 +89,12 @@ func (d *Driver) Evaluate(ctx context.Context, expression string) (string, error
 	return answer.Result.Value, err
 }
 
+// Preload runs a script in each later document of the page, before the document's own.
+func (d *Driver) Preload(ctx context.Context, script string) error {
+	return d.conn.call(ctx, "script.addPreloadScript", map[string]any{"contexts": []string{d.page},
+		"functionDeclaration": "() => {" + script + "\n}"}, nil)
+}
+
 // Do is as [input.Driver] has it.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
-	"github.com/eideticker/eideticker/controller/input/webdriver"
+	"github.com/eideticker/eideticker/controller/session/inspect"
 )
 
 //go:embed look.js
@@ -103,14 +103,7 @@ type evaluator interface {
 func Find(ctx context.Context, b *device.Browser, address string, selectors []string) (found Found, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
-	if p := b.Pipe(); p != nil {
-		return find(ctx, newDevtools(ctx, p), address, selectors)
-	}
-	endpoint, err := b.Endpoint(ctx)
-	if err != nil {
-		return found, err
-	}
-	d, err := webdriver.Open(ctx, endpoint)
+	d, err := inspect.Open(ctx, b)
 	if err != nil {
 		return found, err
 	}

@@ -2,11 +2,8 @@ package locate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,68 +96,5 @@ func TestElements(t *testing.T) {
 func TestSame(t *testing.T) {
 	if !Same("http://WWW.A.test/b/", "https://a.test/b#c") || Same("https://a.test/b", "https://a.test/B") {
 		t.Error("pages are told apart by more or less than they should be")
-	}
-}
-
-// chrome answers commands of the developer tools, with events between.
-func chrome(t *testing.T, pipe net.Conn, answers map[string]string) {
-	d := json.NewDecoder(zeroless{pipe})
-	for {
-		var c struct {
-			ID     int
-			Method string
-		}
-		if d.Decode(&c) != nil {
-			return
-		}
-		answer, ok := answers[c.Method]
-		if !ok {
-			_ = pipe.Close()
-			return
-		}
-		const form = `{"method": "event"}` + "\x00" + `{"id": %d, "result": {}}` + "\x00" + `{"id": %d, %s}` + "\x00"
-		if _, err := fmt.Fprintf(pipe, form, c.ID+7, c.ID, answer); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// zeroless turns zero bytes into spaces.
-type zeroless struct{ io.Reader }
-
-func (z zeroless) Read(b []byte) (int, error) {
-	n, err := z.Reader.Read(b)
-	for i := range b[:n] {
-		b[i] = max(b[i], ' ')
-	}
-	return n, err
-}
-
-// TestDevtools: an answer belongs to its command, and each way to fail is an error.
-//
-// Fault: The browser ends while an element is looked for
-func TestDevtools(t *testing.T) {
-	targets := `"result": {"targetInfos": [{"targetId": "w", "type": "worker"}, {"targetId": "p", "type": "page"}]}`
-	attached, value := `"result": {"sessionId": "s"}`, `"result": {"result": {"value": "yes"}}`
-	for name, tc := range map[string]struct {
-		answers map[string]string
-		want    string
-	}{
-		"value": {map[string]string{"Target.getTargets": targets, "Target.attachToTarget": attached,
-			"Runtime.evaluate": value}, "yes <nil>"},
-		"no page": {map[string]string{"Target.getTargets": `"result": {}`}, " the browser shows no page"},
-		"refused": {map[string]string{"Target.getTargets": `"error": {"message": "no"}`}, " Target.getTargets: no"},
-		"ends": {map[string]string{"Target.getTargets": targets, "Target.attachToTarget": attached},
-			" the browser closed its developer tools"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			ours, theirs := net.Pipe()
-			defer ours.Close()
-			go chrome(t, theirs, tc.answers)
-			got, err := newDevtools(t.Context(), ours).Evaluate(t.Context(), "x")
-			if text := fmt.Sprint(got, " ", err); text != tc.want {
-				t.Errorf("%q", text)
-			}
-		})
 	}
 }

@@ -191,6 +191,12 @@ export interface Request {
   decoded_bytes: number;
 }
 
+export interface Traffic {
+  name: string;
+  requests: number;
+  bytes: number;
+}
+
 export interface Network {
   profile: string;
   rtt_asked_ns: number;
@@ -209,6 +215,27 @@ export interface Network {
   bytes_down: number;
   file: string;
   list: Request[];
+  by_type: Traffic[];
+  by_domain: Traffic[];
+}
+
+export interface Timing {
+  name: string;
+  at_ms: number;
+  duration_ms?: number;
+}
+
+export interface Claims {
+  sentence: string;
+  result: Result;
+  lcp_element?: string;
+  lcp_region_px?: number[];
+  origin_ns: number;
+  origin_uncertainty_ns: number;
+  user_timings: Timing[];
+  console_errors: string[];
+  by_type: Traffic[];
+  by_domain: Traffic[];
 }
 
 export interface Video {
@@ -225,6 +252,7 @@ export interface Results {
   quality: Result;
   windows: Window[];
   network?: Network;
+  vitals?: Claims;
   video?: Video;
   pictures: Picture[];
   retried_runs: number;

@@ -1,4 +1,4 @@
-package locate
+package inspect
 
 import (
 	"bufio"
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // devtools evaluates expressions by Chrome's developer tools
@@ -16,6 +18,8 @@ type devtools struct {
 	next    int
 	session string // of the page; "": not attached
 	heard   chan answer
+	stop    context.CancelFunc
+	clock   timeline.Clock
 }
 
 // answer is the answer to a command. Events have no ID.
@@ -31,9 +35,10 @@ type answer struct {
 // maxAnswer limits a message of the browser.
 const maxAnswer = 4 << 20
 
-// newDevtools reads from the pipe until that ends, or ctx does.
+// newDevtools reads from the pipe until that ends, or ctx does, or Close is called.
 func newDevtools(ctx context.Context, pipe io.ReadWriter) *devtools {
-	d := &devtools{pipe: pipe, heard: make(chan answer)}
+	ctx, stop := context.WithCancel(ctx)
+	d := &devtools{pipe: pipe, heard: make(chan answer), stop: stop, clock: timeline.Monotonic()}
 	go func() {
 		messages := bufio.NewScanner(pipe)
 		messages.Buffer(nil, maxAnswer)
@@ -119,21 +124,55 @@ func (d *devtools) attach(ctx context.Context) error {
 	return errors.New("the browser shows no page")
 }
 
-// Evaluate returns the text that an expression of JavaScript has in the page.
-func (d *devtools) Evaluate(ctx context.Context, expression string) (string, error) {
+// ofPage calls a method of the page.
+func (d *devtools) ofPage(ctx context.Context, method string, params, result any) error {
 	if d.session == "" {
 		if err := d.attach(ctx); err != nil {
-			return "", err
+			return err
 		}
 	}
+	return d.call(ctx, method, params, result)
+}
+
+// Evaluate implements [Page].
+func (d *devtools) Evaluate(ctx context.Context, expression string) (string, error) {
 	var got struct {
 		Result struct {
 			Value string `json:"value"`
 		} `json:"result"`
 	}
-	err := d.call(ctx, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &got)
+	err := d.ofPage(ctx, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &got)
 	if err != nil {
 		d.session = "" // the page may have been replaced
 	}
 	return got.Result.Value, err
+}
+
+// Preload implements [Page].
+func (d *devtools) Preload(ctx context.Context, script string) error {
+	var ignored json.RawMessage
+	if err := d.ofPage(ctx, "Page.enable", struct{}{}, &ignored); err != nil {
+		return err
+	}
+	return d.ofPage(ctx, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, &ignored)
+}
+
+// Navigate implements [Page].
+func (d *devtools) Navigate(ctx context.Context, address string) (timeline.Interval, error) {
+	var got struct {
+		Error string `json:"errorText"`
+	}
+	sent := timeline.Interval{Earliest: d.clock.Now()}
+	err := d.ofPage(ctx, "Page.navigate", map[string]any{"url": address}, &got)
+	sent.Latest = d.clock.Now()
+	if err == nil && got.Error != "" {
+		err = fmt.Errorf("navigate to %s: %.300s", address, got.Error)
+	}
+	return sent, err
+}
+
+// Close implements [Page]. The pipe stays open.
+func (d *devtools) Close() error {
+	d.stop()
+	return nil
 }

@@ -1,0 +1,79 @@
+package compare
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/budget"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/vitals"
+)
+
+// TestClaims: claims of pages are values of a set. They are tested only by name.
+func TestClaims(t *testing.T) {
+	load := func(lcp float64) *Set {
+		dir := t.TempDir()
+		for i := range 6 {
+			fps, at := rate(60+float64(i)/100), lcp+float64(i)
+			fps.Threshold = 0.03
+			r := &result.Results{Recording: result.Recording{Frames: 10},
+				Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
+				Windows: []result.Window{{Kind: result.All, Red: -1, End: 9,
+					Results: []analyze.Result{{Measure: "fps", Version: 1, State: analyze.Exact,
+						Values: []analyze.Value{fps}}}}},
+				Vitals: &vitals.Claims{Result: analyze.Result{Measure: vitals.Name, Version: 1, State: analyze.Exact,
+					Values: []analyze.Value{
+						{Name: "lcp", Unit: "ms", Value: at, Low: at, High: at, State: analyze.Exact,
+							Better: analyze.Lower},
+						{Name: "cls", Unit: "score", State: analyze.Refused, Note: "not offered"}}}}}
+			run := filepath.Join(dir, fmt.Sprint("run-", i+1))
+			if err := os.Mkdir(run, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := result.Write(filepath.Join(run, result.FileName), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Load(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b := load(900), load(2000)
+	for name, tc := range map[string]struct {
+		primary []string
+		want    []string
+		outcome Outcome
+	}{
+		"as usual": {nil, []string{"fps.framerate: primary, unchanged",
+			"vitals.lcp: a claim of the page, which is tested only by name, untested"}, Passed},
+		"by name": {[]string{"vitals.lcp"}, []string{"vitals.lcp: primary, regressed",
+			"fps.framerate: second, unchanged"}, Regressed},
+	} {
+		c, err := Compare(a, b, Options{Primary: tc.primary})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := families(c); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+		if got, why := c.Outcome(); got != tc.outcome {
+			t.Errorf("%s: %s, %s", name, got, why)
+		}
+	}
+	for text, want := range map[string]budget.State{"vitals.lcp > 1000": budget.Kept,
+		"vitals.lcp > 800 ms": budget.Broken, "vitals.cls > 0.1": budget.Unmeasured} {
+		limit, err := budget.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Check([]budget.Budget{limit}); len(got) != 1 || got[0].State != want {
+			t.Errorf("%s: %+v, want %s", text, got, want)
+		}
+	}
+}
