@@ -112,15 +112,16 @@ func printWindow(w io.Writer, win *result.Window, s result.Settings, all bool) e
 	if win.Name != "" {
 		title = win.Name + ", frames"
 	}
-	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s (--frames %d:%d)\n", title, win.Start, win.End,
-		regionText(win.Region), win.Start, win.End+1); err != nil {
+	title = fmt.Sprintf("%s %d to %d, %s (--frames %d:%d)", title, win.Start, win.End, regionText(win.Region),
+		win.Start, win.End+1)
+	if _, err := fmt.Fprintf(w, "\n%s\n", strings.Join(fold(title, tableWidth(w)), "\n")); err != nil {
 		return err
 	}
 	if err := printLines(w, win.Warnings); err != nil {
 		return err
 	}
 	answer := result.NewAnswer(win, s.Primary)
-	if _, err := io.WriteString(w, indented(answer.Sentence, "", columns(w))); err != nil {
+	if err := inStyle(w, bold, indented(answer.Sentence, "", columns(w))); err != nil {
 		return err
 	}
 	var rows [][]string

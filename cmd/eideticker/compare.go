@@ -53,7 +53,8 @@ func (compareCmd) Help() string {
 	return `Examples:
 
   eideticker compare runs/before runs/after
-  eideticker compare --base runs/release runs/nightly --threshold 5% --fail-on-regression --junit compare.xml
+  eideticker compare --base runs/release runs/nightly --threshold 5% \
+      --fail-on-regression --junit compare.xml
   eideticker compare before/results.json after/results.json
   eideticker compare monday/run-3 tuesday/run-1 -o difference
 
@@ -61,9 +62,11 @@ A and B are sets of runs or single runs. Up to 5 primary values are judged first
 else the usual ones of a load, an animation or a response. Other values are a second family with a level of its own.
 Duplicates, values without a better direction and figures as other tools compute them are not tested.
 
-  regressed, improved   p after Holm's method is below 0.05 in its family, and the difference reaches the threshold
-  unchanged             the 95 % interval of the difference is within the threshold
-  inconclusive          otherwise, and with too few runs; the needed number of runs is estimated
+  regressed, improved   p after Holm's method is below 0.05 in its family,
+                        and the difference reaches the threshold
+  unchanged             the 95 % interval of the difference is within it
+  inconclusive          otherwise, and with too few runs; the needed number
+                        of runs is estimated
 
 Sets of one plan, such as two browsers of one run, have the signed-rank test over at least 8 blocks. Other sets have the
 Mann-Whitney U test, with at least 6 runs each. Single runs are compared by the bounds of their values, without

@@ -14,7 +14,9 @@ import (
 // printComparison writes the answer and a table of the primary values. Of other values it writes
 // those that regressed, or all.
 func printComparison(w io.Writer, c *compare.Comparison, all bool) error {
-	fmt.Fprintf(w, "%s\n\n", strings.Join(wrap(c.Answer(), columns(w)), "\n"))
+	if err := inStyle(w, bold, indented(c.Answer(), "", columns(w))+"\n"); err != nil {
+		return err
+	}
 	var l list
 	a, b := c.Describe()
 	l.add("A", "%s", a)
@@ -50,7 +52,7 @@ func printComparison(w io.Writer, c *compare.Comparison, all bool) error {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", c.Sum())
+	fmt.Fprintf(w, "\n%s\n", strings.Join(fold(c.Sum(), tableWidth(w)), "\n"))
 	if folded > 0 {
 		fmt.Fprintf(w, "%s not shown: --all shows them\n", plural(folded, "value"))
 	}

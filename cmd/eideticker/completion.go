@@ -1,31 +1,65 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/link"
 )
 
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	For    string `arg:"" enum:"bash,zsh,fish,all,tests,profiles,devices,values" help:"A shell, or see above."`
+	Output string `short:"o" placeholder:"DIR" help:"all: folder, such as ~/.local/share or /usr/share."`
 }
 
 func (completionCmd) Help() string {
 	return `Examples:
 
-  eideticker completion bash > ~/.local/share/bash-completion/completions/eideticker
+  eideticker completion all -o ~/.local/share
+  eideticker completion bash > ~/.eideticker-completion
   eideticker completion zsh > "${fpath[1]}/_eideticker"
-  eideticker completion fish > ~/.config/fish/completions/eideticker.fish`
+  eideticker completion fish > ~/.config/fish/completions/eideticker.fish
+
+  bash, zsh, fish     print the script of a shell
+  all                 write all scripts and the man pages below DIR
+  tests, profiles     print the names that the scripts offer
+  devices, values`
 }
 
 func (c completionCmd) Run(e *env) error {
+	switch {
+	case c.For != "all" && c.Output != "":
+		return usagef("-o is for completion all; redirect the output of completion %s", c.For)
+	case c.For == "all" && c.Output == "":
+		return usagef("completion all needs -o with a folder such as ~/.local/share")
+	case c.For == "all":
+		return c.install(e)
+	}
+	text := completionScript(c.For, e.parser)
+	if text == "" {
+		text = offeredNames(c.For)
+	}
+	_, err := io.WriteString(e.out, text)
+	return err
+}
+
+// completionScript returns the script of a shell.
+func completionScript(shell string, parser *kong.Kong) string {
 	var b strings.Builder
-	commands := completions(e.parser.Model.Node)
-	switch c.Shell {
+	commands := completions(parser.Model.Node)
+	switch shell {
 	case "bash":
 		writeBash(&b, commands)
 	case "zsh":
@@ -33,8 +67,75 @@ func (c completionCmd) Run(e *env) error {
 	case "fish":
 		writeFish(&b, commands)
 	}
-	_, err := io.WriteString(e.out, b.String())
+	return b.String()
+}
+
+// offeredNames returns the names of one kind, one per line. Files that cannot be read have none.
+func offeredNames(kind string) string {
+	var names []string
+	switch kind {
+	case "tests":
+		if sources, err := (suiteFolders{}).sources(); err == nil {
+			all, _ := suite.Tests(session.Known(), sources...)
+			for _, t := range all {
+				names = append(names, t.Name)
+			}
+		}
+	case "profiles":
+		for _, p := range link.Profiles() {
+			names = append(names, p.Name)
+		}
+	case "devices":
+		if devices, err := session.FindDevices(""); err == nil {
+			for _, d := range devices.Descriptions() {
+				names = append(names, d.Name)
+			}
+		}
+	case "values":
+		if all, err := explain(""); err == nil {
+			for _, v := range all {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !harmless.MatchString(name) })
+	return strings.Join(append(names, ""), "\n")
+}
+
+// harmless are names that no shell expands.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// install writes the scripts of all shells and the man pages below a folder of shared data.
+func (c completionCmd) install(e *env) error {
+	files := map[string]string{
+		"bash-completion/completions/eideticker":    completionScript("bash", e.parser),
+		"zsh/vendor-completions/_eideticker":        completionScript("zsh", e.parser),
+		"fish/vendor_completions.d/eideticker.fish": completionScript("fish", e.parser),
+	}
+	for name, page := range manPages(e.parser) {
+		files["man/man1/"+name+".1.gz"] = zipped(page)
+	}
+	for name, text := range files {
+		path := filepath.Join(c.Output, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write completions and man pages: %w", err)
+		}
+	}
+	_, err := fmt.Fprintf(e.out, "%s in %s\n", plural(len(files), "file"), c.Output)
 	return err
+}
+
+// zipped compresses a page as gzip -9n does.
+func zipped(text string) string {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
+	_, _ = io.WriteString(z, text)                        // to memory
+	_ = z.Close()
+	return b.String()
 }
 
 // completable is a subcommand with its flags and arguments.
@@ -50,14 +151,16 @@ type completableFlag struct {
 	value             offer
 }
 
-// offer is a completion: words, or files.
+// offer is a completion: words, names that eideticker completion prints, or files.
 type offer struct {
 	words []string
+	names string // a kind
 	files bool
 }
 
 // completions reads commands and flags from the parser's model. The completion of a value comes
-// from its enum, its tag complete:"files" or complete:"WORD WORD", or its placeholder.
+// from its enum, its placeholder or its tag complete: "files", "@KIND" for names, or words. The
+// subcommands of a command are completed with all flags and arguments of each.
 func completions(root *kong.Node) []completable {
 	var all []completable
 	for _, n := range root.Children {
@@ -65,24 +168,39 @@ func completions(root *kong.Node) []completable {
 			continue
 		}
 		c := completable{name: n.Name, help: n.Help}
-		for _, group := range n.AllFlags(true) {
-			for _, f := range group {
-				cf := completableFlag{long: "--" + f.Name, help: f.Help, takesValue: !f.IsBool(),
-					value: offered(f.Value)}
-				if f.Short != 0 {
-					cf.short = "-" + string(f.Short)
-				}
-				c.flags = append(c.flags, cf)
-			}
+		c.take(n)
+		for _, child := range n.Children {
+			c.arg.words = append(c.arg.words, child.Name)
 		}
-		for _, p := range n.Positional {
-			o := offered(p)
-			c.arg.words = append(c.arg.words, o.words...)
-			c.arg.files = c.arg.files || o.files
+		for _, leaf := range n.Leaves(true) {
+			if leaf != n {
+				c.take(leaf)
+			}
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// take adds the flags and arguments of a command.
+func (c *completable) take(n *kong.Node) {
+	for _, group := range n.AllFlags(true) {
+		for _, f := range group {
+			cf := completableFlag{long: "--" + f.Name, help: f.Help, takesValue: !f.IsBool(),
+				value: offered(f.Value)}
+			if f.Short != 0 {
+				cf.short = "-" + string(f.Short)
+			}
+			if !slices.ContainsFunc(c.flags, func(f completableFlag) bool { return f.long == cf.long }) {
+				c.flags = append(c.flags, cf)
+			}
+		}
+	}
+	for _, p := range n.Positional {
+		o := offered(p)
+		c.arg.words = append(c.arg.words, o.words...)
+		c.arg.names, c.arg.files = cmp.Or(c.arg.names, o.names), c.arg.files || o.files
+	}
 }
 
 // filePlaceholders are the placeholders of flags with the name of a file or folder.
@@ -97,6 +215,11 @@ func offered(v *kong.Value) offer {
 		return offer{words: v.EnumSlice()}
 	case tag == "files", slices.Contains(filePlaceholders(), v.Tag.PlaceHolder):
 		return offer{files: true}
+	case tag == "" && v.Tag.PlaceHolder == "PROFILE":
+		return offer{names: "profiles"}
+	case strings.HasPrefix(tag, "@"):
+		kind, files, _ := strings.Cut(tag[1:], " ")
+		return offer{names: kind, files: files == "files"}
 	}
 	return offer{words: strings.Fields(cmp.Or(tag, map[string]string{
 		"SOURCE": "x11: raw: y4m: video: synth:", "OUTPUT": "x11: v4l2:"}[v.Tag.PlaceHolder]))}
@@ -157,6 +280,16 @@ func writeBash(w *strings.Builder, commands []completable) {
 
 func (o offer) bash() string {
 	switch {
+	case o.names != "":
+		const form = `COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" completion %s 2>/dev/null)" -- "$cur"))`
+		ask := fmt.Sprintf(form, o.names)
+		if words := bashWords(o.words); len(o.words) > 0 {
+			ask += fmt.Sprintf(`; COMPREPLY+=($(compgen -W %s -- "$cur"))`, words)
+		}
+		if o.files {
+			ask += `; COMPREPLY+=($(compgen -f -- "$cur"))`
+		}
+		return ask
 	case o.files:
 		return `COMPREPLY=($(compgen -f -- "$cur"))`
 	case len(o.words) > 0:
@@ -175,7 +308,9 @@ func bashWords(words []string) string { return "$" + quoted(strings.Join(words, 
 // writeZsh writes a function for the completion system: _describe for commands, _arguments for
 // flags.
 func writeZsh(w *strings.Builder, commands []completable) {
-	w.WriteString("#compdef eideticker\n_eideticker() {\n    local -a commands\n    commands=(\n")
+	w.WriteString("#compdef eideticker\n_eideticker_names() {\n" +
+		"    compadd -- ${(f)\"$(eideticker completion $1 2>/dev/null)\"}\n" +
+		"    [[ -z $2 ]] || _files\n}\n_eideticker() {\n    local -a commands\n    commands=(\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "        %s\n", quoted(c.name+":"+strings.ReplaceAll(c.help, ":", `\:`)))
 	}
@@ -194,7 +329,7 @@ func writeZsh(w *strings.Builder, commands []completable) {
 				fmt.Fprintf(w, " \\\n            %s", quoted(f.short+"["+help+"]"+value))
 			}
 		}
-		if c.arg.files || len(c.arg.words) > 0 {
+		if c.arg.files || c.arg.names != "" || len(c.arg.words) > 0 {
 			fmt.Fprintf(w, " \\\n            %s", quoted("*:argument:"+c.arg.zsh()))
 		}
 		w.WriteString(" ;;\n")
@@ -205,7 +340,10 @@ func writeZsh(w *strings.Builder, commands []completable) {
 }
 
 func (o offer) zsh() string {
-	if o.files {
+	switch {
+	case o.names != "":
+		return strings.TrimRight(" _eideticker_names "+o.names+map[bool]string{true: " files"}[o.files], " ")
+	case o.files:
 		return "_files"
 	}
 	words := make([]string, len(o.words))
@@ -240,13 +378,17 @@ func writeFish(w *strings.Builder, commands []completable) {
 }
 
 func (o offer) fish() string {
-	switch {
-	case o.files:
-		return " -F"
-	case len(o.words) > 0:
-		return " -a " + quoted(strings.Join(o.words, " "))
+	text := ""
+	if o.files {
+		text = " -F"
 	}
-	return ""
+	if o.names != "" {
+		text += " -a " + quoted("(eideticker completion "+o.names+")")
+	}
+	if len(o.words) > 0 {
+		text += " -a " + quoted(strings.Join(o.words, " "))
+	}
+	return text
 }
 
 // quoted puts a text in single quotes for all three shells.

@@ -11,7 +11,7 @@ import (
 )
 
 type demoCmd struct {
-	Tests   []string `arg:"" optional:"" name:"test" help:"Standard tests or test pages (default: eight tests)."`
+	Tests   []string `arg:"" optional:"" name:"test" complete:"@tests" help:"Tests or pages (default: eight tests)."`
 	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" help:"Folder to overwrite (default: ${default})."`
 	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"Browser to run (default: the first installed)."`
 	Serve   bool     `help:"Afterwards serve the runs as a rig on this machine until Ctrl-C."`

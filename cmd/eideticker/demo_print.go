@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -47,23 +47,20 @@ func printChecks(w io.Writer, s *demo.Summary, width int) error {
 			rows = append(rows, checkRow(c))
 		}
 	}
-	var table strings.Builder
-	if err := printTable(&table, []string{"", ">MEASURED", "", "DRAWN", ">CLAIMED"}, rows); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(strings.NewReader(table.String()))
-	next := func() string { lines.Scan(); return lines.Text() + "\n" } // a line for each row
-	text := next()
+	t := newTable(w, []string{"", ">MEASURED", "", "DRAWN", ">CLAIMED"}, rows, tableWidth(w))
+	err := t.print(w, 0)
+	row := 0
 	for i, p := range s.Pages {
+		text := indented(p.Name+": "+p.Title, "", width) + indented(endedText(p), "    ", width)
 		if i > 0 {
-			text += "\n"
+			text = "\n" + text
 		}
-		text += indented(p.Name+": "+p.Title, "", width) + indented(endedText(p), "    ", width)
+		err = errors.Join(err, inStyle(w, "", text))
 		for _, c := range p.Checks {
-			text += next() + indented(c.Note, "    ", width)
+			row++
+			err = errors.Join(err, t.print(w, row), inStyle(w, "", indented(c.Note, "    ", width)))
 		}
 	}
-	_, err := io.WriteString(w, text)
 	return err
 }
 

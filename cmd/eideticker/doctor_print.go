@@ -18,29 +18,36 @@ func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 		idWidth = max(idWidth, len(f.ID))
 		counts[f.Level]++
 	}
-	var b strings.Builder
+	var err error
+	put := func(s style, text string) { err = errors.Join(err, inStyle(w, s, text)) }
 	group := ""
 	for _, f := range all {
 		if f.Group != group {
 			if group != "" {
-				b.WriteByte('\n')
+				put("", "\n")
 			}
 			group = f.Group
-			b.WriteString(strings.ToUpper(group) + "\n")
+			put("", strings.ToUpper(group)+"\n")
 		}
 		found := f.Found
 		if f.Object != "" {
 			found = f.Object + ": " + found
 		}
-		head := fmt.Sprintf("  %-4s  %-*s  ", f.Level, idWidth, f.ID)
-		room := max(minText, width-len(head))
+		level := fmt.Sprintf("  %-4s  ", f.Level)
+		head := fmt.Sprintf("%-*s  ", idWidth, f.ID)
+		room := width - len(level+head)
+		if room < minText { // the text is below
+			put(styleOf(f.Level.String()), level)
+			put("", strings.TrimRight(head, " ")+"\n")
+			level, head, room = "", "    ", width-4
+		}
 		for _, line := range append(wrap(found, room), wrap(f.Advice, room)...) {
-			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
-			head = strings.Repeat(" ", len(head))
+			put(styleOf(f.Level.String()), level)
+			put("", strings.TrimRight(head+line, " ")+"\n")
+			level, head = "", strings.Repeat(" ", len(level+head))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %d info, %d warnings, %d failures\n", counts[doctor.OK], counts[doctor.Info],
-		counts[doctor.Warn], counts[doctor.Fail])
-	_, err := io.WriteString(w, b.String())
+	put("", fmt.Sprintf("\n%d ok, %d info, %d warnings, %d failures\n", counts[doctor.OK], counts[doctor.Info],
+		counts[doctor.Warn], counts[doctor.Fail]))
 	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type explainCmd struct {
-	Value string `arg:"" optional:"" name:"value" help:"A value such as fps.framerate, or a measure (default: all)."`
+	Value string `arg:"" optional:"" name:"value" complete:"@values" help:"A value or a measure (default: all)."`
 	JSON  bool   `help:"Print a JSON array of entries."`
 }
 
@@ -36,7 +36,7 @@ func (c explainCmd) Run(e *env) error {
 		printEntry(e, entries[0])
 	default:
 		for _, entry := range entries {
-			fmt.Fprintf(e.out, "%s\n    %s\n", entry.Name, entry.Meaning)
+			fmt.Fprintf(e.out, "%s\n%s", entry.Name, indented(entry.Meaning, "    ", tableWidth(e.out)))
 		}
 	}
 	return nil
@@ -67,7 +67,8 @@ func explain(name string) (found []glossary.Entry, err error) {
 }
 
 func printEntry(e *env, entry glossary.Entry) {
-	fmt.Fprintf(e.out, "%s   %s, %s is better\n\n%s\n\n", entry.Name, entry.Unit, entry.Better, entry.Meaning)
+	fmt.Fprintf(e.out, "%s   %s, %s is better\n\n%s\n", entry.Name, entry.Unit, entry.Better,
+		indented(entry.Meaning, "", tableWidth(e.out)))
 	fmt.Fprintf(e.out, "Formula  %s\n", strings.ReplaceAll(entry.Formula, "; ", "\n         "))
 	if entry.Example != "" {
 		fmt.Fprintf(e.out, "Example  %s\n", entry.Example)

@@ -31,20 +31,22 @@ func (exportCmd) Help() string {
 	return `Examples:
 
   eideticker export desk.eid -o desk.mp4
-  eideticker export desk.eid -o 'pictures/%06d.png' --frames 0:60 --region 640x360+0+0
-  eideticker export desk.eid -o share.eid --frames 120:600 --redact 400x40+80+60 --no-events
+  eideticker export desk.eid -o 'pictures/%06d.png' --frames 0:60 \
+      --region 640x360+0+0
+  eideticker export desk.eid -o share.eid --frames 120:600 \
+      --redact 400x40+80+60 --no-events
   eideticker export out/load-20261123-101500 -o values.csv
 
 The ending of OUT selects the format:
 
   .raw         bytes of the frames as captured
   .y4m         the same with a header, for YUV formats
-  .png         one picture per frame; its number replaces %06d in OUT, or is added
+  .png         a picture per frame; %06d in OUT is its number
   .mp4         video; missing frames are marked
   .json        events, gaps and metadata
-  .csv         one line per frame: number, time, changes, and the series of a run's measures
+  .csv         a line per frame: number, time, changes, series of a run
   .npy         the same as a structured array for numpy.load
-  .trace.json  frames by kind, gaps, events and requests over time, for ui.perfetto.dev and chrome://tracing
+  .trace.json  frames by kind, gaps, events, requests: ui.perfetto.dev
   .eid         a recording of the chosen frames
 
 A set of runs becomes a .csv with one line per value of each run.

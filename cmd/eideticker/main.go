@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/quality"
@@ -32,31 +31,35 @@ const (
 
 // cli is the command line: kong reads commands and flags from the fields' tags.
 type cli struct {
-	Sources    sourcesCmd    `cmd:"" help:"List displays, scenes and file kinds that can be recorded."`
-	Record     recordCmd     `cmd:"" help:"Record a source into a file."`
-	Info       infoCmd       `cmd:"" help:"Print format, frames, losses and size of a recording."`
-	Verify     verifyCmd     `cmd:"" help:"Check every byte of a recording and decode every frame."`
-	Repair     repairCmd     `cmd:"" help:"Close a recording that a crash left open, in place."`
-	Analyze    analyzeCmd    `cmd:"" help:"Measure a recording: framerate, load, tearing and more."`
-	Explain    explainCmd    `cmd:"" help:"Explain a value: meaning, unit, direction, formula."`
-	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
-	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
-	Report     reportCmd     `cmd:"" help:"Write the HTML report of a run: video, graphs, values."`
-	View       viewCmd       `cmd:"" help:"Show a run in the browser."`
-	Suite      suiteCmd      `cmd:"" help:"List, show and check test files."`
-	Run        runCmd        `cmd:"" help:"Run a test on a device, or load a page, and measure it."`
-	Compare    compareCmd    `cmd:"" help:"Compare two sets of runs and print a verdict per measure."`
-	Serve      serveCmd      `cmd:"" help:"Serve this machine as a rig, with API and web page."`
-	Push       pushCmd       `cmd:"" help:"Send a run to a rig."`
-	Pull       pullCmd       `cmd:"" help:"Get a run from a rig."`
-	Rig        rigCmd        `cmd:"" help:"List runs, jobs and devices of a rig, and manage them."`
-	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display and measure it."`
-	Netsim     netsimCmd     `cmd:"" help:"Simulate links; serve, record and replay sites."`
-	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures and report how a capture path changes them."`
-	Doctor     doctorCmd     `cmd:"" help:"Check whether this machine is fit to record, and suggest fixes."`
-	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Run     runCmd     `cmd:"" topic:"Answer a question" shows:"URL" help:"Load a page or run tests, and measure them."`
+	Compare compareCmd `cmd:"" shows:"A B" help:"Compare two sets of runs and print a verdict per measure."`
+	Explain explainCmd `cmd:"" shows:"VALUE" help:"Explain a value: meaning, unit, direction, formula."`
+	View    viewCmd    `cmd:"" shows:"RUN" help:"Show a run in the browser."`
+	Report  reportCmd  `cmd:"" shows:"RUN" help:"Write the HTML report of a run: video, graphs, values."`
+	Suite   suiteCmd   `cmd:"" shows:"list|check" help:"List, show and check test files."`
+	Demo    demoCmd    `cmd:"" help:"Record a real browser on a virtual display and measure it."`
+
+	Record  recordCmd  `cmd:"" topic:"Record and analyse by hand" help:"Record a source into a file."`
+	Sources sourcesCmd `cmd:"" help:"List displays, scenes and file kinds that can be recorded."`
+	Analyze analyzeCmd `cmd:"" shows:"FILE" help:"Measure a recording: framerate, load, tearing and more."`
+	Export  exportCmd  `cmd:"" shows:"FILE" help:"Write frames, pictures, video or numbers from a recording."`
+	Import  importCmd  `cmd:"" shows:"VIDEO" help:"Make a recording from a video file or a folder of pictures."`
+	Info    infoCmd    `cmd:"" shows:"FILE" help:"Print format, frames, losses and size of a recording."`
+	Verify  verifyCmd  `cmd:"" shows:"FILE" help:"Check every byte of a recording and decode every frame."`
+	Repair  repairCmd  `cmd:"" shows:"FILE" help:"Close a recording that a crash left open, in place."`
+
+	Serve serveCmd `cmd:"" topic:"A rig for others" help:"Serve this machine as a rig, with API and web page."`
+	Rig   rigCmd   `cmd:"" shows:"ACTION" help:"List runs, jobs and devices of a rig, and manage them."`
+	Push  pushCmd  `cmd:"" shows:"RUN" help:"Send a run to a rig."`
+	Pull  pullCmd  `cmd:"" shows:"RUN" help:"Get a run from a rig."`
+
+	Netsim netsimCmd `cmd:"" topic:"Test network" help:"Simulate links; serve, record and replay sites."`
+
+	Doctor     doctorCmd     `cmd:"" topic:"This machine" help:"Check whether this machine is fit to record."`
+	Certify    certifyCmd    `cmd:"" shows:"SOURCE" help:"Report how a capture path changes numbered pictures."`
+	Completion completionCmd `cmd:"" shows:"SHELL" help:"Print a shell's completion script, or install man pages."`
 	Version    versionCmd    `cmd:"" help:"Print the version of the program."`
+	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`
 }
 
 const about = "Record and measure what a screen shows: every frame exactly, every loss with its cause."
@@ -104,7 +107,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return exitCode(errOut, usageError{plainly(err)})
 	}
-	e := &env{ctx: ctx, in: in, out: &plainWriter{w: out}, err: errOut, terminal: isTerminal(errOut), parser: parser}
+	e := &env{ctx: ctx, in: in, out: newPlainWriter(out), err: legible(errOut), terminal: isTerminal(errOut),
+		parser: parser}
 	return exitCode(errOut, parsed.Run(e))
 }
 
@@ -140,6 +144,7 @@ func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
 		kong.Vars{"measures": strings.Join(append(analyze.Names(), quality.Name), " "), "rigActions": rigActionNames()},
 		kong.Writers(out, errOut),
 		kong.Exit(exit),
+		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 }
@@ -149,7 +154,9 @@ func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(&plainWriter{w: errOut}, "eideticker: %s\n", wording.Sentence(err))
+	said := newPlainWriter(errOut)
+	_ = inStyle(said, boldRed, "eideticker:") // the error is the result
+	fmt.Fprintf(said, " %s\n", wording.Sentence(err))
 	var usage usageError
 	var verdict verdictError
 	switch {
@@ -162,9 +169,4 @@ func exitCode(errOut io.Writer, err error) int {
 		return verdict.code
 	}
 	return exitFailure
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := inherited(w).(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type netsimCertifyCmd struct {
-	Profile []string `arg:"" optional:"" help:"Profiles to measure (default: all)."`
+	Profile []string `arg:"" optional:"" complete:"@profiles" help:"Profiles to measure (default: all)."`
 	lineFlags
 	Exact  bool `hidden:""`
 	Stream bool `help:"Measure stream links, which are approximate and need no root."`
@@ -28,7 +28,7 @@ The exit code is 1 if a link misses its figures.
 Examples:
 
   eideticker netsim certify
-  eideticker netsim certify none --rtt 100ms --down 10Mbit --up 10Mbit --loss 1%
+  eideticker netsim certify none --rtt 100ms --down 10Mbit --up 1Mbit
   eideticker netsim certify --stream 3g`
 }
 

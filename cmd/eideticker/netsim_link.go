@@ -16,7 +16,7 @@ import (
 )
 
 type netsimLinkCmd struct {
-	Profile string `default:"cable" placeholder:"NAME" help:"Network profile (default: cable)."`
+	Profile string `default:"cable" placeholder:"PROFILE" help:"Network profile (default: cable)."`
 	lineFlags
 	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"Forward this port to an address; repeatable."`
 	Stream  bool          `help:"Use a stream link: forward local TCP ports, without root, on any system."`
@@ -46,14 +46,14 @@ Port 0 selects a free port.
 // profileTable lists the profiles, for help.
 func profileTable() string {
 	var b strings.Builder
-	b.WriteString("Profiles:\n\n")
+	fmt.Fprintf(&b, "Profiles:\n\n  %-9s%8s %8s %6s\n", "NAME", "DOWN", "UP", "RTT")
 	for _, p := range link.Profiles() {
 		c := p.Conditions
 		if c.Down.Rate == 0 {
-			fmt.Fprintf(&b, "  %-10s %s\n", p.Name, p.About)
+			fmt.Fprintf(&b, "  %-34s %s\n", p.Name, p.About)
 			continue
 		}
-		fmt.Fprintf(&b, "  %-10s %8s down, %8s up, RTT %-6v %s\n", p.Name, c.Down.Rate, c.Up.Rate, c.RTT(), p.About)
+		fmt.Fprintf(&b, "  %-9s%8s %8s %6v  %s\n", p.Name, c.Down.Rate, c.Up.Rate, c.RTT(), p.About)
 	}
 	return b.String()
 }

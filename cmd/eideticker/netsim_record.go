@@ -24,7 +24,7 @@ type netsimRecordCmd struct {
 	Output   string `short:"o" required:"" placeholder:"ARCHIVE" help:"Archive to write."`
 	Proxy    string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
 	DNS      bool   `name:"dns" help:"Run the program in a test network, where every name resolves to the recorder."`
-	Profile  string `default:"none" placeholder:"NAME" help:"Network profile, see netsim link (default: none)."`
+	Profile  string `default:"none" placeholder:"PROFILE" help:"Network profile, see netsim link (default: none)."`
 	Browser  string `short:"b" placeholder:"NAME" help:"Browser that loads the URL (default: the first installed)."`
 	Insecure bool   `help:"Also record sites with untrusted certificates, and mark them."`
 	Force    bool   `help:"Overwrite an existing archive."`
@@ -50,9 +50,10 @@ Examples:
 
   eideticker netsim record https://site.example/ -o site.zip
   eideticker netsim record --proxy localhost:8899 -o site.zip
-  eideticker netsim record --proxy localhost:0 -o site.zip -- curl https://site.example/
+  eideticker netsim record --proxy localhost:0 -o a.zip -- curl site.example
   eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
-      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI \
+      https://site.example/'
 
 Port 0 selects a free port. The archive contains cookies and passwords. A proxy that other machines can reach
 refuses requests to addresses of this machine.`

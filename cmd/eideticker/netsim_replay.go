@@ -23,7 +23,7 @@ type netsimReplayCmd struct {
 	Proxy   string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
 	HTTP    string `name:"http" placeholder:"ADDR" help:"Serve the sites over HTTP at this address."`
 	HTTPS   string `name:"https" placeholder:"ADDR" help:"Serve the sites over HTTPS at this address."`
-	Profile string `default:"none" placeholder:"NAME" help:"Network profile, see netsim link (default: none)."`
+	Profile string `default:"none" placeholder:"PROFILE" help:"Network profile, see netsim link (default: none)."`
 
 	Think       string   `enum:"recorded,none" default:"recorded" help:"Delay of responses (default: recorded)."`
 	Determinism *uint64  `placeholder:"SEED" help:"Make Date, performance.now and Math.random repeatable in pages."`
@@ -47,8 +47,9 @@ lacks are listed at the end. Known cache-busters are ignored.
 Examples:
 
   eideticker netsim replay site.zip --list
-  eideticker netsim replay site.zip --profile 3g --determinism 1 -- sh -c 'chromium \
-      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+  eideticker netsim replay site.zip --profile 3g -- sh -c 'chromium \
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI \
+      https://site.example/'
   eideticker netsim replay site.zip --proxy localhost:8899 --think none`
 }
 

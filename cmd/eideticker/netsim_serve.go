@@ -23,7 +23,7 @@ type netsimServeCmd struct {
 	Timing  string   `placeholder:"FILE" help:"YAML file with response times, see above."`
 	Name    []string `placeholder:"NAME" help:"Resolve only this name or *.NAME; repeatable (default: all)."`
 	KeyLog  string   `placeholder:"FILE" help:"Write TLS secrets to this file, for packet analysers."`
-	Profile string   `placeholder:"NAME" help:"Network profile, for a program after -- or with --stream."`
+	Profile string   `placeholder:"PROFILE" help:"Network profile, for a program after -- or with --stream."`
 	Stream  bool     `help:"Use a stream link for browsers of this machine: TCP only, approximate, without root."`
 	JSON    bool     `help:"Print one JSON object at the end."`
 	Force   bool     `help:"Overwrite an existing HAR."`
@@ -41,7 +41,7 @@ Examples:
 
   eideticker netsim serve site/
   eideticker netsim serve site/ --profile 3g --stream
-  eideticker netsim serve site/ --profile 3g --har load.har -- curl https://page.test/
+  eideticker netsim serve site/ --profile 3g -- curl https://page.test/
   eideticker netsim serve site/ --https 192.0.2.1:443 --timing slow.yaml
 
 Timing: the first matching entry applies (* matches any letters):
@@ -64,18 +64,19 @@ Timing: the first matching entry applies (* matches any letters):
 The first use makes a certificate authority. Install its file on test devices. The
 path is printed, and the file is served at /` + serve.AuthorityFile + `:
 
-  Chromium   Settings > Privacy and security > Security > Manage certificates >
-             Authorities > Import; or, without changes,
+  Chromium   Settings > Privacy and security > Security >
+             Manage certificates > Authorities > Import; or, without changes,
              chromium --user-data-dir=$(mktemp -d) \
                  --ignore-certificate-errors-spki-list=HASH
              and for HTTP/3 --origin-to-force-quic-on=HOST:PORT
   Firefox    Settings > Privacy & Security > View Certificates > Authorities >
              Import; for HTTP/3, in about:config,
              network.http.http3.disable_when_third_party_roots_found = false
-  Android    open the file; or Settings > Security > Encryption & credentials >
-             Install a certificate > CA certificate. Chrome trusts it. Apps must
-             opt in. In Firefox: Settings > About Firefox, tap the logo seven
-             times, Secret Settings > Use third party CA
+  Android    open the file; or Settings > Security >
+             Encryption & credentials > Install a certificate >
+             CA certificate. Chrome trusts it. Apps must opt in. In Firefox:
+             Settings > About Firefox, tap the logo seven times,
+             Secret Settings > Use third party CA
   programs   after -- find it in SSL_CERT_FILE and similar variables
 
 The key beside that file can impersonate any site to these devices. Use devices

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,50 +29,20 @@ func (l *list) add(name, format string, args ...any) {
 	}
 }
 
-func (l *list) print(w io.Writer) error {
+func (l *list) print(w io.Writer) (err error) {
 	width := 0
 	for _, r := range l.rows {
 		width = max(width, utf8.RuneCountInString(r[0]))
 	}
+	room := tableWidth(w) - width - 2
 	for _, r := range l.rows {
-		if _, err := fmt.Fprintf(w, "%-*s  %s\n", width, r[0], clean(r[1])); err != nil {
-			return err
+		lead := fmt.Sprintf("%-*s  ", width, r[0])
+		for _, line := range fold(shown(w, r[1]), max(minText, room)) {
+			err = errors.Join(err, inStyle(w, "", lead+line+"\n"))
+			lead = strings.Repeat(" ", width+2)
 		}
 	}
-	return nil
-}
-
-// printTable prints rows, cleaned, in columns under a heading; columns whose name starts with >
-// are aligned to the right.
-func printTable(w io.Writer, heading []string, rows [][]string) error {
-	widths := make([]int, len(heading))
-	right := make([]bool, len(heading))
-	names := make([]string, len(heading))
-	for i, h := range heading {
-		names[i], right[i] = strings.CutPrefix(h, ">")
-	}
-	for _, row := range append([][]string{names}, rows...) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(clean(cell)))
-		}
-	}
-	for _, row := range append([][]string{names}, rows...) {
-		var line strings.Builder
-		for i, cell := range row {
-			cell = clean(cell)
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if right[i] {
-				line.WriteString(pad + cell)
-			} else {
-				line.WriteString(cell + pad)
-			}
-			line.WriteString("  ")
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // bytesText formats a number of bytes: "1.50 MiB".

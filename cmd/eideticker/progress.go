@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 )
@@ -10,7 +11,8 @@ import (
 // progress shows long work: a bar on a terminal, else a line per phase. It writes to standard
 // error.
 type progress struct {
-	bar *progressbar.ProgressBar
+	bar  *progressbar.ProgressBar
+	room int // columns for the text beside the bar
 }
 
 // phase starts work of a number of steps; 0 or less: unknown.
@@ -19,19 +21,44 @@ func (e *env) phase(what string, steps int) *progress {
 		fmt.Fprintf(e.err, "%s\n", clean(what))
 		return &progress{}
 	}
+	width, figures := columns(e.err), 36 // percentage, counts and times
+	if width < 60 {
+		figures = 8
+	}
+	const narrow, wide = 4, 30 // bars
+	p := &progress{room: max(1, width-figures-narrow)}
+	if steps <= 0 {
+		p.room = max(1, width-10) // a sign and the time
+	}
+	what = p.fitting(what)
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(e.err),
-		progressbar.OptionSetDescription(clean(what)),
-		progressbar.OptionSetWidth(30),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionSetWidth(min(wide, max(narrow, width-figures-utf8.RuneCountInString(what)))),
+		progressbar.OptionSetElapsedTime(width >= 60 || steps <= 0),
+		progressbar.OptionSetPredictTime(width >= 60),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	}
-	if steps > 0 {
-		options = append(options, progressbar.OptionShowCount())
-	} else {
-		steps = -1
+	if _, ok := e.err.(*asciiWriter); ok {
+		options = append(options, progressbar.OptionSetTheme(progressbar.ThemeASCII))
 	}
-	return &progress{bar: progressbar.NewOptions(steps, options...)}
+	switch {
+	case steps <= 0:
+		steps = -1
+	case width >= 60:
+		options = append(options, progressbar.OptionShowCount())
+	}
+	p.bar = progressbar.NewOptions(steps, options...)
+	return p
+}
+
+// fitting cuts a text to its room: a longer line could not be removed.
+func (p *progress) fitting(what string) string {
+	if r := []rune(clean(what)); len(r) > p.room {
+		return string(r[:p.room-1]) + "…"
+	}
+	return clean(what)
 }
 
 // set sets the number of finished steps.
@@ -51,7 +78,7 @@ func (p *progress) add(more int) {
 // describe changes the text beside the bar.
 func (p *progress) describe(what string) {
 	if p.bar != nil {
-		p.bar.Describe(clean(what))
+		p.bar.Describe(p.fitting(what))
 	}
 }
 

@@ -26,7 +26,8 @@ type pullCmd struct {
 func (pullCmd) Help() string {
 	return `Examples:
 
-  eideticker pull 20261121-201530-framerate-k7f2 --rig https://rig-3:8430 -o runs/rig-3
+  eideticker pull 20261121-201530-framerate-k7f2 -o runs/rig-3 \
+      --rig https://rig-3:8430
   eideticker pull release --rig https://rig-3:8430 -o runs/release
 
 All files are checked and every frame is verified before the folder appears.`

@@ -20,7 +20,7 @@ func (pushCmd) Help() string {
 	return `Examples:
 
   eideticker push out/framerate-20261121-201530 --rig http://localhost:8430
-  eideticker push runs/nightly --rig https://rig-3:8430 --token-file ~/.config/eideticker/rig-3.token
+  eideticker push runs/nightly --rig https://rig-3:8430 --token-file ~/.token
 
 The rig checks all files and verifies every frame before it accepts the run. Hidden files are not sent.`
 }

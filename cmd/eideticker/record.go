@@ -35,9 +35,9 @@ func (recordCmd) Help() string {
 	return `Examples:
 
   eideticker record -s 'x11::0?fps=60' -o desk.eid -t 30s
-  eideticker record -s x11::1 -o left.eid -s x11::2 -o right.eid --keep-last 1m
+  eideticker record -s x11::1 -o a.eid -s x11::2 -o b.eid --keep-last 1m
   eideticker record -s x11::9 -o run.eid --analyze fps,speedindex
-  eideticker record -s v4l2:/dev/video0 --edid 1920x1080@60,1280x720@60 -o phone.eid
+  eideticker record -s v4l2:/dev/video0 --edid 1920x1080@60 -o phone.eid
 
 Press Ctrl-C to end the recording, and twice to end the program at once. Lost frames are counted and recorded as gaps.
 

@@ -48,8 +48,8 @@ func commandLinePage(t *testing.T) string {
 	var page strings.Builder
 	page.WriteString("# Command line\n\n" + generated + "\n")
 	page.WriteString("| exit code | meaning |\n|--:|---|\n")
-	for code, meaning := range exitMeanings {
-		fmt.Fprintf(&page, "| %d | %s |\n", code, meaning)
+	for _, e := range exitMeanings() {
+		fmt.Fprintf(&page, "| %s | %s |\n", e[0], e[1])
 	}
 	parser, err := newParser(io.Discard, io.Discard, func(int) {})
 	if err != nil {
@@ -57,15 +57,6 @@ func commandLinePage(t *testing.T) string {
 	}
 	writeHelp(t, &page, parser.Model.Node, nil)
 	return page.String()
-}
-
-// exitMeanings are the meanings of the exit codes, in their order.
-var exitMeanings = [...]string{
-	exitOK:           "success",
-	exitFailure:      "failure",
-	exitUsage:        "mistake on the command line",
-	exitRegression:   "`compare --fail-on-regression`: regressed",
-	exitInconclusive: "`compare --fail-on-regression`: inconclusive",
 }
 
 // writeHelp writes the help of a command and of those below it.

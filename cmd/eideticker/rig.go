@@ -50,8 +50,8 @@ func (rigCmd) Help() string {
   eideticker rig status --rig http://localhost:8430
   eideticker rig runs --rig https://rig-3:8430 --test framerate --state failed
   eideticker rig cancel k7f2 --rig https://rig-3:8430
-  eideticker rig reserve pixel-7 --for 2h --note "new cable" --rig https://rig-3:8430
-  eideticker rig baseline release 20261121-201530-framerate-k7f2 --rig https://rig-3:8430
+  eideticker rig reserve pixel-7 --for 2h --rig https://rig-3:8430
+  eideticker rig baseline release k7f2 --rig https://rig-3:8430
 
   status                 print the state of the rig, its devices and its store
   devices                list devices and their users
@@ -65,7 +65,7 @@ func (rigCmd) Help() string {
   quarantine DEVICE      let no job begin on a device
   baseline               list baselines
   baseline NAME RUN      give a run or a set a name to compare with
-  clean                  list unused archives of sites, traces and caches; --yes removes them
+  clean                  list unused archives, traces, caches; --yes removes them
 
 The beginning of an ID or its last word is enough if it is unique, such as k7f2.
 clean without --rig is for this machine.

@@ -17,9 +17,9 @@ import (
 
 type runCmd struct {
 	suiteFolders
-	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"files" help:"Tests, files, URLs or hosts."`
+	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"@tests files" help:"Tests, files or URLs."`
 	Variant  []string       `placeholder:"NAME=CHANGE" sep:"none" help:"Variant of the test; at least two take turns."`
-	Device   []string       `short:"d" placeholder:"NAME" help:"Device to run on; several take turns (default: local)."`
+	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Devices in turns (default: local)."`
 	Devices  string         `placeholder:"FILE" help:"File of devices (default: EIDETICKER_DEVICES, devices.yaml)."`
 	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser, such as firefox; several take turns."`
 	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per variant (default: see above)."`
@@ -64,18 +64,19 @@ func (runCmd) Help() string {
 
   eideticker run framerate
   eideticker run before.html after.html
-  eideticker run example.org --variant fast=network:cable --variant slow=network:3g
+  eideticker run example.org --variant a=network:cable --variant b=network:3g
   eideticker run framerate --browser chromium --browser firefox --until-sure
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
   eideticker run example.org
   eideticker run example.org --network 3g
   eideticker run example.org --vitals
   eideticker run example.org --scroll
-  eideticker run example.org --click '#menu' --browser chromium --browser firefox --repeat 8
+  eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
   eideticker run framerate --until-fail --no-video
   eideticker run framerate --fail-if 'fps.longest_freeze > 100ms'
-  eideticker run framerate --rig https://rig.example.org:8430 --token-file ~/.rig-token --label nightly
-  eideticker run framerate --rig https://rig.example.org:8430 --repeat 6 --baseline release --fail-on-regression
+  eideticker run framerate --rig https://rig-3:8430 --token-file ~/.rig-token
+  eideticker run framerate --rig https://rig-3:8430 --repeat 6 \
+      --baseline release --fail-on-regression
 
 Each run starts the browser with a new user data folder, sends the input and records from green to red.
 Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.

@@ -43,7 +43,8 @@ func (serveCmd) Help() string {
 
 serve start --help describes these flags:
 
-  eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR] [--devices FILE] [--suite DIR]...
+  eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR]
+                   [--devices FILE] [--suite DIR]...
 
 Flags override the configuration.
 
@@ -91,7 +92,8 @@ func (c serveStartCmd) Run(e *env) error {
 	}
 	conf.Suite = append(conf.Suite, c.Suite...)
 	boundMemory(os.DirFS("/"), os.Getenv("GOMEMLIMIT"))
-	return (&rigService{env: e, conf: conf, log: newLog(e, conf.Log), notify: systemd{}}).run()
+	return (&rigService{env: e, conf: conf, log: newLog(e, conf.Log), notify: systemd{},
+		first: c.isFirst(conf.DataDir)}).run()
 }
 
 // newLog logs to standard error, where systemd takes it.
@@ -111,6 +113,7 @@ type rigService struct {
 	conf   config.Config
 	log    *slog.Logger
 	notify systemd
+	first  bool // the rig has neither configuration nor data
 
 	store  *store.Store
 	daemon *daemon.Daemon
@@ -291,7 +294,11 @@ func (s *rigService) announce(at string) {
 		scheme = "https"
 		fmt.Fprintf(s.err, "certificate %s\n", fingerprint.Of(s.cert.Certificate[0]))
 	}
-	fmt.Fprintf(s.out, "%s://%s/\n", scheme, at)
+	page := fmt.Sprintf("%s://%s/", scheme, at)
+	if s.first {
+		_ = s.welcome(page) // the page can be opened without it
+	}
+	fmt.Fprintln(s.out, page)
 	if !s.conf.NeedsToken() {
 		return
 	}

@@ -219,3 +219,34 @@ func TestServeRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestServeFirst: the first start without a configuration prints the next steps. Others print the
+// address alone.
+func TestServeFirst(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	start := func(first bool, args ...string) {
+		t.Helper()
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			out, errOut := serving(t, append(args, "--listen", "127.0.0.1:0")...)
+			page := "http:" + out.line(t, "http:")
+			if first {
+				if got := errOut.line(t, "web page "); got != page {
+					t.Errorf("the page is %s, not %s", got, page)
+				}
+				for begin, want := range map[string]string{"runs ": data, "run a test ": " --rig " + page,
+					"add a device ": "devices.yaml", "let others in ": "token add --role run --data-dir " + data,
+					"as a service ": "docs/install-a-box.md"} {
+					if got := errOut.line(t, begin); !strings.Contains(got, want) {
+						t.Errorf("%s: %q has no %q", begin, got, want)
+					}
+				}
+			}
+			if strings.Contains(errOut.String(), "This rig is new") != first || strings.Count(out.String(), "\n") != 1 {
+				t.Errorf("it prints %q and\n%s", out, errOut)
+			}
+		})
+	}
+	start(false, "--config", writeConfig(t, ""), "--data-dir", filepath.Join(t.TempDir(), "configured"))
+	start(true, "--data-dir", data)
+	start(false, "--data-dir", data)
+}

@@ -16,7 +16,7 @@ import (
 type suiteCmd struct {
 	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"Action, see above."`
 	// Names are files too, so that a shell offers them.
-	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"Name of a test, or a file or folder."`
+	Names []string `arg:"" optional:"" name:"name" complete:"@tests files" help:"Name of a test, or a file or folder."`
 	suiteFolders
 	JSON bool `help:"Print one JSON object."`
 }
@@ -109,11 +109,9 @@ func readTest(path string) (*suite.Test, error) {
 		dir = "."
 	}
 	t, err := suite.Read(os.DirFS(dir), name, session.Known())
-	var wrong *suite.Error
 	switch {
-	case errors.As(err, &wrong):
-		wrong.File = path
-		return nil, wrong
+	case suite.InFile(err, path):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("read test %s: %w", path, withoutPath(err))
 	}
@@ -195,7 +193,7 @@ func (c suiteCmd) list(e *env) error {
 		for _, t := range tests {
 			out.Tests = append(out.Tests, newSuiteTestJSON(t))
 		}
-		for _, one := range separate(err) {
+		for _, one := range suite.Parts(err) {
 			p := suiteProblemJSON{Problem: one.Error()}
 			var wrong *suite.Error
 			if errors.As(one, &wrong) {
@@ -218,7 +216,7 @@ func (c suiteCmd) list(e *env) error {
 	} else if err := printTests(e.out, tests); err != nil {
 		return err
 	}
-	for _, one := range separate(err) {
+	for _, one := range suite.Parts(err) {
 		fmt.Fprintf(e.err, "%s\n", one)
 	}
 	return summed(err)
@@ -226,26 +224,10 @@ func (c suiteCmd) list(e *env) error {
 
 // summed returns the number of printed problems as an error.
 func summed(err error) error {
-	if n := len(separate(err)); n > 0 {
+	if n := len(suite.Parts(err)); n > 0 {
 		return fmt.Errorf("%s", plural(n, "problem"))
 	}
 	return nil
-}
-
-// separate returns the parts of a joined error.
-func separate(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	switch {
-	case err == nil:
-		return nil
-	case !ok:
-		return []error{err}
-	}
-	var all []error
-	for _, one := range joined.Unwrap() {
-		all = append(all, separate(one)...)
-	}
-	return all
 }
 
 func printTests(w io.Writer, tests []*suite.Test) error {

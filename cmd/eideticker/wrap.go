@@ -34,8 +34,9 @@ func columns(w io.Writer) int {
 // plainWriter replaces control characters except line breaks and tabs by '?'. So no text from a
 // file can control the terminal.
 type plainWriter struct {
-	w   io.Writer
-	two bool // the last byte may begin a control character of two bytes, U+0080 to U+009F
+	w       io.Writer
+	colours bool // inStyle writes escape sequences
+	two     bool // the last byte may begin a control character of two bytes, U+0080 to U+009F
 }
 
 func (p *plainWriter) Write(b []byte) (int, error) {
@@ -49,14 +50,6 @@ func (p *plainWriter) Write(b []byte) (int, error) {
 		p.two = c == 0xc2
 	}
 	return p.w.Write(plain)
-}
-
-// inherited returns the writer below a plainWriter, for child processes.
-func inherited(w io.Writer) io.Writer {
-	if p, ok := w.(*plainWriter); ok {
-		return p.w
-	}
-	return w
 }
 
 // clean replaces control characters in names from devices and files.
@@ -93,16 +86,26 @@ func wrap(s string, width int) []string {
 }
 
 // printWrapped prints rows, cleaned, below a heading. The last column wraps at the width. Others
-// wrap at half of the width. A first cell that is too wide has its own line.
+// wrap at half of the width. A first cell that is too wide has its own line. If the last column had
+// less than minText, the rows are stacked.
 func printWrapped(w io.Writer, heading []string, rows [][]string, width int) error {
 	last := len(heading) - 1
 	rows = append([][]string{heading}, rows...)
+	for i, row := range rows {
+		rows[i] = make([]string, len(row))
+		for n, cell := range row {
+			rows[i][n] = shown(w, cell)
+		}
+	}
 	widths := columnWidths(rows, width/2/last)
 	left := width
 	for _, n := range widths {
 		left -= n + 2
 	}
 	var b strings.Builder
+	if left < minText {
+		return (&table{rows: rows, width: width, stacked: true}).printAll(w)
+	}
 	for _, row := range rows {
 		most, cells := 1, make([][]string, last+1) // lines of each
 		for i, n := range widths {
@@ -115,7 +118,7 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 			}
 			most = max(most, len(cells[i]))
 		}
-		cells[last] = wrap(row[last], max(minText, left))
+		cells[last] = wrap(row[last], left)
 		for n := range max(most, len(cells[last])) {
 			line := ""
 			for i, lines := range cells {

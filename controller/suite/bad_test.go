@@ -40,14 +40,14 @@ var bad = []struct{ name, file, want string }{
 	{"merge", head + "network: {<<: {rtt: 1ms}}\n", "bad.yaml:3:11: << merges nothing here: write the keys out"},
 	{"tag", head + "repeat: !!int 3\n", "bad.yaml:3:9: tag !!int: none is needed here"},
 	{"alias to nothing", head + "about: *x\n", "bad.yaml:3:8: nothing above is called &x"},
-	{"no name", "page: /a.html\n", "bad.yaml:1:1: a test lacks name"},
-	{"name", "name: a b\npage: /a.html\n",
+	{"no name", "page: /framerate.html\n", "bad.yaml:1:1: a test lacks name"},
+	{"name", "name: a b\npage: /framerate.html\n",
 		`bad.yaml:1:7: name "a b": must be letters, digits, dots, dashes and underscores, at most 100`},
-	{"name of a file", "name: a.yaml\npage: /a.html\n",
+	{"name of a file", "name: a.yaml\npage: /framerate.html\n",
 		`bad.yaml:1:7: name "a.yaml" looks like a file's: leave the ending out`},
-	{"name is a number", "name: 5\npage: /a.html\n",
+	{"name is a number", "name: 5\npage: /framerate.html\n",
 		`bad.yaml:1:7: name is a number: must be text, so write "5" in quotes`},
-	{"name is nothing", "name:\npage: /a.html\n", "bad.yaml:1:6: name has no value"},
+	{"name is nothing", "name:\npage: /framerate.html\n", "bad.yaml:1:6: name has no value"},
 	{"no page", "name: x\n", "bad.yaml:1:1: a test lacks page, a path such as /framerate.html, or url"},
 	{"page and url", head + "url: https://example.org\n", "bad.yaml:3:6: a test has page or url, not both"},
 	{"page that is not there", "name: x\npage: /frmerate.html\n",
@@ -290,6 +290,55 @@ func TestBadFiles(t *testing.T) {
 				t.Errorf("%v\nwant %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestAllProblems: a file's problems are reported at once, in their order, without those that only
+// follow from another one.
+func TestAllProblems(t *testing.T) {
+	for name, tc := range map[string]struct{ file, want string }{
+		"keys, types and names": {"name: a b\npage: /frmerate.html\nmesures: [fps]\nprimary: [fps.framrate, fsp]\n" +
+			"repeat: often\nnetwork: cabel\nsteps:\n  - click: [1, x]\n  - clack: 1\n" +
+			"  - wait: {still: 1s, colour: \"#123\"}\n",
+			`bad.yaml:1:7: name "a b": must be letters, digits, dots, dashes and underscores, at most 100
+bad.yaml:2:7: unknown page /frmerate.html; did you mean /framerate.html?
+bad.yaml:3:1: a test has no key "mesures"; did you mean measures?
+bad.yaml:5:9: repeat: invalid whole number "often"
+bad.yaml:6:10: unknown network "cabel"; did you mean cable?
+bad.yaml:8:16: y: invalid place "x": must be pixels such as 300, or a percentage such as "50%"
+bad.yaml:9:5: unknown step "clack"; did you mean click?
+bad.yaml:10:31: colour: invalid colour "#123": must be one such as "#00ff00"`},
+		"a misspelt key is not missing": {"nmae: x\npgae: /framerate.html\n",
+			`bad.yaml:1:1: a test has no key "nmae"; did you mean name?
+bad.yaml:2:1: a test has no key "pgae"; did you mean page?`},
+		"lists": {head + "measures: [fsp, fps, taering]\nmasks: [1x1+20000+0, 1x1+0+20000]\n",
+			`bad.yaml:3:12: unknown measure "fsp"; did you mean fps?
+bad.yaml:3:22: unknown measure "taering"; did you mean tearing?
+bad.yaml:4:9: mask: 1x1+20000+0 is outside 16384x16384
+bad.yaml:4:22: mask: 1x1+0+20000 is outside 16384x16384`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("bad.yaml", []byte(tc.file), known())
+			var got []string
+			for _, one := range Parts(err) {
+				got = append(got, one.Error())
+			}
+			if all := strings.Join(got, "\n"); all != tc.want {
+				t.Errorf("%s\nwant\n%s", all, tc.want)
+			}
+		})
+	}
+	_, err := Parse("bad.yaml", []byte(head+"steps:\n"+strings.Repeat("  - x: 1\n", 5000)), known())
+	if n := len(Parts(err)); n != maxErrors {
+		t.Errorf("%d problems are reported, want %d", n, maxErrors)
+	}
+	_, many := Parse("bad.yaml", []byte(head+"measures: ["+strings.Repeat("fpss, ", 5000)+"fps]\n"), known())
+	if n := len(Parts(many)); n != maxErrors {
+		t.Errorf("%d problems of one list are reported, want %d", n, maxErrors)
+	}
+	if said := err.Error(); !strings.HasPrefix(said, "bad.yaml:4:5: unknown step") ||
+		!strings.HasSuffix(said, "(and 49 more problems; eideticker suite check lists all)") {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -28,9 +29,26 @@ var (
 	kinds = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 )
 
-// check also puts what depends on the rest where the file says nothing: the sync of a page, and
-// what places are counted from.
-func (t *Test) check(known *Known) error {
+// checkWithout makes the checks that need none of the bad keys. It also puts what depends on the
+// rest where the file says nothing: the sync of a page, and what places are counted from.
+func (t *Test) checkWithout(known *Known, bad map[string]bool) error {
+	var found []error
+	for _, c := range []struct {
+		keys  string
+		check func(*Known) error
+	}{
+		{"name", t.checkName}, {"page url", t.checkPage}, {"window places region masks", t.checkPlaces},
+		{"measures primary thresholds budgets t0 begin", t.checkMeasures}, {"network page url", t.checkNetwork},
+		{"sync url timeout", t.checkSync}, {"steps url places network", t.checkSteps}, {"about", t.checkAbout},
+	} {
+		if !slices.ContainsFunc(strings.Fields(c.keys), func(key string) bool { return bad[key] }) {
+			found = append(found, c.check(known))
+		}
+	}
+	return errors.Join(found...)
+}
+
+func (t *Test) checkName(*Known) error {
 	if !names.MatchString(t.Name) {
 		return problem(at("name"), "name %q: must be letters, digits, dots, dashes and underscores, at most 100",
 			strict.Clip(t.Name))
@@ -38,21 +56,12 @@ func (t *Test) check(known *Known) error {
 	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
 		return problem(at("name"), "name %q looks like a file's: leave the ending out", strict.Clip(t.Name))
 	}
-	for _, check := range []func(*Known) error{t.checkPage, t.checkPlaces, t.checkMeasures, t.checkNetwork, t.checkSync,
-		t.checkSteps} {
-		if err := check(known); err != nil {
-			return err
-		}
-	}
-	if err := checkAbout(t.About); err != nil {
-		return problem(at("about"), "about: %v", err)
-	}
 	return nil
 }
 
-func checkAbout(s string) error {
-	if strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || len(s) > 1000 {
-		return fmt.Errorf("want one line of at most 1000 bytes, with no space around it")
+func (t *Test) checkAbout(*Known) error {
+	if s := t.About; strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || len(s) > 1000 {
+		return problem(at("about"), "about: want one line of at most 1000 bytes, with no space around it")
 	}
 	return nil
 }
@@ -112,15 +121,19 @@ func (t *Test) checkPlaces(*Known) error {
 		}
 		return nil
 	}
+	var found problems
 	if err := inside(t.Region); err != nil {
-		return problem(at("region"), "region: %v", err)
+		found.add(problem(at("region"), "region: %v", err))
 	}
 	for i, m := range t.Masks {
+		if found.full() {
+			break
+		}
 		if err := inside(m); err != nil {
-			return problem(at("masks", i), "mask: %v", err)
+			found.add(problem(at("masks", i), "mask: %v", err))
 		}
 	}
-	return nil
+	return errors.Join(found...)
 }
 
 // maxLine is how many bytes an address may have.
@@ -179,36 +192,46 @@ func checkKind(s string) error {
 }
 
 func (t *Test) checkMeasures(known *Known) error {
+	var found problems
 	for i, m := range t.Measures {
+		if found.full() {
+			break
+		}
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
-			return problem(at("measures", i), "unknown measure %q%s", strict.Clip(m),
-				wording.Meant(m, known.Measures))
+			found.add(problem(at("measures", i), "unknown measure %q%s", strict.Clip(m),
+				wording.Meant(m, known.Measures)))
 		case !kinds.MatchString(m):
-			return problem(at("measures", i), "measure %q: must be a name", strict.Clip(m))
+			found.add(problem(at("measures", i), "measure %q: must be a name", strict.Clip(m)))
 		case slices.Contains(t.Measures[:i], m):
-			return problem(at("measures", i), "measure %s is given twice", m)
+			found.add(problem(at("measures", i), "measure %s is given twice", m))
 		}
 	}
 	if n := len(t.Primary); n > maxPrimary {
-		return problem(at("primary"), "primary has %d values: at most %d", n, maxPrimary)
+		found.add(problem(at("primary"), "primary has %d values: at most %d", n, maxPrimary))
 	}
-	for i, name := range t.Primary {
+	for i, name := range t.Primary[:min(len(t.Primary), maxPrimary)] {
 		if err := t.CheckValue(name, *known); err != nil {
-			return problem(at("primary", i), "primary: %v", err)
+			found.add(problem(at("primary", i), "primary: %v", err))
 		}
-		if slices.Contains(t.Primary[:i], name) {
-			return problem(at("primary", i), "primary: %s is given twice", name)
+		if len(t.Primary) <= maxPrimary && slices.Contains(t.Primary[:i], name) {
+			found.add(problem(at("primary", i), "primary: %s is given twice", name))
 		}
 	}
 	for name := range t.Thresholds {
+		if found.full() {
+			break
+		}
 		if err := t.CheckValue(name, *known); err != nil {
-			return problem(at("thresholds", name), "threshold of %s: %v", strict.Clip(name), err)
+			found.add(problem(at("thresholds", name), "threshold of %s: %v", strict.Clip(name), err))
 		}
 	}
 	for name := range t.Budgets {
+		if found.full() {
+			break
+		}
 		if err := t.CheckValue(name, *known); err != nil {
-			return problem(at("budgets", name), "budget of %s: %v", strict.Clip(name), err)
+			found.add(problem(at("budgets", name), "budget of %s: %v", strict.Clip(name), err))
 		}
 	}
 	for _, event := range [][2]string{{"t0", t.T0}, {"begin", t.Begin}} {
@@ -216,10 +239,10 @@ func (t *Test) checkMeasures(known *Known) error {
 			continue
 		}
 		if err := checkKind(event[1]); err != nil {
-			return problem(at(event[0]), "%s: %v", event[0], err)
+			found.add(problem(at(event[0]), "%s: %v", event[0], err))
 		}
 	}
-	return nil
+	return errors.Join(found...)
 }
 
 // maxPrimary is the limit of values to compare by: more of them need more runs for a verdict.
@@ -315,7 +338,7 @@ func (l *Link) short() string { return "profile" }
 
 func (t *Test) checkSync(*Known) error {
 	if t.Sync == (Sync{}) {
-		if t.URL != "" {
+		if t.URL != "" && t.Page == "" {
 			return problem(nil, "a test of a url lacks its end: {end: still 3s}, {end: event NAME} or {end: 20s}")
 		}
 		t.Sync.Markers = true

@@ -15,16 +15,23 @@ func (t *Test) checkSteps(known *Known) error {
 	if n := count(t.Steps); n > maxSteps {
 		return problem(at("steps"), "a run would do more than %d steps", maxSteps)
 	}
+	var found problems
 	for i, s := range t.Steps {
+		if found.full() {
+			break
+		}
 		if err := t.checkLines(s, known); err != nil {
-			return problem(at("steps", i), "%v", err)
+			found.add(problem(at("steps", i), "%v", err))
 		}
 		if _, ok := s.Action.(Launch); ok && i > 0 {
-			return problem(at("steps", i), "launch is not the first step: until then the browser runs already")
+			found.add(problem(at("steps", i), "launch is not the first step: until then the browser runs already"))
 		}
 		if loop, ok := s.Action.(Loop); ok && launch(loop.Steps) {
-			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")
+			found.add(problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead"))
 		}
+	}
+	if len(found) > 0 {
+		return errors.Join(found...)
 	}
 	if len(t.Selectors()) > 0 && (t.URL == "" || t.URL == blankPage || t.Places == Screen) {
 		return problem(at("steps"), "a selector needs a url, and places of the content")

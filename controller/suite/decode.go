@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -90,11 +91,15 @@ func (r *reader) slice(v reflect.Value, n ast.Node, what string) error {
 		list = &ast.SequenceNode{Values: []ast.Node{n}} // one stands for a list of one
 	}
 	all := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
+	var wrongs problems
 	for i, e := range list.Values {
 		all.Index(i).Set(blank(v.Type().Elem()))
-		if err := r.value(all.Index(i), e, one(what)); err != nil {
-			return err
+		if wrongs.add(r.value(all.Index(i), e, one(what))); r.enough() {
+			break
 		}
+	}
+	if len(wrongs) > 0 {
+		return errors.Join(wrongs...)
 	}
 	if all.Len() > 0 { // an empty list says what none says
 		v.Set(all)
@@ -120,15 +125,28 @@ func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
 		return nil
 	}
 	v.Set(reflect.MakeMap(v.Type()))
+	var wrongs problems
 	for _, p := range pairs {
 		e := reflect.New(v.Type().Elem()).Elem()
-		if err := r.value(e, p.Value, p.Key); err != nil {
-			return err
+		if wrongs.add(r.value(e, p.Value, p.Key)); r.enough() {
+			break
 		}
 		v.SetMapIndex(reflect.ValueOf(p.Key), e)
 	}
-	return nil
+	return errors.Join(wrongs...)
 }
+
+// problems are the errors of the parts of a value.
+type problems []error
+
+func (p *problems) add(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+// full reports whether there are enough.
+func (p *problems) full() bool { return len(*p) >= maxErrors }
 
 // field is one of a struct's that is in files.
 type field struct {
@@ -153,33 +171,45 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 		if err := r.value(v.FieldByIndex(all[i].Index), n, what); err != nil {
 			return err
 		}
-		return r.check(v, n)
+		return r.check(v, n, nil)
 	}
 	pairs, err := r.Pairs(n, what)
 	if err != nil {
 		return err
 	}
-	given := map[string]string{}
+	given, bad := map[string]string{}, map[string]bool{}
+	var wrongs problems
 	for _, p := range pairs {
+		if r.enough() {
+			return errors.Join(wrongs...)
+		}
 		i := slices.IndexFunc(all, func(f field) bool { return p.Key == f.key || p.Key == f.also })
 		if i < 0 {
-			return r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), wording.Meant(p.Key, keys(all)))
+			wrongs.add(r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), wording.Meant(p.Key, keys(all))))
+			bad[wording.Nearest(p.Key, keys(all))] = true
+			continue
 		}
 		f := all[i]
 		if first, twice := given[f.key]; twice {
-			return r.Errorf(p.At, "%s and %s are the same: one of them is enough", first, p.Key)
+			wrongs.add(r.Errorf(p.At, "%s and %s are the same: one of them is enough", first, p.Key))
+			continue
 		}
 		given[f.key] = p.Key
 		if err := r.field(v.FieldByIndex(f.Index), f, p); err != nil {
-			return err
+			wrongs.add(err)
+			bad[f.key] = true
 		}
 	}
 	for _, f := range all {
-		if _, there := given[f.key]; f.Tag.Get("need") != "" && !there {
-			return r.Errorf(n, "%s lacks %s", what, f.key)
+		if _, there := given[f.key]; f.Tag.Get("need") != "" && !there && !bad[f.key] {
+			wrongs.add(r.Errorf(n, "%s lacks %s", what, f.key))
+			bad[f.key] = true
 		}
 	}
-	return r.check(v, n)
+	if !r.enough() {
+		wrongs.add(r.check(v, n, bad))
+	}
+	return errors.Join(wrongs...)
 }
 
 func (r *reader) field(v reflect.Value, f field, p strict.Pair) error {
@@ -219,22 +249,30 @@ func keys(all []field) (names []string) {
 	return names
 }
 
-// check calls a type's own check, and finds the place of its error.
-func (r *reader) check(v reflect.Value, n ast.Node) error {
-	c, ok := v.Addr().Interface().(interface{ check(*Known) error })
-	if !ok {
-		return nil
-	}
-	err := c.check(&r.known)
-	if err == nil {
-		return nil
-	}
-	if w, ok := err.(*wrong); ok {
-		for _, step := range w.path {
-			n = r.below(n, step)
+// check calls a type's own checks, and finds the places of their errors. Checks that need one of
+// the bad keys are left out. Of other types than a test, all need all keys.
+func (r *reader) check(v reflect.Value, n ast.Node, bad map[string]bool) error {
+	var found []error
+	switch c := v.Addr().Interface().(type) {
+	case interface {
+		checkWithout(*Known, map[string]bool) error
+	}:
+		found = Parts(c.checkWithout(&r.known, bad))
+	case interface{ check(*Known) error }:
+		if len(bad) == 0 {
+			found = Parts(c.check(&r.known))
 		}
 	}
-	return r.Errorf(n, "%v", err)
+	for i, err := range found {
+		at := n
+		if w, ok := err.(*wrong); ok {
+			for _, step := range w.path {
+				at = r.below(at, step)
+			}
+		}
+		found[i] = r.Errorf(at, "%v", err)
+	}
+	return errors.Join(found...)
 }
 
 // below returns a key's value or a list's element, or the node itself where the file has none such:

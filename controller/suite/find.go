@@ -101,11 +101,9 @@ func IsFile(name string) bool {
 func (s Source) read(name string, known Known) (*Test, error) {
 	t, err := Read(s.FS, name, known)
 	file := path.Join(s.Name, name)
-	var e *Error
 	switch {
-	case errors.As(err, &e):
-		e.File = file
-		return nil, e
+	case InFile(err, file):
+		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("read test %s: %w", file, err)
 	}
@@ -144,7 +142,7 @@ func Find(name string, known Known, sources ...Source) (*Test, error) {
 				return nil, one // a folder that cannot be read may be where it is
 			}
 			if base := path.Base(e.File); strings.TrimSuffix(base, path.Ext(base)) == name {
-				return nil, e
+				return nil, one
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"reflect"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -21,7 +23,7 @@ type Known struct {
 }
 
 // Read reads the test file at a path of fsys. Its recordings are looked for beside it. Errors are
-// *Error, or of fsys.
+// *Error, Errors, or of fsys.
 func Read(fsys fs.FS, name string, known Known) (*Test, error) {
 	if st, err := fs.Stat(fsys, name); err != nil {
 		return nil, err
@@ -45,7 +47,8 @@ func Read(fsys fs.FS, name string, known Known) (*Test, error) {
 
 var errIrregular = errors.New("it is not a regular file")
 
-// Parse reads a test file's text. The file's name is for messages alone. Errors are *Error.
+// Parse reads a test file's text. The file's name is for messages alone. Errors are *Error or
+// Errors.
 func Parse(file string, text []byte, known Known) (*Test, error) {
 	r := &reader{Reader: strict.Reader{File: file, What: "test", Least: "a test has at least a name and a page",
 		Max: MaxFile}, known: known}
@@ -56,7 +59,10 @@ func Parse(file string, text []byte, known Known) (*Test, error) {
 	v := reflect.New(reflect.TypeFor[Test]()).Elem()
 	v.Set(blank(v.Type()))
 	if err := r.value(v, body, "a test"); err != nil {
-		return nil, err
+		if all := Parts(err); r.Exhausted() { // by the last one
+			return nil, all[len(all)-1]
+		}
+		return nil, sorted(err)
 	}
 	t := v.Addr().Interface().(*Test)
 	t.File, t.Text, t.Dir = file, text, known.Dir
@@ -68,7 +74,14 @@ type reader struct {
 	strict.Reader
 	known   Known
 	nesting int // of repeat steps
+	errors  int // that were found
 }
 
-// Error is an error in a test file, with its place.
-type Error = strict.Error
+// Errorf returns an error at the place of a node, and counts it.
+func (r *reader) Errorf(at ast.Node, format string, args ...any) error {
+	r.errors++
+	return r.Reader.Errorf(at, format, args...)
+}
+
+// enough reports whether to read no more: hints for each of many errors take long.
+func (r *reader) enough() bool { return r.errors >= maxErrors || r.Exhausted() }

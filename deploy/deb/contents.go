@@ -42,10 +42,7 @@ func (p program) info(media, from string, libraries []string) *nfpm.Info {
 // contents are the files of the package. What its user may edit is marked, so that an upgrade asks
 // before it replaces it.
 func (p program) contents(media string, in func(string) string) files.Contents {
-	file := func(source, target, kind string, mode fs.FileMode) *files.Content {
-		return &files.Content{Source: source, Destination: target, Type: kind,
-			FileInfo: &files.ContentFileInfo{Mode: mode, MTime: p.built}}
-	}
+	file := p.file
 	return files.Contents{
 		file(p.path, "/usr/bin/eideticker", files.TypeFile, 0o755),
 		file(media, "/usr/bin/eideticker-media", files.TypeFile, 0o755),
@@ -67,4 +64,21 @@ func (p program) contents(media string, in func(string) string) files.Contents {
 		file(in("box/61-eideticker-capture.rules"), "/etc/udev/rules.d/61-eideticker-capture.rules", files.TypeConfig,
 			0o644),
 	}
+}
+
+func (p program) file(source, target, kind string, mode fs.FileMode) *files.Content {
+	return &files.Content{Source: source, Destination: target, Type: kind,
+		FileInfo: &files.ContentFileInfo{Mode: mode, MTime: p.built}}
+}
+
+// addShare adds the files of a folder below /usr/share: man pages and completions.
+func (p program) addShare(info *nfpm.Info, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		info.Contents = append(info.Contents, p.file(path, "/usr/share/"+filepath.ToSlash(name), files.TypeFile, 0o644))
+		return err
+	})
 }

@@ -82,7 +82,15 @@ func write(ctx context.Context, programs [2]string, from, out string) (path stri
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}()
+	share, err := p.share(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(share)) }()
 	info := p.info(media.path, from, depends)
+	if err := p.addShare(info, share); err != nil {
+		return "", err
+	}
 	if err := deb.Default.Package(info, f); err != nil {
 		return "", fmt.Errorf("make the package: %w", err)
 	}

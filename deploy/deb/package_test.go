@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +106,7 @@ func unpacked(t *testing.T, deb string) {
 		}
 	})
 	t.Run("unit", func(t *testing.T) { unit(t, root) })
+	t.Run("share", func(t *testing.T) { share(t, root) })
 	t.Run("users", func(t *testing.T) { users(t, root) })
 	t.Run("doctor", func(t *testing.T) { doctor(t, filepath.Join(root, "usr/bin/eideticker")) })
 }
@@ -174,6 +177,67 @@ func unit(t *testing.T, root string) {
 		"--threshold=40", "--root="+root, "eideticker.service").CombinedOutput(); err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
+}
+
+// share reads the man pages and the completions where man and shells look for them.
+func share(t *testing.T, root string) {
+	in := func(name string) string { return filepath.Join(root, "usr/share", name) }
+	help := output(t, filepath.Join(root, "usr/bin/eideticker"), "--help")
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+)`).FindAllStringSubmatch(help, -1)
+	if len(commands) < 20 {
+		t.Fatalf("the help lists %d commands:\n%s", len(commands), help)
+	}
+	for _, c := range commands {
+		if page := manPage(t, in("man/man1/eideticker-"+c[1]+".1.gz")); !strings.Contains(page, "eideticker "+c[1]) {
+			t.Errorf("the page of %s is\n%s", c[1], page)
+		}
+	}
+	page := manPage(t, in("man/man1/eideticker.1.gz"))
+	for _, want := range []string{"NAME", "run URL", "EXIT STATUS", "130", "NO_COLOR"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the program lacks %s:\n%s", want, page)
+		}
+	}
+	bash := in("bash-completion/completions/eideticker")
+	if got := output(t, "bash", "-c", `source "$1"; COMP_WORDS=(eideticker re); COMP_CWORD=1; _eideticker; `+
+		`echo ${COMPREPLY[*]}`, "bash", bash); got != "report record repair\n" {
+		t.Errorf("bash completes re to %q", got)
+	}
+	for name, want := range map[string]string{"zsh/vendor-completions/_eideticker": "#compdef eideticker\n",
+		"fish/vendor_completions.d/eideticker.fish": "# fish completion for eideticker\n"} {
+		if text := string(read(t, in(name))); !strings.HasPrefix(text, want) {
+			t.Errorf("%s begins with %.40q", name, text)
+		}
+	}
+}
+
+// manPage returns a page as man shows it, or as its compressed source where man is not installed.
+func manPage(t *testing.T, path string) string {
+	t.Helper()
+	packed := read(t, path)
+	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2}) { // no name, no time, best compression
+		t.Errorf("%s is not packed as by gzip -9n: % x", path, packed[:min(10, len(packed))])
+	}
+	if _, err := exec.LookPath("man"); err != nil {
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "").Replace(string(text))
+	}
+	cmd := exec.CommandContext(t.Context(), "man", "--warnings", "-l", path)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=100", "MAN_KEEP_FORMATTING=", "MANROFFOPT=")
+	var wrong bytes.Buffer
+	cmd.Stderr = &wrong
+	page, err := cmd.Output()
+	if err != nil || wrong.Len() > 0 {
+		t.Errorf("man -l %s: %v\n%s", path, err, &wrong)
+	}
+	return string(page)
 }
 
 // users has systemd make the user and the folders.

@@ -79,6 +79,18 @@ func (p program) linked() ([]string, error) {
 	return list, nil
 }
 
+// share has the program write its man pages and completions into a new folder.
+func (p program) share(ctx context.Context) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "eideticker-share-"); err != nil {
+		return "", err
+	}
+	if out, err := exec.CommandContext(ctx, p.path, "completion", "all", "-o", dir).CombinedOutput(); err != nil {
+		err = fmt.Errorf("write man pages and completions: %w: %s", err, bytes.TrimSpace(out))
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
 // libraries returns the packages that a program needs for what it links, each with the least
 // version that will do.
 func (p program) libraries(ctx context.Context) (list []string, err error) {

@@ -169,46 +169,30 @@ func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 	for _, t := range all {
 		out.Tests = append(out.Tests, testInfo(t))
 	}
-	for _, one := range separate(err) {
-		out.Problems = append(out.Problems, problem(one))
-	}
+	out.Problems = append(out.Problems, problems(err)...)
 	return out, nil
 }
 
-// problem is an error about a test file, with its place if that is known.
-func problem(err error) api.TestProblem {
-	var wrong *suite.Error
-	if errors.As(err, &wrong) {
-		return api.TestProblem{File: wrong.File, Line: wrong.Line, Column: wrong.Column, Problem: wrong.Problem}
+// problems returns the errors about test files, with their places if these are known.
+func problems(err error) (all []api.TestProblem) {
+	for _, one := range suite.Parts(err) {
+		p := api.TestProblem{Problem: one.Error()}
+		var wrong *suite.Error
+		if errors.As(one, &wrong) {
+			p = api.TestProblem{File: wrong.File, Line: wrong.Line, Column: wrong.Column, Problem: wrong.Problem}
+		}
+		all = append(all, p)
 	}
-	return api.TestProblem{Problem: err.Error()}
+	return all
 }
 
 func (s *Server) check(_ context.Context, _ *call, p api.CheckParams) (api.Checked, error) {
 	t, err := s.daemon.Check(&p.Upload)
-	out := api.Checked{Problems: []api.TestProblem{}}
+	out := api.Checked{Problems: append([]api.TestProblem{}, problems(err)...)}
 	if t != nil {
 		out.Name = t.Name
 	}
-	if err != nil {
-		out.Problems = append(out.Problems, problem(err))
-	}
 	return out, nil
-}
-
-// separate returns the errors that one is joined of.
-func separate(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, one := range joined.Unwrap() {
-			all = append(all, separate(one)...)
-		}
-		return all
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 func testInfo(t *suite.Test) api.Test {

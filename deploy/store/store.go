@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -137,7 +138,9 @@ func (s *Store) openIndex(ctx context.Context) error {
 	case err == nil:
 		s.db = db
 	case useless(err):
-		s.Log.Warn("the index of runs is made anew", "why", err)
+		if !errors.Is(err, fs.ErrNotExist) { // a new store has none
+			s.Log.Warn("the index of runs is made anew", "why", err)
+		}
 		return s.rebuild(ctx)
 	default:
 		return err

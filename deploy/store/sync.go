@@ -214,7 +214,9 @@ func (s *Store) fill(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	s.at("rebuild finished")
-	s.Log.Info("the index of runs was made anew", "folders", len(names))
+	if len(names) > 0 {
+		s.Log.Info("the index of runs was made anew", "folders", len(names))
+	}
 	return nil
 }
 

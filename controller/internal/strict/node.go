@@ -36,6 +36,9 @@ func (r *Reader) Resolve(n ast.Node) (ast.Node, error) {
 	}
 }
 
+// Exhausted reports whether aliases made too many values. All later values are errors then.
+func (r *Reader) Exhausted() bool { return r.nodes > maxNodes }
+
 // Pair is a key of a mapping and its value.
 type Pair struct {
 	Key   string

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// exitMeanings returns the meanings of the exit codes.
+func exitMeanings() [][2]string {
+	return [][2]string{
+		{fmt.Sprint(exitOK), "success"},
+		{fmt.Sprint(exitFailure), "failure"},
+		{fmt.Sprint(exitUsage), "mistake on the command line"},
+		{fmt.Sprint(exitRegression), "`--fail-on-regression`: regressed; `--fail-if` or a budget: broken"},
+		{fmt.Sprint(exitInconclusive), "the same: inconclusive"},
+		{fmt.Sprint(exitInterrupted), "interrupted"},
+	}
+}
+
+// variables returns the environment variables that all commands, or those of a user, obey.
+func variables() [][2]string {
+	return [][2]string{
+		{"NO_COLOR", "If it is not empty, terminals get no colours. Neither do they with TERM=dumb."},
+		{"COLUMNS", "Width of tables, if the output is not a terminal."},
+		{"LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, a terminal gets ASCII and escapes."},
+		{"EIDETICKER_DEVICES", "File of devices (default: devices.yaml in the current folder)."},
+		{"EIDETICKER_TOKEN", "Token for a rig."},
+		{"EIDETICKER_FINGERPRINT", "Fingerprint of a rig's own certificate."},
+		{"EIDETICKER_MEDIA", "Path of eideticker-media, which reads and writes video."},
+		{"EIDETICKER_LOCK_DIR", "Folder of the locks of devices."},
+	}
+}
+
+// manPages returns a page for the program and one for each command, by name.
+func manPages(parser *kong.Kong) map[string]string {
+	pages := map[string]string{}
+	root := parser.Model.Node
+	var p manPage
+	p.begin("eideticker", about)
+	p.section("SYNOPSIS", boldly("eideticker")+roff(" COMMAND [ARGUMENT]... [--FLAG]..."))
+	p.section("DESCRIPTION", roff(about+" eideticker-COMMAND(1) describes each command, with examples."))
+	p.section("COMMANDS", "")
+	for _, t := range topics(root) {
+		fmt.Fprintf(&p, ".SS %s\n", roff(t.name))
+		for _, n := range t.commands {
+			p.item(joined(" ", boldly(n.Name), roff(n.Tag.Get("shows"))), n.Help)
+			pages["eideticker-"+n.Name] = commandPage(n)
+		}
+	}
+	p.section("EXIT STATUS", "")
+	for _, e := range exitMeanings() {
+		p.item(e[0], strings.ReplaceAll(e[1], "`", ""))
+	}
+	p.section("ENVIRONMENT", "")
+	for _, v := range variables() {
+		p.item(boldly(v[0]), v[1])
+	}
+	pages["eideticker"] = p.String()
+	return pages
+}
+
+// commandPage returns the page of a command, with those below it.
+func commandPage(n *kong.Node) string {
+	var p manPage
+	p.begin("eideticker-"+n.Name, n.Help)
+	p.section("SYNOPSIS", boldly("eideticker "+n.Name)+roff(strings.TrimPrefix(n.Summary(), n.Name)))
+	p.section("DESCRIPTION", "")
+	p.text(n.Detail)
+	p.parts(n, ".SH %s\n")
+	for _, leaf := range n.Leaves(true) {
+		if leaf == n {
+			continue
+		}
+		fmt.Fprintf(&p, ".SH %s\n", roff(strings.ToUpper(leaf.Path())))
+		p.text(leaf.Help)
+		if leaf.Detail != n.Detail {
+			p.text(leaf.Detail)
+		}
+		p.parts(leaf, ".SS %s\n")
+	}
+	p.section("SEE ALSO", boldly("eideticker")+"(1)")
+	return p.String()
+}
+
+// manPage is the source of a page for man.
+type manPage struct{ strings.Builder }
+
+func (p *manPage) begin(name, help string) {
+	fmt.Fprintf(p, ".TH %s 1 \"\" eideticker \"User Commands\"\n.SH NAME\n%s \\- %s\n", roff(strings.ToUpper(name)),
+		roff(name), roff(strings.TrimSuffix(help, ".")))
+}
+
+// section begins a section with a line in roff.
+func (p *manPage) section(name, line string) {
+	fmt.Fprintf(p, ".SH %s\n", name)
+	if line != "" {
+		p.WriteString(line + "\n")
+	}
+}
+
+// text adds paragraphs. Indented lines are kept as they are.
+func (p *manPage) text(text string) {
+	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		switch {
+		case block == "":
+		case strings.HasPrefix(block, " "):
+			fmt.Fprintf(p, ".PP\n.RS 2\n.nf\n%s\n.fi\n.RE\n", roff(block))
+		default:
+			fmt.Fprintf(p, ".PP\n%s\n", roff(block))
+		}
+	}
+}
+
+// item adds a name in roff and its meaning.
+func (p *manPage) item(name, text string) { fmt.Fprintf(p, ".TP\n%s\n%s\n", name, roff(text)) }
+
+// parts adds the arguments and the flags of a command.
+func (p *manPage) parts(n *kong.Node, heading string) {
+	if len(n.Positional) > 0 {
+		fmt.Fprintf(p, heading, "ARGUMENTS")
+	}
+	for _, a := range n.Positional {
+		p.item(roff(a.Summary()), a.Help)
+	}
+	for i, group := range n.AllFlags(true) {
+		for k, f := range group {
+			if i+k == 0 {
+				fmt.Fprintf(p, heading, "OPTIONS")
+			}
+			name := boldly("--" + f.Name)
+			if !f.IsBool() {
+				name += roff("=" + f.FormatPlaceHolder())
+			}
+			if f.Short != 0 {
+				name = boldly("-"+string(f.Short)) + ", " + name
+			}
+			p.item(name, f.Help)
+		}
+	}
+}
+
+// boldly returns a text in bold, in roff.
+func boldly(s string) string { return `\fB` + roff(s) + `\fR` }
+
+// roff escapes a text.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "~", `\(ti`, "^", `\(ha`, "`", `\(ga`, "'", `\(aq`).Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/eideticker/eideticker/deploy/config"
+)
+
+// isFirst reports whether a rig starts for the first time: it has neither a configuration nor data.
+func (s serveConfig) isFirst(dataDir string) bool {
+	files, err := os.ReadDir(dataDir)
+	return s.Config == "" && len(files) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
+}
+
+// welcome prints the next steps of somebody whose rig starts for the first time.
+func (s *rigService) welcome(page string) error {
+	fmt.Fprintf(s.err, "\nThis rig is new. It runs tests on this machine until Ctrl-C.\n\n")
+	where := ""
+	if s.conf.DataDir != config.Default().DataDir {
+		where = " --data-dir " + s.conf.DataDir
+	}
+	var l list
+	l.add("web page", "%s", page)
+	l.add("runs", "%s (another folder: --data-dir DIR)", s.conf.DataDir)
+	l.add("run a test", "eideticker run framerate --rig %s", page)
+	l.add("add a device", "describe it in devices.yaml, or in a file for --devices; see docs/devices-and-input.md")
+	l.add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen "+
+		"on all addresses with --listen :8430", where)
+	l.add("as a service", "make package builds a Debian package with a systemd unit; see docs/install-a-box.md. "+
+		"--config FILE keeps these settings")
+	err := l.print(s.err)
+	fmt.Fprintln(s.err)
+	return err
+}
