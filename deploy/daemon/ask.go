@@ -241,6 +241,9 @@ func (d *Daemon) addressed(v *api.Variant) (*suite.Test, error) {
 // Check returns the test of an upload, or why no job can be started with it.
 func (d *Daemon) Check(u *api.Upload) (*suite.Test, error) {
 	t, err := d.uploaded(u)
+	if wrong := (fileError{}); errors.As(err, &wrong) {
+		return nil, wrong.error
+	}
 	if err == nil {
 		err = session.Check(t)
 	}

@@ -137,6 +137,13 @@ func (u *user) looks() {
 			u.t.Errorf("%s: %+v", text, p)
 		}
 	}
+	var checked api.Checked
+	text := "name: a\nurl: http://a.test/\nend: still 1s\nstepz: []\nmeazures: []\n"
+	upload := api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": text}}
+	u.do("suite.check", api.CheckParams{Upload: upload}, &checked)
+	if p := checked.Problems; len(p) != 2 || p[0].Line != 4 || p[1].Line != 5 {
+		u.t.Errorf("two unknown keys: %+v", p)
+	}
 	u.do("subscribe", api.SubscribeParams{}, nil)
 	u.do("preview.start", api.PreviewParams{Device: "local"}, nil)
 	for kind := 0; kind != websocket.BinaryMessage; {
