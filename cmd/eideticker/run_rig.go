@@ -214,7 +214,7 @@ func (c runCmd) remoteTest(test string) (v api.Variant, err error) {
 		}
 		return v, err
 	}
-	if err := c.checkPrimary(&suite.Test{}); err != nil {
+	if err := c.checkPrimary(&suite.Test{Vitals: true}); err != nil { // the rig knows whether it has them
 		return v, err
 	}
 	if strings.Contains(test, "://") {
