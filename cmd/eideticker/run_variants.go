@@ -67,7 +67,7 @@ func parseVariant(text string) (name string, changes [][2]string, err error) {
 	if !ok || name == "" || what == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return "", nil, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
 	}
-	if slices.Contains(append(compare.FolderFiles(), report.PageName, session.SetFile), name) {
+	if slices.Contains(append(append(compare.FolderFiles(), session.FolderNames()...), report.PageName), name) {
 		return "", nil, usagef("--variant %s: a file of the set has this name", name)
 	}
 	for _, part := range strings.Split(what, ",") {

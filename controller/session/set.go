@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -270,6 +271,12 @@ const (
 	failedDir   = "failed"
 	warmUpDir   = "warm-up"
 )
+
+// FolderNames returns names in the folder of a set that no variant can have. A folder with a file
+// of a run counts as a run.
+func FolderNames() []string {
+	return []string{SetFile, RecordFile, result.FileName, runfolder.RecordingFile, rejectedDir, failedDir, warmUpDir}
+}
 
 // putAside moves a run that does not count into a folder beside the next attempt. The last attempt
 // of a single run stays. Folders of earlier runs keep their names.

@@ -151,6 +151,9 @@ func outOfRange(err error) error {
 
 // variants are all browsers on all devices, and notes the devices in the plan.
 func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subject) ([]session.Variant, error) {
+	if n := len(p.Devices); n > api.MaxVariants {
+		return nil, api.Errorf(api.InvalidParams, "devices has %d: must be at most %d", n, api.MaxVariants)
+	}
 	for i, name := range p.Devices {
 		if slices.Contains(p.Devices[:i], name) {
 			return nil, api.Errorf(api.InvalidParams, "device %.80s is given twice", name)
@@ -168,7 +171,7 @@ func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subj
 	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
 		return nil, api.Errorf(api.InvalidParams, "%v", err)
 	}
-	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.SetFile)...)
+	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.FolderNames()...)...)
 	for _, v := range all {
 		if slices.Contains(of, v.Called) {
 			return nil, api.Errorf(api.InvalidParams, "variant %.80q: a file of the set has this name", v.Called)
@@ -243,6 +246,9 @@ func (d *Daemon) Check(u *api.Upload) (*suite.Test, error) {
 	t, err := d.uploaded(u)
 	if wrong := (fileError{}); errors.As(err, &wrong) {
 		return nil, wrong.error
+	}
+	if err == nil && t.Vitals {
+		err = session.ErrUntrustedVitals
 	}
 	if err == nil {
 		err = session.Check(t)

@@ -89,6 +89,9 @@ func TestWhatIsRefused(t *testing.T) {
 		"upload with vitals": {Upload: files("name: t\nurl: https://example.org\nend: still 1s\nvitals: true\n")},
 		"upload of no YAML":  {Upload: files("\x00\x01")},
 
+		"many devices":              {Test: "scene", Devices: make([]string, 300_000)},
+		"a variant that is a run":   {Test: "scene", Variants: []api.Variant{{Name: "run.json"}, {}}},
+		"a variant of failures":     {Test: "scene", Variants: []api.Variant{{Name: "failed"}, {}}},
 		"one variant":               {Test: "scene", Variants: make([]api.Variant, 1)},
 		"many variants":             {Test: "scene", Variants: make([]api.Variant, 17)},
 		"variants of nothing":       {Variants: make([]api.Variant, 2)},

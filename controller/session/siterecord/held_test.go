@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
@@ -47,6 +49,19 @@ func TestHeldArchives(t *testing.T) {
 		}
 	}
 	if _, err := held.Open("new.zip"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestArchiveThatIsGone: an archive that is removed before it is held is an error. The others are
+// released.
+func TestArchiveThatIsGone(t *testing.T) {
+	c := Cache{Dir: t.TempDir()}
+	test := &suite.Test{URL: "http://site.example/", Network: suite.Network{Profile: "3g"}}
+	o := session.SetOptions{Test: test, Variants: []session.Variant{{}}}
+	release, err := c.Replay(&o, func(*suite.Test) (bool, error) { return false, nil },
+		func(string, session.Variant) (*Cached, error) { return &Cached{Name: "gone.zip"}, nil })
+	if release(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }

@@ -38,9 +38,11 @@ func (c Cache) Replay(o *session.SetOptions, live func(*suite.Test) (bool, error
 			if err != nil {
 				return release, err
 			}
-			if had[t.URL], err = c.Hold(got.Name); err != nil {
+			h, err := c.Hold(got.Name)
+			if err != nil {
 				return release, err
 			}
+			had[t.URL] = h
 		}
 		t.Network.Replay, t.Dir = had[t.URL].Name, had[t.URL]
 	}

@@ -335,14 +335,14 @@ func (p *played) list(text, test, state, verdict, set, cursor string, limit int)
 // play has a job go on.
 func (p *played) play(j api.Job) {
 	p.say(api.Event{Kind: "job", Job: &j}) // it may come before the answer to its caller
+	p.mu.Lock()                            // a page that asks later has it from there
+	p.jobs[len(p.jobs)-1].Phase = &api.Phase{Name: "running the test", Run: "1 of 2", Done: 180, Total: 240,
+		EstimateNS: 1e9}
+	p.mu.Unlock()
 	for done := range 4 {
 		p.say(api.Event{Kind: "phase", JobID: j.ID, Phase: &api.Phase{Name: "running the test", Run: "1 of 2",
 			Done: done * 60, Total: 240, EstimateNS: int64(4-done) * 1e9}})
 	}
-	p.mu.Lock()
-	p.jobs[len(p.jobs)-1].Phase = &api.Phase{Name: "running the test", Run: "1 of 2", Done: 180, Total: 240,
-		EstimateNS: 1e9}
-	p.mu.Unlock()
 }
 
 // preview sends pictures of a device until the client stops them or goes.

@@ -124,9 +124,9 @@ func TestEditorOnThePage(t *testing.T) {
 	edit("name: mine\nurl: https://example.org/\nsync: still 3s\n")
 	b.await("no problem is left", `document.querySelector('.problems .fine')?.textContent.includes('mine')`)
 	b.Log("the draft outlives a reload")
-	b.Do(chromedp.Evaluate[chromedp.Void](`location.reload()`))
-	b.await("it is there", `document.getElementById('test-file')?.value.startsWith('name: mine')`)
-	b.await("and has no problem", `document.querySelector('.problems .fine') !== null`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.old = true; location.reload()`))
+	b.await("it is there", `!window.old && document.getElementById('test-file')?.value.startsWith('name: mine')`)
+	b.await("and has no problem", `!window.old && document.querySelector('.problems .fine') !== null`)
 	b.click("form.start .button.main")
 	if u := p.start(b).Upload; u == nil || u.Test != "test.yaml" || !strings.HasPrefix(u.Files[u.Test], "name: mine") {
 		t.Errorf("started %s", p.started)

@@ -114,7 +114,8 @@ func files(dir string) (all []File, err error) {
 					all = append(all, File{Name: filepath.ToSlash(name), Bytes: info.Size(), Used: info.ModTime()})
 				}
 			}
-			if errors.Is(err, fs.ErrNotExist) { // the folder, or a file that has just gone
+			// A folder may be missing or another user's, and a file may have just gone.
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 				return nil
 			}
 			return err
