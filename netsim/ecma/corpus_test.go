@@ -1,0 +1,224 @@
+package ecma
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	goparser "go/parser"
+	gotoken "go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program is a file of the corpus.
+type program struct {
+	Path   string `json:"path"`
+	Module bool   `json:"module"`
+}
+
+func (p program) goal() Goal {
+	if p.Module {
+		return Module
+	}
+	return Script
+}
+
+// realPrograms are bundles of libraries, with comments and minified.
+var realPrograms = []program{
+	{"testdata/node_modules/acorn/dist/acorn.js", false},
+	{"testdata/node_modules/acorn/dist/acorn.mjs", true},
+	{"testdata/node_modules/jquery/dist/jquery.js", false},
+	{"testdata/node_modules/jquery/dist/jquery.min.js", false},
+	{"testdata/node_modules/lodash/lodash.js", false},
+	{"testdata/node_modules/lodash/lodash.min.js", false},
+	{"../../deploy/server/webui/node_modules/typescript/lib/typescript.js", false},
+}
+
+// needed returns a file from npm or a program. Only a laptop may be without.
+func needed(t testing.TB, path string, err error) {
+	t.Helper()
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%v: make webui", err)
+	default:
+		t.Skipf("%v: make webui", err)
+	}
+}
+
+// parserTests returns the programs of test262-parser-tests that every parser must accept.
+func parserTests(t testing.TB) (all []program) {
+	const folder = "testdata/node_modules/test262-parser-tests/pass"
+	needed(t, folder, nil)
+	for _, dir := range []string{folder, folder + "-explicit"} {
+		files, err := filepath.Glob(dir + "/*.js")
+		if err != nil || len(files) < 1000 {
+			t.Fatalf("%d tests in %s: %v", len(files), dir, err)
+		}
+		for _, f := range files {
+			all = append(all, program{f, strings.HasSuffix(f, ".module.js")})
+		}
+	}
+	return all
+}
+
+// kindNames returns the names of all kinds in order, from the source of this package.
+func kindNames(t testing.TB) (names []string) {
+	file, err := goparser.ParseFile(gotoken.NewFileSet(), "kind.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			names = append(names, v.Names[0].Name)
+		}
+		return true
+	})
+	return names
+}
+
+// span is a node as both parsers report it.
+type span struct{ Kind, Start, End int32 }
+
+func compareSpans(a, b span) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Kind, b.Kind))
+}
+
+// spans returns the nodes that ESTree has too.
+func spans(tree *Tree) (all []span) {
+	for _, n := range tree.Nodes {
+		if n.Kind != Params && n.Kind != Modifier && (n.Kind != EmptyStatement || n.Start < n.End) {
+			all = append(all, span{int32(n.Kind), int32(n.Start), int32(n.End)})
+		}
+	}
+	return distinct(all)
+}
+
+// distinct sorts spans. A name that is a key and a value at once counts once.
+func distinct(all []span) []span {
+	slices.SortFunc(all, compareSpans)
+	return slices.Compact(all)
+}
+
+// acornSpans returns the nodes that acorn finds in each program, or nil if it rejects it.
+func acornSpans(t *testing.T, programs []program) [][]span {
+	node, err := exec.LookPath("node")
+	needed(t, "testdata/node_modules/acorn", err)
+	input, err := json.Marshal(map[string]any{"kinds": kindNames(t), "files": programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "testdata/acorn.mjs")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]span
+	next := func() int32 {
+		if len(out) < 4 {
+			t.Fatalf("acorn's output ends in program %d", len(all))
+		}
+		n := int32(binary.LittleEndian.Uint32(out))
+		out = out[4:]
+		return n
+	}
+	for range programs {
+		var found []span
+		for range next() {
+			found = append(found, span{next(), next(), next()})
+		}
+		all = append(all, distinct(found))
+	}
+	return all
+}
+
+// differences describes the first spans that only one parser has.
+func differences(names []string, src string, ours, theirs []span) (all []string) {
+	add := func(who string, s span) {
+		kind := "unknown kind"
+		if s.Kind >= 0 {
+			kind = names[s.Kind]
+		}
+		all = append(all, fmt.Sprintf("only %s has %s %d–%d %.60q", who, kind, s.Start, s.End, src[s.Start:s.End]))
+	}
+	for len(ours)+len(theirs) > 0 && len(all) < 6 {
+		switch {
+		case len(theirs) == 0 || len(ours) > 0 && compareSpans(ours[0], theirs[0]) < 0:
+			add("ecma", ours[0])
+			ours = ours[1:]
+		case len(ours) == 0 || compareSpans(ours[0], theirs[0]) > 0:
+			add("acorn", theirs[0])
+			theirs = theirs[1:]
+		default:
+			ours, theirs = ours[1:], theirs[1:]
+		}
+	}
+	return all
+}
+
+// TestSpansOfAcorn parses real programs and test262's, and compares kind and span of every node with acorn's.
+func TestSpansOfAcorn(t *testing.T) {
+	programs := append(slices.Clone(realPrograms), parserTests(t)...)
+	names := kindNames(t)
+	accepted, byAcorn, compared := 0, 0, 0
+	for i, theirs := range acornSpans(t, programs) {
+		p := programs[i]
+		needed(t, p.Path, nil)
+		src, err := os.ReadFile(p.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := Parse(string(src), p.goal())
+		if err != nil {
+			t.Errorf("%s: %v\n%.200q", p.Path, err, src)
+			continue
+		}
+		accepted++
+		checkTree(t, tree)
+		if theirs == nil {
+			continue
+		}
+		ours := spans(tree)
+		byAcorn++
+		compared += len(ours)
+		if d := differences(names, string(src), ours, theirs); d != nil {
+			t.Errorf("%s:\n%s", p.Path, strings.Join(d, "\n"))
+		}
+	}
+	t.Logf("%d programs: ecma accepts %d, acorn %d; %d spans compared", len(programs), accepted, byAcorn, compared)
+	if byAcorn < len(programs)*9/10 || compared < 1e6 {
+		t.Errorf("acorn accepts %d of %d programs, with %d spans", byAcorn, len(programs), compared)
+	}
+}
+
+// checkTree checks the shape of a tree: children are inside their parent, ordered and disjoint.
+func checkTree(t testing.TB, tree *Tree) {
+	for n, node := range tree.Nodes {
+		if node.Start > node.End || int(node.First) > n {
+			t.Fatalf("node %d is %+v", n, node)
+		}
+		next := node.End
+		for c := range tree.Children(n) {
+			child := tree.Nodes[c]
+			// A pattern's default repeats the name that is also the key.
+			if child.Start < node.Start || child.End > next {
+				t.Fatalf("child %d %+v of node %d %+v ends after %d", c, child, n, node, next)
+			}
+			next = child.Start
+		}
+	}
+	if root := tree.Nodes[len(tree.Nodes)-1]; root.Kind != Program || root.First != 0 {
+		t.Fatalf("the root is %+v", root)
+	}
+}
