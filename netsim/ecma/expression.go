@@ -83,7 +83,7 @@ func (p *parser) yield(m mark) {
 	var flags Flags
 	if p.tok == tStar && !p.newline {
 		p.next()
-		flags = Argument | Delegate
+		flags = Argument
 	} else if !p.newline && p.beginsExpression() {
 		flags = Argument
 	}

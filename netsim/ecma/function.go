@@ -226,6 +226,5 @@ func (p *parser) member() {
 		p.assignment()
 		p.context = outer
 	}
-	p.semicolon()
-	p.finish(m, PropertyDefinition, 0)
+	p.finish(m, PropertyDefinition, p.semicolon())
 }

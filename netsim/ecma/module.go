@@ -24,8 +24,7 @@ func (p *parser) importDeclaration(m mark) {
 		p.expect(tFrom)
 	}
 	p.source()
-	p.semicolon()
-	p.finish(m, ImportDeclaration, 0)
+	p.finish(m, ImportDeclaration, p.semicolon())
 }
 
 // specifiers parses names in braces.
@@ -92,8 +91,7 @@ func (p *parser) exportDeclaration(m mark) {
 		}
 		p.expect(tFrom)
 		p.source()
-		p.semicolon()
-		p.finish(m, ExportAllDeclaration, 0)
+		p.finish(m, ExportAllDeclaration, p.semicolon())
 	case tDefault:
 		p.next()
 		p.exportDefault()
@@ -102,8 +100,7 @@ func (p *parser) exportDeclaration(m mark) {
 		if p.specifiers(ExportSpecifier); p.accept(tFrom) {
 			p.source()
 		}
-		p.semicolon()
-		p.finish(m, ExportNamedDeclaration, 0)
+		p.finish(m, ExportNamedDeclaration, p.semicolon())
 	default:
 		p.statement(true)
 		p.finish(m, ExportNamedDeclaration, 0)

@@ -134,11 +134,15 @@ func (p *parser) expect(t token) {
 	}
 }
 
-// semicolon ends a statement, if needed by automatic insertion.
-func (p *parser) semicolon() {
-	if !p.accept(tSemicolon) && p.tok != tRBrace && p.tok != tEOF && !p.newline {
+// semicolon ends a statement. It returns Unterminated if there is no semicolon but need not be one.
+func (p *parser) semicolon() Flags {
+	if p.accept(tSemicolon) {
+		return 0
+	}
+	if p.tok != tRBrace && p.tok != tEOF && !p.newline {
 		p.unexpected()
 	}
+	return Unterminated
 }
 
 // peek returns the token after the current one, and whether both are on one line.

@@ -52,7 +52,7 @@ func (p *parser) statement(inList bool) {
 			p.expression()
 			flags = Argument
 		}
-		p.semicolon()
+		flags |= p.semicolon()
 		p.finish(m, ReturnStatement, flags)
 	case tBreak, tContinue:
 		kind := BreakStatement
@@ -62,13 +62,11 @@ func (p *parser) statement(inList bool) {
 		if p.next(); p.tok.isIdentifier() && !p.newline {
 			p.leaf(Identifier)
 		}
-		p.semicolon()
-		p.finish(m, kind, 0)
+		p.finish(m, kind, p.semicolon())
 	case tThrow:
 		p.next()
 		p.expression()
-		p.semicolon()
-		p.finish(m, ThrowStatement, 0)
+		p.finish(m, ThrowStatement, p.semicolon())
 	case tTry:
 		p.tryStatement(m)
 	case tSwitch:
@@ -80,8 +78,7 @@ func (p *parser) statement(inList bool) {
 		p.finish(m, WithStatement, 0)
 	case tDebugger:
 		p.next()
-		p.semicolon()
-		p.finish(m, DebuggerStatement, 0)
+		p.finish(m, DebuggerStatement, p.semicolon())
 	case tImport:
 		if t, _ := p.peek(); t == tLParen || t == tDot {
 			p.expressionStatement(m)
@@ -103,8 +100,7 @@ func (p *parser) expressionStatement(m mark) {
 		p.finish(m, LabeledStatement, 0)
 		return
 	}
-	p.semicolon()
-	p.finish(m, ExpressionStatement, 0)
+	p.finish(m, ExpressionStatement, p.semicolon())
 }
 
 // block parses statements in braces.
@@ -184,8 +180,8 @@ func (p *parser) usingDeclares(inFor bool) bool {
 // variables parses a declaration with its semicolon.
 func (p *parser) variables(m mark) {
 	p.declarators(m)
-	p.semicolon()
-	p.nodes[len(p.nodes)-1].End = uint32(p.prevEnd)
+	flags, declaration := p.semicolon(), &p.nodes[len(p.nodes)-1]
+	declaration.End, declaration.Flags = uint32(p.prevEnd), flags
 }
 
 // declarators parses a declaration without its semicolon.

@@ -21,14 +21,14 @@ type Node struct {
 type Flags uint8
 
 const (
-	Async      Flags = 1 << iota // a function: async
-	Generator                    // a function: generator
-	Suspends                     // a function: its own code contains await or yield
-	Expression                   // an arrow function: its last child is an expression, not a block
-	Finally                      // TryStatement: its last child is the finally block
-	Directive                    // ExpressionStatement: a directive such as "use strict"
-	Argument                     // ReturnStatement, YieldExpression: has an argument
-	Delegate                     // YieldExpression: yield*
+	Async        Flags = 1 << iota // a function: async
+	Generator                      // a function: generator
+	Suspends                       // a function: its own code contains await or yield
+	Expression                     // an arrow function: its last child is an expression, not a block
+	Finally                        // TryStatement: its last child is the finally block
+	Directive                      // ExpressionStatement: a directive such as "use strict"
+	Argument                       // ReturnStatement, YieldExpression: has an argument
+	Unterminated                   // a statement: its semicolon is inserted automatically
 )
 
 // Tree is a parsed program.
