@@ -52,6 +52,7 @@ type cli struct {
 	Rig        rigCmd        `cmd:"" help:"List runs, jobs and devices of a rig, and manage them."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display and measure it."`
 	Netsim     netsimCmd     `cmd:"" help:"Simulate links; serve, record and replay sites."`
+	Script     scriptCmd     `cmd:"" help:"Insert measuring code into JavaScript, and check it."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures and report how a capture path changes them."`
 	Doctor     doctorCmd     `cmd:"" help:"Check whether this machine is fit to record, and suggest fixes."`
 	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`

@@ -41,7 +41,8 @@ func (p *parser) assignment() {
 
 // conditional parses chains of conditions in a loop, since generated code has long ones.
 func (p *parser) conditional(m mark) {
-	open := []mark{m}
+	outermost := len(p.open)
+	p.open = append(p.open, m)
 	for p.accept(tQuestion) {
 		outer := p.in
 		p.in = true
@@ -64,14 +65,12 @@ func (p *parser) conditional(m mark) {
 			p.assignment()
 			p.finish(next, AssignmentExpression, 0)
 		case p.tok == tQuestion:
-			open = append(open, next)
+			p.open = append(p.open, next)
 			continue
 		}
 		break
 	}
-	for i := len(open) - 1; i >= 0; i-- {
-		p.finish(open[i], ConditionalExpression, 0)
-	}
+	p.finishOpen(outermost, ConditionalExpression)
 }
 
 // isArrow reports whether the last node is an arrow function. No operator may follow it.
@@ -166,7 +165,7 @@ func (p *parser) postfix(m mark) {
 // suffixes parses properties, calls and templates behind an expression.
 func (p *parser) suffixes(m mark, calls bool) {
 	// async(a, b) may become the head of an arrow function.
-	async := calls && len(p.nodes) == m.first+1 && p.src[m.start:p.prevEnd] == "async"
+	async := calls && len(p.nodes) == int(m.first)+1 && p.src[m.start:p.prevEnd] == "async"
 	chain := false
 	for {
 		switch p.tok {
@@ -366,7 +365,7 @@ func (p *parser) parentheses(m mark) {
 		p.unexpected()
 	}
 	if count > 1 {
-		p.append(Node{uint32(inner.start), uint32(innerEnd), uint32(inner.first), SequenceExpression, 0})
+		p.append(Node{inner.start, uint32(innerEnd), inner.first, SequenceExpression, 0})
 	}
 	p.finish(m, ParenthesizedExpression, 0)
 }
@@ -400,7 +399,7 @@ func (p *parser) newExpression(m mark) {
 	p.next()
 	if p.accept(tDot) {
 		// The word new is a name here, as in ESTree.
-		p.append(Node{uint32(m.start), uint32(m.start + len("new")), uint32(m.first), Identifier, 0})
+		p.append(Node{m.start, m.start + uint32(len("new")), m.first, Identifier, 0})
 		p.propertyName()
 		p.finish(m, MetaProperty, 0)
 		return
@@ -421,7 +420,7 @@ func (p *parser) newExpression(m mark) {
 func (p *parser) importExpression(m mark) {
 	p.next()
 	if p.accept(tDot) {
-		p.append(Node{uint32(m.start), uint32(m.start + len("import")), uint32(m.first), Identifier, 0})
+		p.append(Node{m.start, m.start + uint32(len("import")), m.first, Identifier, 0})
 		p.propertyName()
 		p.finish(m, MetaProperty, 0)
 		return

@@ -207,7 +207,7 @@ func (p *parser) class(m mark, kind Kind) {
 func (p *parser) member() {
 	m := p.mark()
 	flags := p.memberName(m)
-	if len(p.nodes) == m.first { // static {
+	if len(p.nodes) == int(m.first) { // static {
 		outer := p.context
 		p.context = context{in: true}
 		p.next()

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxSource = 64 << 20
+	MaxSource = 64 << 20 // bytes of the longest program
 	maxDepth  = 10_000
 )
 
@@ -20,7 +20,7 @@ const (
 
 // Parse parses a program. The error is an [*Error].
 func Parse(src string, goal Goal) (tree *Tree, err error) {
-	if len(src) > maxSource {
+	if len(src) > MaxSource {
 		return nil, newError("", 0, "the program is longer than 64 MiB")
 	}
 	if !utf8.ValidString(src) {
@@ -56,6 +56,7 @@ type parser struct {
 	lexer
 	context
 	nodes []Node
+	open  []mark // of chains that are parsed in a loop
 	depth int
 }
 
@@ -68,13 +69,21 @@ type context struct {
 }
 
 // mark is the place where a construct begins: in the source and among the nodes.
-type mark struct{ start, first int }
+type mark struct{ start, first uint32 }
 
-func (p *parser) mark() mark { return mark{p.start, len(p.nodes)} }
+func (p *parser) mark() mark { return mark{uint32(p.start), uint32(len(p.nodes))} }
 
 // finish appends the node of a construct that ends with the token before the current one.
 func (p *parser) finish(m mark, kind Kind, flags Flags) {
-	p.append(Node{uint32(m.start), uint32(p.prevEnd), uint32(m.first), kind, flags})
+	p.append(Node{m.start, uint32(p.prevEnd), m.first, kind, flags})
+}
+
+// finishOpen appends the nodes of a chain, the innermost first.
+func (p *parser) finishOpen(outermost int, kind Kind) {
+	for i := len(p.open) - 1; i >= outermost; i-- {
+		p.finish(p.open[i], kind, 0)
+	}
+	p.open = p.open[:outermost]
 }
 
 func (p *parser) append(n Node) {
@@ -88,7 +97,7 @@ func (p *parser) append(n Node) {
 func (p *parser) grow() {
 	size := len(p.src)/8 + 16
 	if p.pos > 0 && len(p.nodes) > 0 {
-		size = max(int(float64(len(p.nodes))*1.05*float64(len(p.src))/float64(p.pos)), len(p.nodes)*9/8) + 16
+		size = max(int(float64(len(p.nodes))*1.05*float64(len(p.src))/float64(p.pos)), len(p.nodes)*3/2) + 16
 	}
 	p.nodes = append(make([]Node, 0, size), p.nodes...)
 }
@@ -187,7 +196,7 @@ func (p *parser) directives() {
 		m := p.mark()
 		p.statement(true)
 		// A directive consists of one string.
-		if len(p.nodes) != m.first+2 || p.nodes[m.first].Kind != Literal {
+		if len(p.nodes) != int(m.first)+2 || p.nodes[m.first].Kind != Literal {
 			return
 		}
 		p.nodes[m.first+1].Flags |= Directive

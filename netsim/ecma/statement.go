@@ -95,7 +95,7 @@ func (p *parser) statement(inList bool) {
 // expressionStatement parses an expression or a labeled statement.
 func (p *parser) expressionStatement(m mark) {
 	p.expression()
-	if last := len(p.nodes) - 1; last == m.first && p.nodes[last].Kind == Identifier && p.accept(tColon) {
+	if last := len(p.nodes) - 1; last == int(m.first) && p.nodes[last].Kind == Identifier && p.accept(tColon) {
 		p.statement(false)
 		p.finish(m, LabeledStatement, 0)
 		return
@@ -127,7 +127,8 @@ func (p *parser) condition() {
 
 // ifStatement parses chains of else if in a loop, since generated code has long ones.
 func (p *parser) ifStatement(m mark) {
-	open := []mark{m}
+	outermost := len(p.open)
+	p.open = append(p.open, m)
 	for {
 		p.next()
 		p.condition()
@@ -139,11 +140,9 @@ func (p *parser) ifStatement(m mark) {
 			p.statement(false)
 			break
 		}
-		open = append(open, p.mark())
+		p.open = append(p.open, p.mark())
 	}
-	for i := len(open) - 1; i >= 0; i-- {
-		p.finish(open[i], IfStatement, 0)
-	}
+	p.finishOpen(outermost, IfStatement)
 }
 
 // declares reports whether let, using or await using begins a declaration.

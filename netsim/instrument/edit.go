@@ -47,10 +47,10 @@ func (s shape) opens() bool {
 
 // timing has the insertions of Time. A number sign is the function's number.
 var timing = [shapes]string{
-	enter: "const d=E(#);", leave: ";R(d)", arrow: "R(E(#),", arrowEnd: ")",
-	arrowBlock: "{const d=E(#);return R(d,", arrowBlockEnd: ")}",
+	enter: "let d=E(#);", leave: ";R(d)", arrow: "R(E(#),", arrowEnd: ")",
+	arrowBlock: "{let d=E(#);return R(d,", arrowBlockEnd: ")}",
 	give: "R(d,", giveEnd: ")", giveList: "R(d,(", giveListEnd: "))", giveNothing: " R(d)",
-	terminate: ";", caught: "K(d);", finally: "const x=F(d);", finallyEnd: ";C(x)",
+	terminate: ";", caught: "K(d);", finally: "let x=F(d);", finallyEnd: ";C(x)",
 	resume: "r(d,", suspend: "s(d,", suspendEnd: "))", suspendNothing: " s(d))",
 }
 

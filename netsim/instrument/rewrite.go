@@ -78,8 +78,10 @@ func Rewrite(src string, goal ecma.Goal, plan Plan) (Result, error) {
 func Nonce(src string) string {
 	h := fnv.New64a()
 	h.Write([]byte(src)) // a hash never fails
-	for seed := h.Sum64(); ; seed++ {
-		if n := "$" + strconv.FormatUint(seed%(36*36*36*36), 36); !strings.Contains(src, n) {
+	for seed, tries := h.Sum64(), 0; ; seed, tries = seed*31+7, tries+1 {
+		// Short names keep programs small. Longer ones are for programs that contain many.
+		n := "$" + strconv.FormatUint(seed%(36*36<<min(tries, 32)), 36)
+		if !strings.Contains(src, n) {
 			return n
 		}
 	}
