@@ -49,7 +49,7 @@ type Result struct {
 
 // maxGrowth limits the text of all insertions, relative to the program.
 const (
-	maxGrowth = 4
+	maxGrowth = 8
 	minGrowth = 1 << 20
 )
 

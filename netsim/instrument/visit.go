@@ -25,11 +25,7 @@ type scope struct {
 // visit adds the edits of all nodes. It walks backwards, so a function precedes its contents.
 func (e *editor) visit() {
 	nodes := e.tree.Nodes
-	for _, n := range nodes {
-		if n.Kind.IsFunction() {
-			e.functions = append(e.functions, Function{n.Start, n.End})
-		}
-	}
+	e.list()
 	id := e.plan.First + uint32(len(e.functions))
 	scopes := []scope{{}}
 	for i := len(nodes) - 1; i >= 0; i-- {
@@ -54,6 +50,30 @@ func (e *editor) visit() {
 			e.inside(i)
 		}
 	}
+}
+
+// list lists the functions and makes room for the edits, so that they are not copied.
+func (e *editor) list() {
+	functions, edits := 0, 0
+	for _, n := range e.tree.Nodes {
+		if n.Kind.IsFunction() {
+			functions++
+		} else if e.plan.Shape == Time {
+			edits += mostEdits[n.Kind]
+		}
+	}
+	e.edits = make([]edit, 0, edits+2*functions)
+	e.functions = make([]Function, 0, functions)
+	for _, n := range e.tree.Nodes {
+		if n.Kind.IsFunction() {
+			e.functions = append(e.functions, Function{n.Start, n.End})
+		}
+	}
+}
+
+// mostEdits has the largest number of edits of a node inside a function. Statements with terminate are rare.
+var mostEdits = [256]int{
+	ecma.ReturnStatement: 2, ecma.CatchClause: 1, ecma.TryStatement: 2, ecma.AwaitExpression: 3, ecma.YieldExpression: 3,
 }
 
 // add adds an edit of a node.
