@@ -52,7 +52,8 @@ type rewritten struct {
 	instrument.Result
 }
 
-// rewrite reads and rewrites a file. A file is a module if it is not a valid script, or by its ending.
+// rewrite reads and rewrites a file. A file is a module if it is not a valid script, or by its
+// ending.
 func (f scriptFlags) rewrite(path string) (rewritten, error) {
 	src, err := readScript(path)
 	if err != nil {

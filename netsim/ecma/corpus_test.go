@@ -1,4 +1,4 @@
-package ecma
+package ecma_test
 
 import (
 	"bytes"
@@ -6,15 +6,14 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	goparser "go/parser"
-	gotoken "go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/netsim/ecma"
 )
 
 // program is a file of the corpus.
@@ -23,11 +22,11 @@ type program struct {
 	Module bool   `json:"module"`
 }
 
-func (p program) goal() Goal {
+func (p program) goal() ecma.Goal {
 	if p.Module {
-		return Module
+		return ecma.Module
 	}
-	return Script
+	return ecma.Script
 }
 
 // realPrograms are bundles of libraries, with comments and minified.
@@ -72,19 +71,42 @@ func parserTests(t testing.TB) (all []program) {
 	return all
 }
 
-// kindNames returns the names of all kinds in order, from the source of this package.
-func kindNames(t testing.TB) (names []string) {
-	file, err := goparser.ParseFile(gotoken.NewFileSet(), "kind.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok {
-			names = append(names, v.Names[0].Name)
-		}
-		return true
-	})
-	return names
+// estree has the names of all kinds that ESTree has too.
+var estree = map[ecma.Kind]string{
+	ecma.Program: "Program", ecma.EmptyStatement: "EmptyStatement",
+	ecma.ExpressionStatement: "ExpressionStatement", ecma.BlockStatement: "BlockStatement",
+	ecma.DebuggerStatement: "DebuggerStatement", ecma.WithStatement: "WithStatement",
+	ecma.ReturnStatement: "ReturnStatement", ecma.LabeledStatement: "LabeledStatement",
+	ecma.BreakStatement: "BreakStatement", ecma.ContinueStatement: "ContinueStatement",
+	ecma.IfStatement: "IfStatement", ecma.SwitchStatement: "SwitchStatement", ecma.SwitchCase: "SwitchCase",
+	ecma.ThrowStatement: "ThrowStatement", ecma.TryStatement: "TryStatement", ecma.CatchClause: "CatchClause",
+	ecma.WhileStatement: "WhileStatement", ecma.DoWhileStatement: "DoWhileStatement",
+	ecma.ForStatement: "ForStatement", ecma.ForInStatement: "ForInStatement",
+	ecma.ForOfStatement: "ForOfStatement", ecma.FunctionDeclaration: "FunctionDeclaration",
+	ecma.VariableDeclaration: "VariableDeclaration", ecma.VariableDeclarator: "VariableDeclarator",
+	ecma.ClassDeclaration: "ClassDeclaration", ecma.ThisExpression: "ThisExpression", ecma.Super: "Super",
+	ecma.ArrayExpression: "ArrayExpression", ecma.ObjectExpression: "ObjectExpression", ecma.Property: "Property",
+	ecma.FunctionExpression: "FunctionExpression", ecma.ArrowFunctionExpression: "ArrowFunctionExpression",
+	ecma.ClassExpression: "ClassExpression", ecma.ClassBody: "ClassBody",
+	ecma.MethodDefinition: "MethodDefinition", ecma.PropertyDefinition: "PropertyDefinition",
+	ecma.StaticBlock: "StaticBlock", ecma.UnaryExpression: "UnaryExpression",
+	ecma.UpdateExpression: "UpdateExpression", ecma.BinaryExpression: "BinaryExpression",
+	ecma.LogicalExpression: "LogicalExpression", ecma.AssignmentExpression: "AssignmentExpression",
+	ecma.ConditionalExpression: "ConditionalExpression", ecma.CallExpression: "CallExpression",
+	ecma.NewExpression: "NewExpression", ecma.MemberExpression: "MemberExpression",
+	ecma.ChainExpression: "ChainExpression", ecma.SequenceExpression: "SequenceExpression",
+	ecma.YieldExpression: "YieldExpression", ecma.AwaitExpression: "AwaitExpression",
+	ecma.TemplateLiteral: "TemplateLiteral", ecma.TaggedTemplateExpression: "TaggedTemplateExpression",
+	ecma.SpreadElement: "SpreadElement", ecma.MetaProperty: "MetaProperty",
+	ecma.ImportExpression: "ImportExpression", ecma.ParenthesizedExpression: "ParenthesizedExpression",
+	ecma.Identifier: "Identifier", ecma.PrivateIdentifier: "PrivateIdentifier", ecma.Literal: "Literal",
+	ecma.ObjectPattern: "ObjectPattern", ecma.ArrayPattern: "ArrayPattern",
+	ecma.AssignmentPattern: "AssignmentPattern", ecma.RestElement: "RestElement",
+	ecma.ImportDeclaration: "ImportDeclaration", ecma.ImportSpecifier: "ImportSpecifier",
+	ecma.ImportDefaultSpecifier:   "ImportDefaultSpecifier",
+	ecma.ImportNamespaceSpecifier: "ImportNamespaceSpecifier", ecma.ImportAttribute: "ImportAttribute",
+	ecma.ExportNamedDeclaration: "ExportNamedDeclaration", ecma.ExportSpecifier: "ExportSpecifier",
+	ecma.ExportDefaultDeclaration: "ExportDefaultDeclaration", ecma.ExportAllDeclaration: "ExportAllDeclaration",
 }
 
 // span is a node as both parsers report it.
@@ -95,9 +117,9 @@ func compareSpans(a, b span) int {
 }
 
 // spans returns the nodes that ESTree has too.
-func spans(tree *Tree) (all []span) {
+func spans(tree *ecma.Tree) (all []span) {
 	for _, n := range tree.Nodes {
-		if n.Kind != Params && n.Kind != Modifier && (n.Kind != EmptyStatement || n.Start < n.End) {
+		if n.Kind != ecma.Params && n.Kind != ecma.Modifier && (n.Kind != ecma.EmptyStatement || n.Start < n.End) {
 			all = append(all, span{int32(n.Kind), int32(n.Start), int32(n.End)})
 		}
 	}
@@ -114,7 +136,7 @@ func distinct(all []span) []span {
 func acornSpans(t *testing.T, programs []program) [][]span {
 	node, err := exec.LookPath("node")
 	needed(t, "testdata/node_modules/acorn", err)
-	input, err := json.Marshal(map[string]any{"kinds": kindNames(t), "files": programs})
+	input, err := json.Marshal(map[string]any{"kinds": estree, "files": programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,13 +166,10 @@ func acornSpans(t *testing.T, programs []program) [][]span {
 }
 
 // differences describes the first spans that only one parser has.
-func differences(names []string, src string, ours, theirs []span) (all []string) {
+func differences(src string, ours, theirs []span) (all []string) {
 	add := func(who string, s span) {
-		kind := "unknown kind"
-		if s.Kind >= 0 {
-			kind = names[s.Kind]
-		}
-		all = append(all, fmt.Sprintf("only %s has %s %d–%d %.60q", who, kind, s.Start, s.End, src[s.Start:s.End]))
+		kind := estree[ecma.Kind(s.Kind)]
+		all = append(all, fmt.Sprintf("only %s has %q %d–%d %.60q", who, kind, s.Start, s.End, src[s.Start:s.End]))
 	}
 	for len(ours)+len(theirs) > 0 && len(all) < 6 {
 		switch {
@@ -167,12 +186,13 @@ func differences(names []string, src string, ours, theirs []span) (all []string)
 	return all
 }
 
-// TestSpansOfAcorn parses real programs and test262's, and compares kind and span of every node with acorn's.
+// TestSpansOfAcorn parses real programs and test262's, and compares kind and span of every node
+// with acorn's.
 func TestSpansOfAcorn(t *testing.T) {
 	programs := append(slices.Clone(realPrograms), parserTests(t)...)
 	rejected := map[string]bool{}
 	for i, c := range snippets(t) {
-		p := program{filepath.Join(t.TempDir(), fmt.Sprint(i, ".js")), c.goal == Module}
+		p := program{filepath.Join(t.TempDir(), fmt.Sprint(i, ".js")), c.goal == ecma.Module}
 		if err := os.WriteFile(p.Path, []byte(c.src), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +201,6 @@ func TestSpansOfAcorn(t *testing.T) {
 			rejected[p.Path] = true
 		}
 	}
-	names := kindNames(t)
 	accepted, byAcorn, compared := 0, 0, 0
 	for i, theirs := range acornSpans(t, programs) {
 		p := programs[i]
@@ -190,7 +209,7 @@ func TestSpansOfAcorn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := Parse(string(src), p.goal())
+		tree, err := ecma.Parse(string(src), p.goal())
 		if err != nil {
 			t.Errorf("%s: %v\n%.200q", p.Path, err, src)
 			continue
@@ -206,7 +225,7 @@ func TestSpansOfAcorn(t *testing.T) {
 		ours := spans(tree)
 		byAcorn++
 		compared += len(ours)
-		if d := differences(names, string(src), ours, theirs); d != nil {
+		if d := differences(string(src), ours, theirs); d != nil {
 			t.Errorf("%s:\n%s", p.Path, strings.Join(d, "\n"))
 		}
 	}
@@ -217,7 +236,7 @@ func TestSpansOfAcorn(t *testing.T) {
 }
 
 // checkTree checks the shape of a tree: children are inside their parent, ordered and disjoint.
-func checkTree(t testing.TB, tree *Tree) {
+func checkTree(t testing.TB, tree *ecma.Tree) {
 	for n, node := range tree.Nodes {
 		if node.Start > node.End || int(node.First) > n {
 			t.Fatalf("node %d is %+v", n, node)
@@ -232,7 +251,7 @@ func checkTree(t testing.TB, tree *Tree) {
 			next = child.Start
 		}
 	}
-	if root := tree.Nodes[len(tree.Nodes)-1]; root.Kind != Program || root.First != 0 {
+	if root := tree.Nodes[len(tree.Nodes)-1]; root.Kind != ecma.Program || root.First != 0 {
 		t.Fatalf("the root is %+v", root)
 	}
 }

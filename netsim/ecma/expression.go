@@ -307,7 +307,8 @@ func (p *parser) primary() {
 	}
 }
 
-// identifier parses an identifier, an async function, or an arrow function with one plain parameter.
+// identifier parses an identifier, an async function, or an arrow function with one plain
+// parameter.
 func (p *parser) identifier(m mark) {
 	async := p.tok == tAsync
 	if async {

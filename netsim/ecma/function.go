@@ -118,7 +118,8 @@ func (p *parser) key() {
 	}
 }
 
-// memberName parses modifiers and the name of a member. A modifier is a name until another name follows.
+// memberName parses modifiers and the name of a member. A modifier is a name until another name
+// follows.
 func (p *parser) memberName(m mark) (flags Flags) {
 	for {
 		if p.accept(tStar) {

@@ -13,8 +13,8 @@ const (
 
 // lexer splits a source into tokens, one at a time. Copying it saves its place.
 //
-// A slash is an operator and a right brace a punctuator until the parser asks for a regular
-// expression or for the rest of a template. So the lexer does not guess.
+// A slash is an operator until the parser asks for a regular expression. A right brace is a
+// punctuator until it asks for the rest of a template. So the lexer does not guess.
 type lexer struct {
 	src    string
 	module bool // <!-- and --> are operators

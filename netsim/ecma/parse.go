@@ -51,7 +51,8 @@ func invalidUTF8(src string) int {
 }
 
 // parser is a recursive-descent parser. Each method parses one construct of the grammar and appends
-// its nodes. A construct with a cover grammar, such as (a, b) before =>, is renamed when it is known.
+// its nodes. A construct may turn out to be another one, as (a, b) before an arrow. Its nodes are
+// then renamed.
 type parser struct {
 	lexer
 	context
@@ -143,7 +144,7 @@ func (p *parser) expect(t token) {
 	}
 }
 
-// semicolon ends a statement. It returns Unterminated if there is no semicolon but need not be one.
+// semicolon ends a statement. It returns Unterminated if a semicolon is missing and not needed.
 func (p *parser) semicolon() Flags {
 	if p.accept(tSemicolon) {
 		return 0
@@ -161,7 +162,8 @@ func (p *parser) peek() (t token, sameLine bool) {
 	return ahead.tok, !ahead.newline
 }
 
-// peekTwo returns the two tokens after the current one. All three must be on one line, except the last.
+// peekTwo returns the two tokens after the current one. All three must be on one line, except the
+// last.
 func (p *parser) peekTwo() (first, second token) {
 	ahead := p.lexer
 	if ahead.next(); ahead.newline {

@@ -1,4 +1,4 @@
-package ecma
+package ecma_test
 
 import (
 	"errors"
@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/netsim/ecma"
 )
 
 // snippet is a valid program of testdata/valid.txt.
 type snippet struct {
 	name, src string
-	goal      Goal
+	goal      ecma.Goal
 }
 
 var (
@@ -38,7 +40,7 @@ func snippets(t testing.TB) (all []snippet) {
 		})
 		c := snippet{name: string(text[h[2]:h[3]]), src: src}
 		if h[4] >= 0 {
-			c.goal = Module
+			c.goal = ecma.Module
 		}
 		all = append(all, c)
 	}
@@ -51,7 +53,7 @@ func snippets(t testing.TB) (all []snippet) {
 func TestValid(t *testing.T) {
 	for _, c := range snippets(t) {
 		t.Run(c.name, func(t *testing.T) {
-			tree, err := Parse(c.src, c.goal)
+			tree, err := ecma.Parse(c.src, c.goal)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +104,7 @@ func TestErrors(t *testing.T) {
 		{"switch (a) { b }", "1:14: unexpected b"},
 		{"`${a b}`", "1:6: unexpected b"},
 	} {
-		tree, err := Parse(c.src, Script)
+		tree, err := ecma.Parse(c.src, ecma.Script)
 		if err == nil || err.Error() != c.want || tree != nil {
 			t.Errorf("%q: %v, want %s", c.src, err, c.want)
 		}
@@ -111,9 +113,9 @@ func TestErrors(t *testing.T) {
 
 // TestModules: HTML-like comments and the name await are of scripts only.
 func TestModules(t *testing.T) {
-	for _, src := range []string{"a\n--> b c", "<!-- a", "await: 1", "import from 'a'", "import {a as} from 'b'", "export {a as}",
-		"export", "import 'a' with {b}", "export * as from 'a'"} {
-		if _, err := Parse(src, Module); err == nil {
+	for _, src := range []string{"a\n--> b c", "<!-- a", "await: 1", "import from 'a'",
+		"import {a as} from 'b'", "export {a as}", "export", "import 'a' with {b}", "export * as from 'a'"} {
+		if _, err := ecma.Parse(src, ecma.Module); err == nil {
 			t.Errorf("the module %q is accepted", src)
 		}
 	}
@@ -121,14 +123,17 @@ func TestModules(t *testing.T) {
 
 // TestNesting: the parser's stack is bounded. Long chains without nesting are not nested.
 func TestNesting(t *testing.T) {
-	for _, part := range []string{"(", "[", "{", "f(", "a[", "({a:", "`${", "!", "-", "new ", "x=>", "async x=>", "(x=>{", "class{static{", "a?", "a?b:",
-		"a=", "a**", "if(a)", "while(a)", "for(;;)", "do ", "a:", "function f(){", "function f(a=", "var [", "var {a:", "(a=", "try{", "else ", "yield ",
-		"await ", "a?.[", "switch(a){case ", "...", "({[", "class extends ", "import(", "a,", "a+", "a.b", "a``", "if(a);else ", "(a)", "async(", "()=>",
+	for _, part := range []string{"(", "[", "{", "f(", "a[", "({a:", "`${", "!", "-", "new ", "x=>", "async x=>",
+		"(x=>{", "class{static{", "a?", "a?b:", "a=", "a**", "if(a)", "while(a)", "for(;;)", "do ", "a:", "function f(){", "function f(a=",
+		"var [", "var {a:",
+		"(a=", "try{", "else ", "yield ", "await ", "a?.[", "switch(a){case ", "...", "({[", "class extends ", "import(",
+		"a,", "a+",
+		"a.b", "a``", "if(a);else ", "(a)", "async(", "()=>",
 		"static ", "/", "<!--", "/*", "'", "\\u{", "#a", "1", "let ", "using "} {
 		for _, n := range []int{10_000, 200_000} {
-			for _, goal := range []Goal{Script, Module} {
-				tree, err := Parse(strings.Repeat(part, n), goal)
-				var place *Error
+			for _, goal := range []ecma.Goal{ecma.Script, ecma.Module} {
+				tree, err := ecma.Parse(strings.Repeat(part, n), goal)
+				var place *ecma.Error
 				if err != nil && !errors.As(err, &place) {
 					t.Errorf("%q: %v", part, err)
 				}
@@ -139,7 +144,7 @@ func TestNesting(t *testing.T) {
 		}
 	}
 	for _, chain := range []string{"a+", "a,", "a?b:", "if(a);else ", "a.b+", "a&&"} {
-		if _, err := Parse(strings.Repeat(chain, 100_000)+"a", Script); err != nil {
+		if _, err := ecma.Parse(strings.Repeat(chain, 100_000)+"a", ecma.Script); err != nil {
 			t.Errorf("chain of %q: %v", chain, err)
 		}
 	}
@@ -148,41 +153,44 @@ func TestNesting(t *testing.T) {
 // TestMemory: what the parser allocates in all is at most 40 times the text.
 func TestMemory(t *testing.T) {
 	const size = 1 << 20
-	for _, part := range []string{"a\n", ";", "{}", "a;", "-a;", "!a\n", "a+", "[],", "``", "a,", "1\n", "x=>x,", "a=>{}\n", "f(a);", "({a});", "a.b\n",
-		"if(a);", "a:;", "''\n", "()=>{};", "a++\n", "// comment\n", "class{}\n", "`${a}`", "[a]=b\n", "var a;", "for(;;);", "a?b:"} {
+	for _, part := range []string{"a\n", ";", "{}", "a;", "-a;", "!a\n", "a+", "[],", "``", "a,", "1\n", "x=>x,",
+		"a=>{}\n", "f(a);", "({a});", "a.b\n", "if(a);", "a:;", "''\n", "()=>{};", "a++\n", "// comment\n", "class{}\n",
+		"`${a}`",
+		"[a]=b\n", "var a;", "for(;;);", "a?b:"} {
 		src := strings.Repeat(part, size/len(part)) + "a"
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		tree, err := Parse(src, Script)
+		tree, err := ecma.Parse(src, ecma.Script)
 		runtime.ReadMemStats(&after)
 		if used := (after.TotalAlloc - before.TotalAlloc) / size; used > 40 {
 			t.Errorf("%q takes %d times the text, error %v", part, used, err)
 		}
 		runtime.KeepAlive(tree)
 	}
-	if _, err := Parse(strings.Repeat(" ", MaxSource+1), Script); err == nil {
+	if _, err := ecma.Parse(strings.Repeat(" ", ecma.MaxSource+1), ecma.Script); err == nil {
 		t.Error("a longer program is accepted")
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	for _, c := range snippets(f) {
-		f.Add(c.src, c.goal == Module)
+		f.Add(c.src, c.goal == ecma.Module)
 	}
 	f.Fuzz(func(t *testing.T, src string, module bool) {
-		goal := Script
+		goal := ecma.Script
 		if module {
-			goal = Module
+			goal = ecma.Module
 		}
-		tree, err := Parse(src, goal)
-		var place *Error
+		tree, err := ecma.Parse(src, goal)
+		var place *ecma.Error
 		switch {
 		case err == nil:
 			checkTree(t, tree)
 			if len(tree.Nodes) > 2*len(src)+8 {
 				t.Errorf("%d nodes for %d bytes", len(tree.Nodes), len(src))
 			}
-		case !errors.As(err, &place) || place.Offset < 0 || place.Offset > len(src) || place.Line < 1 || place.Column < 1:
+		case !errors.As(err, &place) || place.Offset < 0 || place.Offset > len(src) || place.Line < 1 ||
+			place.Column < 1:
 			t.Errorf("error %+v", err)
 		}
 	})
@@ -198,7 +206,7 @@ func BenchmarkParse(b *testing.B) {
 		b.Run(p.Path[strings.LastIndex(p.Path, "/")+1:], func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				if _, err := Parse(string(src), p.goal()); err != nil {
+				if _, err := ecma.Parse(string(src), p.goal()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -106,7 +106,8 @@ var precedence = [256]uint8{
 	tInstanceof: 8, tShift: 9, tPlus: 10, tMinus: 10, tStar: 11, tSlash: 11, tPercent: 11, tPower: 12,
 }
 
-// isIdentifier reports whether the token may be an identifier. Words such as yield are reserved in places.
+// isIdentifier reports whether the token may be an identifier. Words such as yield are reserved in
+// places.
 func (t token) isIdentifier() bool { return t >= tName && t <= tYield }
 
 // isWord reports whether the token may be the name of a property.

@@ -93,8 +93,8 @@ type edit struct {
 	semicolon bool // one precedes an insertion that opens, or follows one that ends
 }
 
-// compareEdits orders edits at one place. An outer node opens before an inner one and closes after it.
-// A node closes before the next one opens. A node without width opens first.
+// compareEdits orders edits at one place. An outer node opens before an inner one and closes after
+// it. A node closes before the next one opens. A node without width opens first.
 func compareEdits(a, b edit) int {
 	if a.at != b.at {
 		return cmp.Compare(a.at, b.at)

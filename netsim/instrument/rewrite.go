@@ -151,7 +151,8 @@ func (r *Result) Verify(src string, goal ecma.Goal) error {
 	return nil
 }
 
-// originals returns a function that converts an offset in the rewritten program to one in the original.
+// originals returns a function that converts an offset in the rewritten program to one in the
+// original.
 func (r *Result) originals() func(at uint32) uint32 {
 	inserted := make([]uint32, len(r.Insertions)+1) // bytes of the insertions before
 	for i, in := range r.Insertions {

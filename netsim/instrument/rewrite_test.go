@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,15 +40,18 @@ func TestRewrite(t *testing.T) {
 		{"", "", ""},
 		{"a", "a", "a"},
 		{"function f(){}", "function f(){let d$n0=E$n0(0);;R$n0(d$n0)}", "function f(){E$n0(0);}"},
-		{"function f(){return!0}", "function f(){let d$n0=E$n0(0);return R$n0(d$n0,!0)}", "function f(){E$n0(0);return!0}"},
-		{"function f(){'a';'b'}", "function f(){'a';'b';let d$n0=E$n0(0);;R$n0(d$n0)}", "function f(){'a';'b';E$n0(0);}"},
+		{"function f(){return!0}", "function f(){let d$n0=E$n0(0);return R$n0(d$n0,!0)}",
+			"function f(){E$n0(0);return!0}"},
+		{"function f(){'a';'b'}", "function f(){'a';'b';let d$n0=E$n0(0);;R$n0(d$n0)}",
+			"function f(){'a';'b';E$n0(0);}"},
 		{"x=>x", "x=>R$n0(E$n0(0),x)", "x=>(E$n0(0),x)"},
 		{"x=>y=>1", "x=>R$n0(E$n0(1),y=>R$n0(E$n0(0),1))", "x=>(E$n0(1),y=>(E$n0(0),1))"},
 		{"x=>()=>{}", "x=>{let d$n0=E$n0(1);return R$n0(d$n0,()=>{let d$n0=E$n0(0);;R$n0(d$n0)})}",
 			"x=>{E$n0(1);return ()=>{E$n0(0);}}"},
 		{"async x=>await(x)", "async x=>{let d$n0=E$n0(0);return R$n0(d$n0,r$n0(d$n0,await s$n0(d$n0,(x))))}",
 			"async x=>(E$n0(0),await(x))"},
-		{"function*f(){yield}", "function*f(){let d$n0=E$n0(0);r$n0(d$n0,yield s$n0(d$n0));;R$n0(d$n0)}", "function*f(){E$n0(0);yield}"},
+		{"function*f(){yield}", "function*f(){let d$n0=E$n0(0);r$n0(d$n0,yield s$n0(d$n0));;R$n0(d$n0)}",
+			"function*f(){E$n0(0);yield}"},
 		{"function f(){if(a)return;else return 1,2}",
 			"function f(){let d$n0=E$n0(0);if(a)return R$n0(d$n0);else return R$n0(d$n0,(1,2));R$n0(d$n0)}",
 			"function f(){E$n0(0);if(a)return;else return 1,2}"},
@@ -55,7 +59,8 @@ func TestRewrite(t *testing.T) {
 			"function f(){let d$n0=E$n0(0);try{}catch{K$n0(d$n0);}finally{let x$n0=F$n0(d$n0);;C$n0(x$n0)};R$n0(d$n0)}",
 			"function f(){E$n0(0);try{}catch{}finally{}}"},
 		{"try{}catch{}finally{}", "try{}catch{}finally{}", "try{}catch{}finally{}"},
-		{"function f(){'use asm';function g(){return 1}return g}", "function f(){'use asm';function g(){return 1}return g}",
+		{"function f(){'use asm';function g(){return 1}return g}",
+			"function f(){'use asm';function g(){return 1}return g}",
 			"function f(){'use asm';function g(){return 1}return g}"},
 	} {
 		for name, want := range map[string]string{"time": c.time, "count": c.count} {
@@ -127,7 +132,7 @@ func TestVerifyCatches(t *testing.T) {
 		"changed end":       func(r *instrument.Result) { r.Text += " " },
 		"line break":        func(r *instrument.Result) { r.Text = strings.Replace(r.Text, "(E", "\nE", 1) },
 		"missing insertion": func(r *instrument.Result) { r.Insertions = r.Insertions[1:] },
-		"swapped":           func(r *instrument.Result) { r.Insertions[0], r.Insertions[1] = r.Insertions[1], r.Insertions[0] },
+		"swapped":           func(r *instrument.Result) { slices.Reverse(r.Insertions) },
 		"beyond the end":    func(r *instrument.Result) { r.Insertions[3].Length = 1 << 31 },
 		"syntax":            func(r *instrument.Result) { r.Text = strings.Replace(r.Text, "(E", "((", 1) },
 		"function":          func(r *instrument.Result) { r.Text = strings.Replace(r.Text, "(E$n0(", "(x=>1(", 1) },
@@ -159,8 +164,9 @@ func TestNonce(t *testing.T) {
 
 // TestPrograms verifies rewritten programs: libraries and the valid ones of test262-parser-tests.
 func TestPrograms(t *testing.T) {
-	paths := []string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js", fromNPM + "jquery/dist/jquery.min.js",
-		fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js", typescript}
+	paths := []string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
+		fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js",
+		typescript}
 	tests, err := filepath.Glob(fromNPM + "test262-parser-tests/pass/*.js")
 	if err != nil {
 		t.Fatal(err)
@@ -184,26 +190,26 @@ func TestPrograms(t *testing.T) {
 
 // TestProgramsRun runs jobs of libraries, plain and rewritten. Both must return the same.
 func TestProgramsRun(t *testing.T) {
-	code, err := os.ReadFile("testdata/runtime.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := testRuntime(t)
 	input, err := json.Marshal(fromFile(t, fromNPM+"jquery/dist/jquery.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var runs []run
 	for _, job := range []struct{ path, code string }{
-		{fromNPM + "acorn/dist/acorn.js", "JSON.stringify(acorn.parse(input, {ecmaVersion: 'latest', locations: true}))"},
-		{fromNPM + "lodash/lodash.min.js", `const words = _.words(input), sorted = _.sortBy(_.toPairs(_.countBy(words)), [1, 0]);
-			JSON.stringify([_.chunk(sorted, 7), _.template('<% for (const a of b) { %>-<%= a %><% } %>')({b: _.uniq(words).slice(0, 99)}),
+		{fromNPM + "acorn/dist/acorn.js",
+			"JSON.stringify(acorn.parse(input, {ecmaVersion: 'latest', locations: true}))"},
+		{fromNPM + "lodash/lodash.min.js", `const words = _.words(input);
+			const list = _.template('<% for (const a of b) { %>-<%= a %><% } %>')({b: _.uniq(words).slice(0, 99)});
+			JSON.stringify([_.chunk(_.sortBy(_.toPairs(_.countBy(words)), [1, 0]), 7), list,
 				_.cloneDeep(_.groupBy(words, 'length')), _.merge({}, _.mapValues(_.keyBy(words), _.camelCase))])`},
-		{typescript, `ts.transpileModule(input.slice(0, 40000), {compilerOptions: {target: 'ES5', module: 'CommonJS'}}).outputText`},
+		{typescript, `const compilerOptions = {target: 'ES5', module: 'CommonJS'};
+			ts.transpileModule(input.slice(0, 40000), {compilerOptions}).outputText`},
 	} {
 		src := fromFile(t, job.path)
 		add := func(text string) {
 			runs = append(runs, run{text + "\n;var input = " + string(input) + ";\n" + job.code, false,
-				strings.ReplaceAll(string(code), "NONCE", nonce), nonce})
+				code, nonce})
 		}
 		add(src)
 		for _, shape := range shapes {
@@ -222,8 +228,8 @@ func TestProgramsRun(t *testing.T) {
 		}
 		for _, r := range results[i+1 : i+3] {
 			if !reflect.DeepEqual(r.behaviour, plain) || len(r.Problems) > 0 || len(r.Calls) < 100 {
-				t.Errorf("job %d ends with %.200s instead of %.200s; %d functions were called, problems %.5v", i/3, r.End, plain.End,
-					len(r.Calls), r.Problems)
+				t.Errorf("job %d ends with %.200s instead of %.200s; %d functions were called, problems %.5v",
+					i/3, r.End, plain.End, len(r.Calls), r.Problems)
 			}
 		}
 	}
@@ -232,8 +238,9 @@ func TestProgramsRun(t *testing.T) {
 // TestMemory: what parsing and rewriting allocate in all is at most 40 times the text.
 func TestMemory(t *testing.T) {
 	const size = 1 << 20
-	for _, part := range []string{"function f(a){return a+1}\n", "x=>x+y+z,", "async function f(){await a;await b}", "a;", "f(()=>{a.b(c)});",
-		"function f(){try{a}catch{b}finally{c}}", "function*f(){yield a;yield b}"} {
+	for _, part := range []string{"function f(a){return a+1}\n", "x=>x+y+z,", "async function f(){await a;await b}",
+		"a;",
+		"f(()=>{a.b(c)});", "function f(){try{a}catch{b}finally{c}}", "function*f(){yield a;yield b}"} {
 		src := strings.Repeat(part, size/len(part)) + "a"
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -296,7 +303,11 @@ func BenchmarkBesideAcorn(b *testing.B) {
 	src := fromFile(b, typescript)
 	const script = `import {parse} from './` + fromNPM + `acorn/dist/acorn.mjs'; import {readFileSync} from 'node:fs';
 		const text = readFileSync('` + typescript + `', 'utf8'); let best = Infinity;
-		for (let i = 0; i < 3; i++) { const t = performance.now(); parse(text, {ecmaVersion: 'latest'}); best = Math.min(best, performance.now() - t) }
+		for (let i = 0; i < 3; i++) {
+			const begin = performance.now();
+			parse(text, {ecmaVersion: 'latest'});
+			best = Math.min(best, performance.now() - begin);
+		}
 		console.log(text.length / 1e3 / best)`
 	b.SetBytes(int64(len(src)))
 	var acorn float64
@@ -310,7 +321,8 @@ func BenchmarkBesideAcorn(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
-		if _, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: instrument.Time, Nonce: nonce}); err != nil {
+		_, err = instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: instrument.Time, Nonce: nonce})
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

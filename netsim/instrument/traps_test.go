@@ -73,6 +73,15 @@ type ran struct {
 	Open     []int          `json:"open"`
 }
 
+// testRuntime returns the functions that insertions call.
+func testRuntime(t *testing.T) string {
+	code, err := os.ReadFile("testdata/runtime.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(code), "NONCE", nonce)
+}
+
 // inNode runs programs in Node. Only a laptop may be without.
 func inNode(t *testing.T, runs []run) (all []ran) {
 	node, err := exec.LookPath("node")
@@ -98,17 +107,15 @@ func inNode(t *testing.T, runs []run) (all []ran) {
 	return all
 }
 
-// TestTraps runs each program plain and rewritten. Output, exception and completion value must be equal.
+// TestTraps runs each program plain and rewritten. Output, exception and completion value must be
+// equal.
 func TestTraps(t *testing.T) {
-	runtime, err := os.ReadFile("testdata/runtime.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	runtime := testRuntime(t)
 	all := traps(t)
 	var runs []run
 	for _, c := range all {
 		add := func(text string) {
-			runs = append(runs, run{text, c.goal == ecma.Module, strings.ReplaceAll(string(runtime), "NONCE", nonce), nonce})
+			runs = append(runs, run{text, c.goal == ecma.Module, runtime, nonce})
 		}
 		add(c.src)
 		for _, shape := range []instrument.Shape{instrument.Time, instrument.Count} {
@@ -126,7 +133,8 @@ func TestTraps(t *testing.T) {
 	for i, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			plain, timed, counted := results[3*i], results[3*i+1], results[3*i+2]
-			if len(plain.Log) == 0 && !strings.HasPrefix(plain.End, "value ") || strings.HasPrefix(plain.End, "throws SyntaxError") {
+			if len(plain.Log) == 0 && !strings.HasPrefix(plain.End, "value ") ||
+				strings.HasPrefix(plain.End, "throws SyntaxError") {
 				t.Fatalf("the plain program does not run: %+v", plain)
 			}
 			for shape, r := range map[string]ran{"timed": timed, "counted": counted} {
@@ -135,7 +143,8 @@ func TestTraps(t *testing.T) {
 				}
 			}
 			// The depth at which the stack overflows differs.
-			if len(timed.Calls) == 0 || !reflect.DeepEqual(timed.Calls, counted.Calls) && c.name != "overflow of the stack" {
+			if len(timed.Calls) == 0 ||
+				!reflect.DeepEqual(timed.Calls, counted.Calls) && c.name != "overflow of the stack" {
 				t.Errorf("calls timed %v, counted %v", timed.Calls, counted.Calls)
 			}
 			if len(timed.Open) > 0 != c.open {

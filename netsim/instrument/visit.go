@@ -71,9 +71,11 @@ func (e *editor) list() {
 	}
 }
 
-// mostEdits has the largest number of edits of a node inside a function. Statements with terminate are rare.
+// mostEdits has the largest number of edits of a node inside a function. Statements with terminate
+// are rare.
 var mostEdits = [256]int{
-	ecma.ReturnStatement: 2, ecma.CatchClause: 1, ecma.TryStatement: 2, ecma.AwaitExpression: 3, ecma.YieldExpression: 3,
+	ecma.ReturnStatement: 2, ecma.CatchClause: 1, ecma.TryStatement: 2, ecma.AwaitExpression: 3,
+	ecma.YieldExpression: 3,
 }
 
 // add adds an edit of a node.
@@ -118,7 +120,8 @@ func (e *editor) directives(i int) func(yield func(int) bool) {
 	}
 }
 
-// afterDirectives returns the place of a function's first statement, and whether a semicolon is needed there.
+// afterDirectives returns the place of a function's first statement, and whether a semicolon is
+// needed there.
 func (e *editor) afterDirectives(i int) (at uint32, semicolon bool) {
 	at = e.tree.Nodes[i-1].Start + 1
 	for s := range e.directives(i) {
@@ -199,8 +202,9 @@ func (e *editor) returns(i int) {
 	e.add(value.End, i, end).semicolon = semicolon && e.final(i-1)
 }
 
-// final reports whether the grammar ends a node after its last token, as in x++ and () => {}.
-// A next line that begins with a parenthesis is then a new statement, but would continue an inserted call.
+// final reports whether the grammar ends a node after its last token, as in x++ and () => {}. A
+// next line that begins with a parenthesis is then a new statement, but would continue an inserted
+// call.
 func (e *editor) final(i int) bool {
 	end := e.tree.Nodes[i].End
 	for ; e.tree.Nodes[i].End == end; i-- {

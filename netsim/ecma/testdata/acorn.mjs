@@ -1,10 +1,11 @@
-// Reads {kinds, files: [{path, module}]} from standard input. For each file it writes the number of nodes that acorn
-// finds and, per node, three 32-bit integers: kind, start, end in bytes. A file that acorn rejects has the number -1.
+// Reads {kinds: {number: name}, files: [{path, module}]} from standard input. For each file it writes the number of
+// nodes that acorn finds and, per node, three 32-bit integers: kind, start and end in bytes. The number is 0 if acorn
+// rejects the file.
 import {readFileSync, writeSync} from 'node:fs';
 import * as acorn from './node_modules/acorn/dist/acorn.mjs';
 
 const {kinds, files} = JSON.parse(readFileSync(0, 'utf8'));
-const number = new Map(kinds.map((name, i) => [name, i]));
+const number = new Map(Object.entries(kinds).map(([i, name]) => [name, +i]));
 
 // Text has a byte offset per UTF-16 offset, or none if both are equal.
 function byteOffsets(text) {
@@ -28,7 +29,9 @@ function nodes(text, module) {
   const at = byteOffsets(text), out = [], open = [tree];
   while (open.length) {
     const n = open.pop();
-    if (n.type !== 'TemplateElement') out.push(number.get(n.type) ?? -1, at ? at[n.start] : n.start, at ? at[n.end] : n.end);
+    // Gaps between expressions of a template are text here.
+    if (n.type !== 'TemplateElement')
+      out.push(number.get(n.type) ?? -1, at ? at[n.start] : n.start, at ? at[n.end] : n.end);
     for (const key in n) {
       const value = n[key];
       if (Array.isArray(value)) { for (const v of value) if (v?.type) open.push(v); }
@@ -45,6 +48,6 @@ function write(integers) {
 
 for (const {path, module} of files) {
   const found = nodes(new TextDecoder('utf-8', {ignoreBOM: true}).decode(readFileSync(path)), module);
-  write([found ? found.length / 3 : -1]);
+  write([found ? found.length / 3 : 0]);
   if (found) write(found);
 }
