@@ -112,6 +112,12 @@ var estree = map[ecma.Kind]string{
 // span is a node as both parsers report it.
 type span struct{ Kind, Start, End int32 }
 
+// The kinds of functions have flags.
+const (
+	async     = 256
+	generator = 512
+)
+
 func compareSpans(a, b span) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Kind, b.Kind))
 }
@@ -120,7 +126,14 @@ func compareSpans(a, b span) int {
 func spans(tree *ecma.Tree) (all []span) {
 	for _, n := range tree.Nodes {
 		if n.Kind != ecma.Params && n.Kind != ecma.Modifier && (n.Kind != ecma.EmptyStatement || n.Start < n.End) {
-			all = append(all, span{int32(n.Kind), int32(n.Start), int32(n.End)})
+			kind := int32(n.Kind)
+			if n.Kind.IsFunction() && n.Flags&ecma.Async != 0 {
+				kind |= async
+			}
+			if n.Kind.IsFunction() && n.Flags&ecma.Generator != 0 {
+				kind |= generator
+			}
+			all = append(all, span{kind, int32(n.Start), int32(n.End)})
 		}
 	}
 	return distinct(all)
@@ -168,8 +181,9 @@ func acornSpans(t *testing.T, programs []program) [][]span {
 // differences describes the first spans that only one parser has.
 func differences(src string, ours, theirs []span) (all []string) {
 	add := func(who string, s span) {
-		kind := estree[ecma.Kind(s.Kind)]
-		all = append(all, fmt.Sprintf("only %s has %q %d–%d %.60q", who, kind, s.Start, s.End, src[s.Start:s.End]))
+		kind := estree[ecma.Kind(s.Kind%async)]
+		text := src[s.Start:s.End]
+		all = append(all, fmt.Sprintf("only %s has %s|%d %d–%d %.60q", who, kind, s.Kind/async, s.Start, s.End, text))
 	}
 	for len(ours)+len(theirs) > 0 && len(all) < 6 {
 		switch {

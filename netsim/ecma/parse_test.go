@@ -123,13 +123,14 @@ func TestModules(t *testing.T) {
 
 // TestNesting: the parser's stack is bounded. Long chains without nesting are not nested.
 func TestNesting(t *testing.T) {
-	for _, part := range []string{"(", "[", "{", "f(", "a[", "({a:", "`${", "!", "-", "new ", "x=>", "async x=>",
-		"(x=>{", "class{static{", "a?", "a?b:", "a=", "a**", "if(a)", "while(a)", "for(;;)", "do ", "a:", "function f(){", "function f(a=",
-		"var [", "var {a:",
-		"(a=", "try{", "else ", "yield ", "await ", "a?.[", "switch(a){case ", "...", "({[", "class extends ", "import(",
-		"a,", "a+",
-		"a.b", "a``", "if(a);else ", "(a)", "async(", "()=>",
-		"static ", "/", "<!--", "/*", "'", "\\u{", "#a", "1", "let ", "using "} {
+	for _, part := range []string{
+		"(", "[", "{", "f(", "a[", "({a:", "`${", "!", "-", "new ", "x=>", "async x=>", "(x=>{",
+		"class{static{", "a?", "a?b:", "a=", "a**", "if(a)", "while(a)", "for(;;)", "do ", "a:",
+		"function f(){", "function f(a=", "var [", "var {a:", "(a=", "try{", "else ", "yield ", "await ",
+		"a?.[", "switch(a){case ", "...", "({[", "class extends ", "import(", "a,", "a+", "a.b", "a``",
+		"if(a);else ", "(a)", "async(", "()=>", "static ", "/", "<!--", "/*", "'", "\\u{", "#a", "1", "let ",
+		"using ",
+	} {
 		for _, n := range []int{10_000, 200_000} {
 			for _, goal := range []ecma.Goal{ecma.Script, ecma.Module} {
 				tree, err := ecma.Parse(strings.Repeat(part, n), goal)

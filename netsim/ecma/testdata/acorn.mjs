@@ -1,6 +1,6 @@
 // Reads {kinds: {number: name}, files: [{path, module}]} from standard input. For each file it writes the number of
-// nodes that acorn finds and, per node, three 32-bit integers: kind, start and end in bytes. The number is 0 if acorn
-// rejects the file.
+// nodes that acorn finds and, per node, three 32-bit integers: kind, start and end in bytes. The kind of an async
+// function has 256 more, and that of a generator 512. The number of nodes is 0 if acorn rejects the file.
 import {readFileSync, writeSync} from 'node:fs';
 import * as acorn from './node_modules/acorn/dist/acorn.mjs';
 
@@ -31,7 +31,8 @@ function nodes(text, module) {
     const n = open.pop();
     // Gaps between expressions of a template are text here.
     if (n.type !== 'TemplateElement')
-      out.push(number.get(n.type) ?? -1, at ? at[n.start] : n.start, at ? at[n.end] : n.end);
+      out.push((number.get(n.type) ?? 255) | (n.async ? 256 : 0) | (n.generator ? 512 : 0), at ? at[n.start] : n.start,
+        at ? at[n.end] : n.end);
     for (const key in n) {
       const value = n[key];
       if (Array.isArray(value)) { for (const v of value) if (v?.type) open.push(v); }
