@@ -163,6 +163,7 @@ func TestNonce(t *testing.T) {
 }
 
 // TestPrograms verifies rewritten programs: libraries and the valid ones of test262-parser-tests.
+// Node must compile them if it compiles the plain ones.
 func TestPrograms(t *testing.T) {
 	paths := []string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
 		fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js",
@@ -171,13 +172,16 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var runs []run
 	for _, path := range append(paths, tests...) {
 		src, goal := fromFile(t, path), ecma.Script
 		if strings.HasSuffix(path, ".module.js") || strings.HasSuffix(path, ".mjs") {
 			goal = ecma.Module
 		}
+		runs = append(runs, run{Text: src, Module: goal == ecma.Module})
 		for name, shape := range shapes {
 			r, err := instrument.Rewrite(src, goal, instrument.Plan{Shape: shape, Nonce: instrument.Nonce(src)})
+			runs = append(runs, run{Text: r.Text, Module: goal == ecma.Module})
 			if err == nil {
 				err = r.Verify(src, goal)
 			}
@@ -185,6 +189,17 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("%s %s: %v", name, path, err)
 			}
 		}
+	}
+	compiled, problems := 0, inNode[string](t, "compile.mjs", runs)
+	for i, problem := range problems {
+		if problem == "" {
+			compiled++
+		} else if plain := i - i%3; problems[plain] == "" {
+			t.Errorf("%s\n%.300s\n%.300s", problem, runs[plain].Text, runs[i].Text)
+		}
+	}
+	if compiled < len(runs)*9/10 {
+		t.Errorf("only %d of %d programs compile", compiled, len(runs))
 	}
 }
 
@@ -220,7 +235,7 @@ func TestProgramsRun(t *testing.T) {
 			add(r.Text)
 		}
 	}
-	results := inNode(t, runs)
+	results := inNode[ran](t, "run.mjs", runs)
 	for i := 0; i < len(results); i += 3 {
 		plain := results[i].behaviour
 		if len(plain.End) < 1000 || !strings.HasPrefix(plain.End, "value ") {

@@ -52,7 +52,7 @@ func traps(t testing.TB) (all []trap) {
 	return all
 }
 
-// run is a program for testdata/run.mjs.
+// run is a program for a script of testdata.
 type run struct {
 	Text    string `json:"text"`
 	Module  bool   `json:"module"`
@@ -82,8 +82,9 @@ func testRuntime(t *testing.T) string {
 	return strings.ReplaceAll(string(code), "NONCE", nonce)
 }
 
-// inNode runs programs in Node. Only a laptop may be without.
-func inNode(t *testing.T, runs []run) (all []ran) {
+// inNode passes programs to a script of testdata. Only a laptop may be without Node.
+func inNode[T any](t *testing.T, script string, runs []run) (all []T) {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -95,7 +96,7 @@ func inNode(t *testing.T, runs []run) (all []ran) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "--experimental-vm-modules", "testdata/run.mjs")
+	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "--experimental-vm-modules", "testdata/"+script)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
@@ -129,7 +130,7 @@ func TestTraps(t *testing.T) {
 			add(r.Text)
 		}
 	}
-	results := inNode(t, runs)
+	results := inNode[ran](t, "run.mjs", runs)
 	for i, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			plain, timed, counted := results[3*i], results[3*i+1], results[3*i+2]

@@ -207,9 +207,11 @@ func (e *editor) returns(i int) {
 // call.
 func (e *editor) final(i int) bool {
 	end := e.tree.Nodes[i].End
-	for ; e.tree.Nodes[i].End == end; i-- {
+	// The code for a final node is valid for any node, so a long search ends with true.
+	for limit := i - 1000; e.tree.Nodes[i].End == end; i-- {
 		switch n := e.tree.Nodes[i]; {
-		case n.Kind == ecma.ArrowFunctionExpression && n.Flags&ecma.Expression == 0,
+		case i == limit,
+			n.Kind == ecma.ArrowFunctionExpression && n.Flags&ecma.Expression == 0,
 			n.Kind == ecma.YieldExpression && n.Flags&ecma.Argument == 0,
 			n.Kind == ecma.UpdateExpression && e.tree.Nodes[i-1].End < end:
 			return true
