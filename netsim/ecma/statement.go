@@ -185,9 +185,8 @@ func (p *parser) variables(m mark) {
 
 // declarators parses a declaration without its semicolon.
 func (p *parser) declarators(m mark) {
-	if p.tok == tAwait {
+	if p.accept(tAwait) {
 		p.suspends = true
-		p.next()
 	}
 	p.next()
 	for {
@@ -206,8 +205,8 @@ func (p *parser) declarators(m mark) {
 
 func (p *parser) forStatement(m mark) {
 	p.next()
-	if p.tok == tAwait {
-		p.next()
+	if p.accept(tAwait) {
+		p.suspends = true
 	}
 	p.expect(tLParen)
 	switch init := p.mark(); {

@@ -135,13 +135,17 @@ func TestVerifyCatches(t *testing.T) {
 		"swapped":           func(r *instrument.Result) { slices.Reverse(r.Insertions) },
 		"beyond the end":    func(r *instrument.Result) { r.Insertions[3].Length = 1 << 31 },
 		"syntax":            func(r *instrument.Result) { r.Text = strings.Replace(r.Text, "(E", "((", 1) },
-		"function":          func(r *instrument.Result) { r.Text = strings.Replace(r.Text, "(E$n0(", "(x=>1(", 1) },
-		"place":             func(r *instrument.Result) { r.Functions[1].Start++ },
 	} {
 		r := rewrite()
 		if spoil(&r); r.Verify(src, ecma.Script) == nil {
 			t.Errorf("%s: Verify accepts %s", name, r.Text)
 		}
+	}
+	// The inserted parentheses make the next line an argument.
+	merged := instrument.Result{Text: "f = () => (() => {})\n(1)", Insertions: []instrument.Insertion{{10, 1}, {19, 1}}}
+	if err := merged.Verify("f = () => () => {}\n(1)", ecma.Script); err == nil ||
+		err.Error() != "the code at offset 20 changed its structure" {
+		t.Errorf("a call of the next line: %v", err)
 	}
 	if r := rewrite(); r.Verify(src, ecma.Script) != nil {
 		t.Error("Verify rejects the result itself")
