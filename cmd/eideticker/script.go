@@ -134,7 +134,7 @@ func (scriptVerifyCmd) Help() string {
 
   eideticker script verify site/*.js
 
-Each file is rewritten. The result is parsed again and must have the same functions.
+Each file is rewritten. The result is parsed again and must have the same structure.
 Its insertions are removed, which must give the original. The exit code is 1 if a file cannot be instrumented.`
 }
 

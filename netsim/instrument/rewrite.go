@@ -125,7 +125,7 @@ func (r *Result) laws(src string) error {
 }
 
 // Verify parses both programs. The rewritten one must have the nodes of the original at the same
-// places, and all others must begin with an insertion.
+// places. All other nodes must begin with an insertion.
 func (r *Result) Verify(src string, goal ecma.Goal) error {
 	if err := r.laws(src); err != nil {
 		return err
@@ -160,8 +160,8 @@ func (r *Result) Verify(src string, goal ecma.Goal) error {
 	return nil
 }
 
-// places returns a function that converts an offset in the rewritten program to one in the original.
-// It reports whether a byte there is inserted.
+// places returns a function that converts an offset in the rewritten program to one in the
+// original. It reports whether the byte at the offset is inserted.
 func (r *Result) places() func(at uint32) (original uint32, inserted bool) {
 	sum := make([]uint32, len(r.Insertions)+1) // bytes of the insertions before
 	for i, in := range r.Insertions {
