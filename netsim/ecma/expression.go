@@ -103,8 +103,6 @@ func (p *parser) beginsExpression() bool {
 
 // binary parses operators that bind more strongly than the given precedence.
 func (p *parser) binary(above uint8) {
-	p.enter()
-	defer p.leave()
 	m := p.mark()
 	p.unary()
 	for {
@@ -120,7 +118,9 @@ func (p *parser) binary(above uint8) {
 			prec-- // from the right
 		}
 		p.next()
+		p.enter()
 		p.binary(prec)
+		p.leave()
 		p.finish(m, kind, 0)
 	}
 }

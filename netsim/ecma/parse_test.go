@@ -144,6 +144,12 @@ func TestNesting(t *testing.T) {
 			}
 		}
 	}
+	for _, brackets := range []string{"()", "[]"} {
+		src := strings.Repeat(brackets[:1], 9_000) + "a" + strings.Repeat(brackets[1:], 9_000)
+		if _, err := ecma.Parse(src, ecma.Script); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, chain := range []string{"a+", "a,", "a?b:", "if(a);else ", "a.b+", "a&&"} {
 		if _, err := ecma.Parse(strings.Repeat(chain, 100_000)+"a", ecma.Script); err != nil {
 			t.Errorf("chain of %q: %v", chain, err)

@@ -208,7 +208,7 @@ func (e *editor) returns(i int) {
 func (e *editor) final(i int) bool {
 	end := e.tree.Nodes[i].End
 	// The code for a final node is valid for any node, so a long search ends with true.
-	for limit := i - 1000; e.tree.Nodes[i].End == end; i-- {
+	for limit := i - 50; e.tree.Nodes[i].End == end; i-- {
 		switch n := e.tree.Nodes[i]; {
 		case i == limit,
 			n.Kind == ecma.ArrowFunctionExpression && n.Flags&ecma.Expression == 0,
