@@ -5,6 +5,7 @@ GO   ?= go
 BIN   := bin/eideticker
 WEBUI := deploy/server/webui
 TSC   := $(WEBUI)/node_modules/.bin/tsc
+ECMA  := netsim/ecma/testdata
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
 .PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-rig clean
@@ -12,12 +13,16 @@ RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./
 deps:
 	@.ci/deps
 
-# Install the type checker of the web page's scripts, for tests.
-webui: deps $(TSC)
+# Install the type checker of the web page's scripts, and another parser with programs to parse, for tests.
+webui: deps $(TSC) $(ECMA)/node_modules/.package-lock.json
 
 $(TSC): $(WEBUI)/package-lock.json
 	npm --prefix $(WEBUI) ci --ignore-scripts --no-audit --no-fund
 	touch $(TSC)
+
+$(ECMA)/node_modules/.package-lock.json: $(ECMA)/package-lock.json
+	npm --prefix $(ECMA) ci --ignore-scripts --no-audit --no-fund
+	touch $@
 
 # Pictures of every page, light and dark, wide and narrow, and of a real run, in out/screenshots; README shows two of them, with fewer colours.
 screenshots: webui

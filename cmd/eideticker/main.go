@@ -55,6 +55,8 @@ type cli struct {
 
 	Netsim netsimCmd `cmd:"" topic:"Test network" help:"Simulate links; serve, record and replay sites."`
 
+	Script scriptCmd `cmd:"" topic:"JavaScript" help:"Insert measuring code into JavaScript, and check it."`
+
 	Doctor     doctorCmd     `cmd:"" topic:"This machine" help:"Check whether this machine is fit to record."`
 	Certify    certifyCmd    `cmd:"" shows:"SOURCE" help:"Report how a capture path changes numbered pictures."`
 	Completion completionCmd `cmd:"" shows:"SHELL" help:"Print a shell's completion script, or install man pages."`

@@ -65,7 +65,7 @@ func (rigCmd) Help() string {
   quarantine DEVICE      let no job begin on a device
   baseline               list baselines
   baseline NAME RUN      give a run or a set a name to compare with
-  clean                  list unused archives, traces, caches; --yes removes them
+  clean                  list unused archives and caches; --yes removes them
 
 The beginning of an ID or its last word is enough if it is unique, such as k7f2.
 clean without --rig is for this machine.

@@ -1,0 +1,159 @@
+package instrument_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/netsim/instrument"
+)
+
+const nonce = "$n0"
+
+// trap is a program whose behaviour must not change.
+type trap struct {
+	name, src string
+	goal      ecma.Goal
+	open      bool // an exception leaves all functions, so frames stay open
+}
+
+var trapHead = regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open)\))? --\n`)
+
+// traps reads testdata/traps.txt.
+func traps(t testing.TB) (all []trap) {
+	text, err := os.ReadFile("testdata/traps.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := trapHead.FindAllSubmatchIndex(text, -1)
+	for i, h := range heads {
+		end := len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		c := trap{name: string(text[h[2]:h[3]]), src: string(text[h[1]:end])}
+		if h[4] >= 0 {
+			c.open = string(text[h[4]:h[5]]) == "open"
+			if !c.open {
+				c.goal = ecma.Module
+			}
+		}
+		all = append(all, c)
+	}
+	if len(all) < 50 {
+		t.Fatalf("testdata/traps.txt has %d traps", len(all))
+	}
+	return all
+}
+
+// run is a program for a script of testdata.
+type run struct {
+	Text    string `json:"text"`
+	Module  bool   `json:"module"`
+	Runtime string `json:"runtime"`
+	Nonce   string `json:"nonce"`
+}
+
+// behaviour is all that a program shows.
+type behaviour struct {
+	Log []string `json:"log"`
+	End string   `json:"end"`
+}
+
+type ran struct {
+	behaviour
+	Problems []string       `json:"problems"`
+	Calls    map[string]int `json:"calls"`
+	Open     []int          `json:"open"`
+}
+
+// testRuntime returns the functions that insertions call.
+func testRuntime(t *testing.T) string {
+	code, err := os.ReadFile("testdata/runtime.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(code), "NONCE", nonce)
+}
+
+// inNode passes programs to a script of testdata. Only a laptop may be without Node.
+func inNode[T any](t *testing.T, script string, runs []run) (all []T) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	input, err := json.Marshal(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "--experimental-vm-modules", "testdata/"+script)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil || len(all) != len(runs) {
+		t.Fatalf("%d results of %d: %v", len(all), len(runs), err)
+	}
+	return all
+}
+
+// TestTraps runs each program plain and rewritten. Output, exception and completion value must be
+// equal.
+func TestTraps(t *testing.T) {
+	runtime := testRuntime(t)
+	all := traps(t)
+	var runs []run
+	for _, c := range all {
+		add := func(text string) {
+			runs = append(runs, run{text, c.goal == ecma.Module, runtime, nonce})
+		}
+		add(c.src)
+		for _, shape := range []instrument.Shape{instrument.Time, instrument.Count} {
+			r, err := instrument.Rewrite(c.src, c.goal, instrument.Plan{Shape: shape, Nonce: nonce})
+			if err == nil {
+				err = r.Verify(c.src, c.goal)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			add(r.Text)
+		}
+	}
+	results := inNode[ran](t, "run.mjs", runs)
+	for i, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			plain, timed, counted := results[3*i], results[3*i+1], results[3*i+2]
+			if len(plain.Log) == 0 && !strings.HasPrefix(plain.End, "value ") ||
+				strings.HasPrefix(plain.End, "throws SyntaxError") {
+				t.Fatalf("the plain program does not run: %+v", plain)
+			}
+			for shape, r := range map[string]ran{"timed": timed, "counted": counted} {
+				if !reflect.DeepEqual(plain.behaviour, r.behaviour) {
+					t.Errorf("plain %+v\n%s %+v\n%s", plain.behaviour, shape, r.behaviour, runs[3*i+1].Text)
+				}
+			}
+			// The depth at which the stack overflows differs.
+			if len(timed.Calls) == 0 ||
+				!reflect.DeepEqual(timed.Calls, counted.Calls) && c.name != "overflow of the stack" {
+				t.Errorf("calls timed %v, counted %v", timed.Calls, counted.Calls)
+			}
+			if len(timed.Open) > 0 != c.open {
+				t.Errorf("frames are open at the end: %v\n%s", timed.Open, runs[3*i+1].Text)
+			}
+			for _, p := range timed.Problems {
+				t.Errorf("%s\n%s", p, runs[3*i+1].Text)
+			}
+		})
+	}
+}
