@@ -138,7 +138,7 @@ func (c *pageClaims) compare(found *runfolder.Found, file *recording.Reader, t *
 		return vitals.None(c.err.Error())
 	}
 	var requests []vitals.Request
-	if t.traffic != nil {
+	if t.traffic != nil && !t.traffic.hidden {
 		requests = requestsOf(t.traffic.fall)
 	}
 	claims := c.page.Claims(requests)

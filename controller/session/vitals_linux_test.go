@@ -23,6 +23,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/inspect"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
 )
 
 // claiming is a page with known vitals. The bar moves by 150 of 800 pixels and touches 350 of 600
@@ -290,6 +291,22 @@ func TestPageClock(t *testing.T) {
 		}
 		if got := c.compare(&runfolder.Found{}, nil, &take{}); (got.Result.Refusal == "") != (tc.want == "") {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestHiddenRequests: a test network that sees no requests does not replace those of the page.
+func TestHiddenRequests(t *testing.T) {
+	page, err := vitals.Read(`{"width": 800, "height": 600, "resources": [{"type": "img", "bytes": 5}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hidden, want := range map[bool]float64{false: 0, true: 1} {
+		c := &pageClaims{page: page}
+		got := c.compare(&runfolder.Found{}, nil, &take{traffic: &traffic{fall: &har.Waterfall{}, hidden: hidden}})
+		v, ok := got.Result.Find("requests")
+		if !ok || v.Value != want || (v.Note == vitals.FromNetwork) == hidden {
+			t.Errorf("hidden %v: %+v", hidden, v)
 		}
 	}
 }
