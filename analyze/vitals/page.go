@@ -110,7 +110,7 @@ func Read(text string) (*Page, error) {
 	}
 	var a answer
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return nil, fmt.Errorf("read the page's claims: %w", err)
+		return nil, fmt.Errorf("read the page's claims: %.200s", err)
 	}
 	if !possible(a.Width-1, a.Height-1) || max(a.Width, a.Height) > maxSide {
 		return nil, errors.New("read the page's claims: its window has no possible size")

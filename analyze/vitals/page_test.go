@@ -127,12 +127,14 @@ func TestHostilePages(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "undefined": "undefined", "number": "7", "overflow": `{"width": 1e999}`,
-		"no window":  "{}",
-		"wrong type": `{"width": 1, "height": 1, "shifts": 5}`, "huge window": `{"width": 1e9, "height": 1}`,
+		"no window":   "{}",
+		"long number": `{"width": 1, "height": 1, "interactions": ` + strings.Repeat("9", 9000) + `}`,
+		"wrong type":  `{"width": 1, "height": 1, "shifts": 5}`, "huge window": `{"width": 1e9, "height": 1}`,
 		"too long": `{"width": 1, "height": 1, "x": "` + strings.Repeat("a", maxAnswer) + `"}`,
 	} {
-		if p, err := Read(text); err == nil || !strings.HasPrefix(err.Error(), "read the page's claims: ") {
-			t.Errorf("%s: %v, %v", name, p, err)
+		if p, err := Read(text); err == nil || !strings.HasPrefix(err.Error(), "read the page's claims: ") ||
+			len(err.Error()) > maxWords {
+			t.Errorf("%s: %v, %.400v", name, p, err)
 		}
 	}
 	p := pageOf(t, `, "tasks": [[1, -5], [2, 60]], "types": ["longtask"]`)
