@@ -84,10 +84,12 @@ type answer struct {
 	} `json:"timings"`
 	Errors    []string `json:"errors"`
 	Resources []struct {
-		Type   string  `json:"type"`
-		Host   string  `json:"host"`
-		Bytes  float64 `json:"bytes"`
-		Hidden bool    `json:"hidden"`
+		MIME      string  `json:"mime"`
+		Initiator string  `json:"initiator"`
+		Ending    string  `json:"ending"` // of the path, after the last dot
+		Host      string  `json:"host"`
+		Bytes     float64 `json:"bytes"`
+		Hidden    bool    `json:"hidden"`
 	} `json:"resources"`
 	Total        map[string]float64 `json:"total"`
 	Types        []string           `json:"types"`
@@ -144,7 +146,8 @@ func Read(text string) (*Page, error) {
 		if !p.valid(r.Bytes) {
 			continue
 		}
-		p.requests = append(p.requests, Request{TypeOf(r.Type), clean(r.Host), int64(r.Bytes)})
+		kind := typeOfResource(r.MIME, r.Initiator, r.Ending)
+		p.requests = append(p.requests, Request{kind, clean(r.Host), int64(r.Bytes)})
 		if r.Hidden {
 			p.hidden++
 		}

@@ -145,7 +145,8 @@ func checkClaims(t *testing.T, browser string, c *vitals.Claims) {
 	if seen, _ := c.Result.Find("lcp_seen"); seen.High < made-1 {
 		t.Errorf("seen by %g ms, made at %g ms", seen.High, made)
 	}
-	if len(c.ByType) != 2 || len(c.ByDomain) != 1 || c.ByDomain[0].Requests != 2 {
+	if len(c.ByType) != 2 || c.ByType[0].Name != "document" || c.ByType[1].Name != "script" ||
+		len(c.ByDomain) != 1 || c.ByDomain[0].Requests != 2 {
 		t.Errorf("traffic %v, %v", c.ByType, c.ByDomain)
 	}
 	if c.Element != "h1#hero" || !strings.HasPrefix(c.Sentence, "The page claims its largest paint after ") {
@@ -297,7 +298,7 @@ func TestPageClock(t *testing.T) {
 
 // TestHiddenRequests: a test network that sees no requests does not replace those of the page.
 func TestHiddenRequests(t *testing.T) {
-	page, err := vitals.Read(`{"width": 800, "height": 600, "resources": [{"type": "img", "bytes": 5}]}`)
+	page, err := vitals.Read(`{"width": 800, "height": 600, "resources": [{"initiator": "img", "bytes": 5}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
