@@ -70,7 +70,7 @@ func (c *Comparison) primaries() (at []int, err error) {
 			"%d of %d primary values decide, up to %s; --primary selects others", MaxPrimary, n, last))
 	}
 	if len(at) == 0 {
-		at = []int{max(0, slices.IndexFunc(c.Values, func(v Value) bool { return v.Judged() }))}
+		at = []int{max(0, slices.IndexFunc(c.Values, func(v Value) bool { return v.Judged() && !claim(v.Key) }))}
 	}
 	return at, nil
 }
@@ -103,7 +103,7 @@ func (s *Set) primaries() (keys []Key) {
 		}
 	}
 	if len(keys) == 0 {
-		keys = order
+		keys = slices.DeleteFunc(order, claim)
 	}
 	return keys[:min(len(keys), MaxPrimary)]
 }
@@ -178,6 +178,7 @@ func (c *Comparison) judge(pairs []stats.Pair) error {
 const (
 	suspectedValue = "suspected"
 	noDirection    = "no better direction"
+	unnamedClaim   = "a claim of the page, which is tested only by name"
 )
 
 // untested returns why a value is not tested; "": it is. A value that is equal to a tested one in
@@ -191,8 +192,8 @@ func (c *Comparison) untested(v *Value, pairs []stats.Pair, i int, tested []int)
 		return noDirection
 	case !v.Primary && compatible(v.Key):
 		return "as another tool computes it"
-	case !v.Primary && v.Key.Measure == vitals.Name:
-		return "a claim of the page, which is tested only by name"
+	case claim(v.Key) && !(v.Primary && c.named(v.Key)):
+		return unnamedClaim
 	}
 	p := pairs[i]
 	for _, o := range tested {
@@ -203,6 +204,14 @@ func (c *Comparison) untested(v *Value, pairs []stats.Pair, i int, tested []int)
 		}
 	}
 	return ""
+}
+
+// claim reports if a value is a page's claim about itself.
+func claim(k Key) bool { return k.Measure == vitals.Name }
+
+// named reports if a value was asked for or declared.
+func (c *Comparison) named(k Key) bool {
+	return slices.ContainsFunc(slices.Concat(c.options.Primary, c.options.Declared), k.Called)
 }
 
 func varies(p stats.Pair) bool {

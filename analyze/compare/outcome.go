@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/stats"
@@ -41,8 +42,9 @@ func (c *Comparison) Outcome() (o Outcome, why string) {
 	case len(untold) > 0:
 		return Inconclusive, decided(Inconclusive, untold)
 	}
+	undecided := []string{suspectedValue, noDirection, unnamedClaim}
 	for i := range c.Values {
-		if v := &c.Values[i]; v.Primary && (v.Untested == suspectedValue || v.Untested == noDirection) {
+		if v := &c.Values[i]; v.Primary && slices.Contains(undecided, v.Untested) {
 			return Inconclusive, fmt.Sprintf("%s: %s is not tested: %s", Inconclusive, v.Key, v.Untested)
 		}
 	}

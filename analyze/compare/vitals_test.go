@@ -15,16 +15,15 @@ import (
 
 // TestClaims: claims of pages are values of a set. They are tested only by name.
 func TestClaims(t *testing.T) {
-	load := func(lcp float64) *Set {
+	load := func(lcp float64, measured ...analyze.Value) *Set {
 		dir := t.TempDir()
 		for i := range 6 {
-			fps, at := rate(60+float64(i)/100), lcp+float64(i)
-			fps.Threshold = 0.03
+			at := lcp + float64(i)
 			r := &result.Results{Recording: result.Recording{Frames: 10},
 				Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
 				Windows: []result.Window{{Kind: result.All, Red: -1, End: 9,
 					Results: []analyze.Result{{Measure: "fps", Version: 1, State: analyze.Exact,
-						Values: []analyze.Value{fps}}}}},
+						Values: measured}}}},
 				Vitals: &vitals.Claims{Result: analyze.Result{Measure: vitals.Name, Version: 1, State: analyze.Exact,
 					Values: []analyze.Value{
 						{Name: "lcp", Unit: "ms", Value: at, Low: at, High: at, State: analyze.Exact,
@@ -44,18 +43,29 @@ func TestClaims(t *testing.T) {
 		}
 		return s
 	}
-	a, b := load(900), load(2000)
+	fps, frames, more := rate(60), rate(9), rate(12)
+	fps.Threshold, frames.Better, more.Better = 0.03, analyze.Neither, analyze.Neither
+	frames.Name, more.Name = "frames", "frames"
+	a, b := load(900, fps), load(2000, fps)
+	const untested = "vitals.lcp: a claim of the page, which is tested only by name, untested"
 	for name, tc := range map[string]struct {
-		primary []string
+		a, b    *Set
+		options Options
 		want    []string
 		outcome Outcome
 	}{
-		"as usual": {nil, []string{"fps.framerate: primary, unchanged",
-			"vitals.lcp: a claim of the page, which is tested only by name, untested"}, Passed},
-		"by name": {[]string{"vitals.lcp"}, []string{"vitals.lcp: primary, regressed",
+		"as usual": {a, b, Options{}, []string{"fps.framerate: primary, unchanged", untested}, Passed},
+		"by name": {a, b, Options{Primary: []string{"vitals.lcp"}}, []string{"vitals.lcp: primary, regressed",
 			"fps.framerate: second, unchanged"}, Regressed},
+		"declared": {load(900), load(2000), Options{Declared: []string{"lcp"}},
+			[]string{"vitals.lcp: primary, regressed"}, Regressed},
+		"without another": {load(900), load(2000), Options{}, []string{untested}, Inconclusive},
+		"without another to judge": {load(900, frames), load(2000, more), Options{},
+			[]string{"fps.frames: no better direction, untested", untested}, Inconclusive},
+		"beside one of one side": {load(900, fps), load(2000), Options{Declared: []string{"fps.framerate"}},
+			[]string{untested}, Inconclusive},
 	} {
-		c, err := Compare(a, b, Options{Primary: tc.primary})
+		c, err := Compare(tc.a, tc.b, tc.options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +75,11 @@ func TestClaims(t *testing.T) {
 		if got, why := c.Outcome(); got != tc.outcome {
 			t.Errorf("%s: %s, %s", name, got, why)
 		}
+	}
+	one := load(900, frames)
+	nameWindows(one, one)
+	if keys := one.primaries(); len(keys) != 1 || keys[0].Measure != "fps" {
+		t.Errorf("primary values of a set: %v", keys)
 	}
 	for text, want := range map[string]budget.State{"vitals.lcp > 1000": budget.Kept,
 		"vitals.lcp > 800 ms": budget.Broken, "vitals.cls > 0.1": budget.Unmeasured} {

@@ -65,7 +65,33 @@ func (s *Selection) frameKinds(ctx context.Context) (*frameKinds, error) {
 			}
 		}
 	}
-	return k, nil
+	return k, s.isLate(ctx, k)
+}
+
+// isLate finds out if the first new frame of the selection is late: if the last new frame before it
+// was a long one.
+func (s *Selection) isLate(ctx context.Context, k *frameKinds) error {
+	last := -1
+	for n := range k.long {
+		if n < s.From {
+			last = max(last, n)
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	changes := s.Reader.Timeline(last+1, s.From)
+	for changes.Next() {
+		bytes, _, _ := changeSize(changes.Change())
+		if bytes > 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	k.late = changes.Err() == nil
+	return changes.Err()
 }
 
 // of returns the kind of frame n.

@@ -54,8 +54,9 @@
       const url = host(e.name);
       if (!url) return;
       const hidden = !e.transferSize && !e.decodedBodySize && url.origin !== location.origin;
-      keep("resources", {type: text(e.contentType || e.initiatorType, 40), host: text(url.host, 253),
-        bytes: e.transferSize, hidden});
+      const [, ending = ""] = /\.(\w{1,10})$/.exec(url.pathname) ?? [];
+      keep("resources", {mime: text(e.contentType ?? "", 40), initiator: text(e.initiatorType, 40), ending,
+        host: text(url.host, 253), bytes: e.transferSize, hidden});
     },
     "event"(e) {
       if (!e.interactionId || longest.size >= most.interactions && !longest.has(e.interactionId)) return;

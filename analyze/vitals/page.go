@@ -84,10 +84,12 @@ type answer struct {
 	} `json:"timings"`
 	Errors    []string `json:"errors"`
 	Resources []struct {
-		Type   string  `json:"type"`
-		Host   string  `json:"host"`
-		Bytes  float64 `json:"bytes"`
-		Hidden bool    `json:"hidden"`
+		MIME      string  `json:"mime"`
+		Initiator string  `json:"initiator"`
+		Ending    string  `json:"ending"` // of the path, after the last dot
+		Host      string  `json:"host"`
+		Bytes     float64 `json:"bytes"`
+		Hidden    bool    `json:"hidden"`
 	} `json:"resources"`
 	Total        map[string]float64 `json:"total"`
 	Types        []string           `json:"types"`
@@ -110,7 +112,7 @@ func Read(text string) (*Page, error) {
 	}
 	var a answer
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return nil, fmt.Errorf("read the page's claims: %w", err)
+		return nil, fmt.Errorf("read the page's claims: %.200s", err)
 	}
 	if !possible(a.Width-1, a.Height-1) || max(a.Width, a.Height) > maxSide {
 		return nil, errors.New("read the page's claims: its window has no possible size")
@@ -144,7 +146,8 @@ func Read(text string) (*Page, error) {
 		if !p.valid(r.Bytes) {
 			continue
 		}
-		p.requests = append(p.requests, Request{TypeOf(r.Type), clean(r.Host), int64(r.Bytes)})
+		kind := typeOfResource(r.MIME, r.Initiator, r.Ending)
+		p.requests = append(p.requests, Request{kind, clean(r.Host), int64(r.Bytes)})
 		if r.Hidden {
 			p.hidden++
 		}

@@ -127,12 +127,14 @@ func TestHostilePages(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "undefined": "undefined", "number": "7", "overflow": `{"width": 1e999}`,
-		"no window":  "{}",
-		"wrong type": `{"width": 1, "height": 1, "shifts": 5}`, "huge window": `{"width": 1e9, "height": 1}`,
+		"no window":   "{}",
+		"long number": `{"width": 1, "height": 1, "interactions": ` + strings.Repeat("9", 9000) + `}`,
+		"wrong type":  `{"width": 1, "height": 1, "shifts": 5}`, "huge window": `{"width": 1e9, "height": 1}`,
 		"too long": `{"width": 1, "height": 1, "x": "` + strings.Repeat("a", maxAnswer) + `"}`,
 	} {
-		if p, err := Read(text); err == nil || !strings.HasPrefix(err.Error(), "read the page's claims: ") {
-			t.Errorf("%s: %v, %v", name, p, err)
+		if p, err := Read(text); err == nil || !strings.HasPrefix(err.Error(), "read the page's claims: ") ||
+			len(err.Error()) > maxWords {
+			t.Errorf("%s: %v, %.400v", name, p, err)
 		}
 	}
 	p := pageOf(t, `, "tasks": [[1, -5], [2, 60]], "types": ["longtask"]`)
@@ -144,8 +146,8 @@ func TestHostilePages(t *testing.T) {
 // TestTraffic: the network's requests replace the page's, and lists begin with the most bytes.
 func TestTraffic(t *testing.T) {
 	p := pageOf(t, `, "document": {"host": "a.test", "bytes": 100}, "resources": [
-		{"type": "img", "host": "b.test", "bytes": 900}, {"type": "script", "host": "a.test", "bytes": 50},
-		{"type": "font/woff2", "host": "c.test", "hidden": true}]`)
+		{"initiator": "img", "host": "b.test", "bytes": 900}, {"initiator": "script", "host": "a.test", "bytes": 50},
+		{"mime": "font/woff2", "initiator": "css", "host": "c.test", "hidden": true}]`)
 	c := p.Claims(nil)
 	if got := fmt.Sprint(c.ByType, c.ByDomain); got != "[{image 1 900} {document 1 100} {script 1 50} {font 1 0}] "+
 		"[{b.test 1 900} {a.test 2 150} {c.test 1 0}]" {
@@ -162,9 +164,18 @@ func TestTraffic(t *testing.T) {
 		"application/javascript": "script",
 		"text/css":               "style", "font/woff2": "font", "application/font-woff": "font",
 		"image/svg+xml":    "image",
-		"application/json": "data", "video/mp4": "media", "": "other", "xmlhttprequest": "data"} {
+		"application/json": "data", "video/mp4": "media", "": "other"} {
 		if got := TypeOf(mime); got != want {
 			t.Errorf("%q is %s, want %s", mime, got, want)
+		}
+	}
+	for of, want := range map[[3]string]string{{"image/png", "css", "css"}: "image", {"", "css", "woff2"}: "font",
+		{"", "css", "PNG"}: "image", {"", "css", ""}: "other", {"", "link", "css"}: "style",
+		{"", "link", "js"}: "script",
+		{"", "link", "x"}:  "other", {"", "img", "php"}: "image", {"", "xmlhttprequest", ""}: "data",
+		{"text/plain", "fetch", "json"}: "other"} {
+		if got := typeOfResource(of[0], of[1], of[2]); got != want {
+			t.Errorf("%q is %s, want %s", of, got, want)
 		}
 	}
 }

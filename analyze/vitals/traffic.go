@@ -59,26 +59,46 @@ func count(all []Request, of func(Request) string) []Traffic {
 	return list
 }
 
-// TypeOf returns the type of a request for its MIME type, or for the initiator of a page's resource
-// timing.
-func TypeOf(s string) string {
-	s, _, _ = strings.Cut(strings.ToLower(s), ";")
+// TypeOf returns the type of a request for its MIME type.
+func TypeOf(mime string) string {
+	s, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	s = strings.TrimSpace(s)
 	switch kind, _, _ := strings.Cut(s, "/"); {
-	case strings.Contains(s, "javascript") || s == "script":
+	case strings.Contains(s, "javascript"):
 		return "script"
-	case s == "text/css" || s == "css" || s == "link":
+	case s == "text/css":
 		return "style"
 	case kind == "font" || strings.Contains(s, "font"):
 		return "font"
-	case kind == "image" || kind == "img":
+	case kind == "image":
 		return "image"
-	case kind == "audio" || kind == "video" || kind == "track":
+	case kind == "audio" || kind == "video":
 		return "media"
-	case s == "text/html" || kind == "iframe" || kind == "document":
+	case s == "text/html":
 		return "document"
-	case strings.Contains(s, "json") || kind == "fetch" || s == "xmlhttprequest" || kind == "beacon":
+	case strings.Contains(s, "json"):
 		return "data"
 	}
 	return "other"
+}
+
+// endings are types by the ending of a path.
+var endings = map[string]string{"js": "script", "mjs": "script", "css": "style", "woff": "font", "woff2": "font",
+	"ttf": "font", "otf": "font", "png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "webp": "image",
+	"avif": "image", "svg": "image", "ico": "image", "mp3": "media", "mp4": "media", "webm": "media",
+	"html": "document", "json": "data"}
+
+// initiators are types by the initiator of a resource timing. A style sheet or a link can request
+// any type.
+var initiators = map[string]string{"script": "script", "img": "image", "image": "image", "audio": "media",
+	"video": "media", "track": "media", "iframe": "document", "xmlhttprequest": "data", "fetch": "data",
+	"beacon": "data"}
+
+// typeOfResource returns the type of a resource timing. The MIME type counts before the initiator,
+// and that before the ending of the path. Browsers may lack the MIME type.
+func typeOfResource(mime, initiator, ending string) string {
+	if mime != "" {
+		return TypeOf(mime)
+	}
+	return cmp.Or(initiators[initiator], endings[strings.ToLower(ending)], "other")
 }

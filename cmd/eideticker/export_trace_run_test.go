@@ -122,6 +122,14 @@ func TestTraceOfRun(t *testing.T) {
 	if count["late frame"] != late || late < 10 || count["new frame"] == 0 || count["repeat"] != 4*len(long.Frames) {
 		t.Errorf("%v with %d long frames", count, len(long.Frames))
 	}
+	for from := long.Frames[0]; from <= long.Frames[0]+6; from++ {
+		part := parseTrace(t, exported(t, dir, ".trace.json", "--frames", fmt.Sprintf("%d:%d", from, from+8)))
+		for i, f := range part.track("frames") {
+			if want := frames[from+i].name; f.name != want {
+				t.Errorf("frame %d is %q in a part from %d, want %q", from+i, f.name, from, want)
+			}
+		}
+	}
 	for track, want := range map[string][]string{
 		"a.test h2, connection 1": {"a.test/page 0ms+50", "connect 0ms+8", "tls 8ms+2", "wait 10ms+20",
 			"receive 30ms+20", "a.test/late 70ms+30", "wait 70ms+10", "receive 80ms+20"},

@@ -34,6 +34,7 @@ type traffic struct {
 	wall    int64    // from the recording's clock to the wall's
 	byTCP   string   // requested over TCP though only QUIC is served; "": nothing
 	unnoted bool     // servers dropped some of the requests' notes
+	hidden  bool     // the page's own server has TLS, so no request was seen
 	kept    bool     // its HAR file is written
 }
 
@@ -71,7 +72,7 @@ func (r *run) witness(p *prepared, emit func(timeline.Event)) *traffic {
 		})
 	}
 	figures := *p.figures
-	t := &traffic{figures: &figures, fall: har.New(e)}
+	t := &traffic{figures: &figures, fall: har.New(e), hidden: p.pages.server == nil}
 	if p.pages.archive != nil {
 		names = p.pages.archive.names
 		figures.Replay = r.replayed(p.pages.archive)

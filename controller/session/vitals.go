@@ -55,7 +55,7 @@ func (s *localStage) observe(ctx context.Context, address string) (err error) {
 	defer cancel()
 	if s.page != nil {
 		s.side = s.page.driver
-	} else if s.side, err = inspect.Open(s.ctx, s.browser); err != nil {
+	} else if s.side, err = inspect.Open(ctx, s.browser); err != nil {
 		return fmt.Errorf("observe the page: %w", err)
 	}
 	if err := s.side.Preload(ctx, vitals.Script); err != nil {
@@ -138,7 +138,7 @@ func (c *pageClaims) compare(found *runfolder.Found, file *recording.Reader, t *
 		return vitals.None(c.err.Error())
 	}
 	var requests []vitals.Request
-	if t.traffic != nil {
+	if t.traffic != nil && !t.traffic.hidden {
 		requests = requestsOf(t.traffic.fall)
 	}
 	claims := c.page.Claims(requests)

@@ -35,9 +35,9 @@ type answer struct {
 // maxAnswer limits a message of the browser.
 const maxAnswer = 4 << 20
 
-// newDevtools reads from the pipe until that ends, or ctx does, or Close is called.
-func newDevtools(ctx context.Context, pipe io.ReadWriter) *devtools {
-	ctx, stop := context.WithCancel(ctx)
+// newDevtools reads from the pipe until that ends or Close is called.
+func newDevtools(pipe io.ReadWriter) *devtools {
+	ctx, stop := context.WithCancel(context.Background())
 	d := &devtools{pipe: pipe, heard: make(chan answer), stop: stop, clock: timeline.Monotonic()}
 	go func() {
 		messages := bufio.NewScanner(pipe)

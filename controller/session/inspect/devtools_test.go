@@ -1,11 +1,14 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"testing"
+	"time"
 )
 
 // chrome answers commands of the developer tools, with events between.
@@ -52,7 +55,7 @@ func TestPreload(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	go chrome(t, theirs, answers)
-	d := newDevtools(t.Context(), ours)
+	d := newDevtools(ours)
 	if err := d.Preload(t.Context(), "x"); err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +89,46 @@ func TestDevtools(t *testing.T) {
 			ours, theirs := net.Pipe()
 			defer ours.Close()
 			go chrome(t, theirs, tc.answers)
-			got, err := newDevtools(t.Context(), ours).Evaluate(t.Context(), "x")
+			got, err := newDevtools(ours).Evaluate(t.Context(), "x")
 			if text := fmt.Sprint(got, " ", err); text != tc.want {
 				t.Errorf("%q", text)
 			}
 		})
+	}
+}
+
+// opened is a browser with a pipe; nil: it never listens.
+type opened struct{ pipe io.ReadWriter }
+
+func (o opened) Pipe() io.ReadWriter { return o.pipe }
+
+func (o opened) Endpoint(ctx context.Context) (string, error) {
+	<-ctx.Done()
+	return "", context.Cause(ctx)
+}
+
+// TestOpen: the context limits the opening. The page outlives it.
+func TestOpen(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("too late"))
+	if _, err := Open(ctx, opened{}); fmt.Sprint(err) != "too late" {
+		t.Error(err)
+	}
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	go chrome(t, theirs, map[string]string{"Target.attachToTarget": `"result": {"sessionId": "s"}`,
+		"Target.getTargets": `"result": {"targetInfos": [{"targetId": "p", "type": "page"}]}`,
+		"Runtime.evaluate":  `"result": {"result": {"value": "yes"}}`})
+	page, err := Open(ctx, opened{ours})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	patient, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	for range 5 {
+		if got, err := page.Evaluate(patient, "x"); got != "yes" || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"io"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/device"
@@ -19,10 +20,19 @@ type Page interface {
 	Close() error
 }
 
-// Open opens the side channel of a browser. It ends with the browser, with ctx or with Close.
-func Open(ctx context.Context, b *device.Browser) (Page, error) {
+// browser is a [device.Browser].
+type browser interface {
+	Pipe() io.ReadWriter
+	Endpoint(ctx context.Context) (string, error)
+}
+
+var _ browser = (*device.Browser)(nil)
+
+// Open opens the side channel of a browser. It ends with the browser or with Close. The context
+// limits only the opening.
+func Open(ctx context.Context, b browser) (Page, error) {
 	if p := b.Pipe(); p != nil {
-		return newDevtools(ctx, p), nil
+		return newDevtools(p), nil
 	}
 	endpoint, err := b.Endpoint(ctx)
 	if err != nil {
