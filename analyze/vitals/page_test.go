@@ -21,6 +21,46 @@ func pageOf(t *testing.T, members string) *Page {
 	return p
 }
 
+// within checks that claims keep their limits, whatever the page claims.
+func within(t *testing.T, name string, p *Page) {
+	t.Helper()
+	c := p.Claims(nil)
+	c.Fill()
+	raw, err := json.Marshal(c)
+	if err != nil || len(raw) > 200_000 {
+		t.Errorf("%s: %d bytes of claims, %v", name, len(raw), err)
+	}
+	for _, v := range c.Result.Values {
+		if math.IsNaN(v.Value) || v.Value < 0 || v.Value > 1e15 {
+			t.Errorf("%s: %s is %g", name, v.Name, v.Value)
+		}
+	}
+	for _, text := range append(c.Errors, c.Element) {
+		if len(text) > maxWords || strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("%s: the text %.40q of %d bytes", name, text, len(text))
+		}
+	}
+	if n := max(len(c.ByDomain), len(c.ByType)); n > maxTraffic {
+		t.Errorf("%s: %d lines of traffic", name, n)
+	}
+}
+
+// FuzzRead: an answer of a page is an error, or claims within their limits.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"width": 800, "height": 600, "lcp": {"time": 1, "selector": "h1", "box": [1, 2, 3, 4]}, "types": ["event"],
+		"shifts": [[1, 0.5]], "tasks": [[1, 60]], "durations": [8], "interactions": 1, "errors": ["e"],
+		"total": {"errors": 1}, "timings": [{"name": "a", "at": 1, "lasts": 2}], "document": {"first_byte": 3},
+		"resources": [{"mime": "text/css", "host": "a.test", "bytes": 7}]}`)
+	f.Add(`{"width": 1e9}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := Read(text); err == nil {
+			within(t, "fuzzed", p)
+		} else if len(err.Error()) > maxWords {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+	})
+}
+
 // value returns a value as text; "-": it was refused.
 func value(t *testing.T, c *Claims, name string) string {
 	t.Helper()
@@ -104,26 +144,7 @@ func TestHostilePages(t *testing.T) {
 		"counts": `, "total": {"errors": 1e300, "shifts": -4, "tasks": 1e11}, "interactions": 1e12`,
 		"box":    `, "lcp": {"time": 1, "box": [1e300, -1e300, 5, -5]}`,
 	} {
-		p := pageOf(t, page)
-		c := p.Claims(nil)
-		c.Fill()
-		raw, err := json.Marshal(c)
-		if err != nil || len(raw) > 200_000 {
-			t.Errorf("%s: %d bytes of claims, %v", name, len(raw), err)
-		}
-		for _, v := range c.Result.Values {
-			if math.IsNaN(v.Value) || v.Value < 0 || v.Value > 1e15 {
-				t.Errorf("%s: %s is %g", name, v.Name, v.Value)
-			}
-		}
-		for _, text := range append(c.Errors, c.Element) {
-			if len(text) > maxWords || strings.ContainsAny(text, "\x1b\u202e") {
-				t.Errorf("%s: the text %.40q of %d bytes", name, text, len(text))
-			}
-		}
-		if n := max(len(c.ByDomain), len(c.ByType)); n > maxTraffic {
-			t.Errorf("%s: %d lines of traffic", name, n)
-		}
+		within(t, name, pageOf(t, page))
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "undefined": "undefined", "number": "7", "overflow": `{"width": 1e999}`,
