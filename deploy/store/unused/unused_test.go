@@ -25,6 +25,7 @@ func TestClean(t *testing.T) {
 	const day = 24 * time.Hour
 	add("archives/a.zip", 40*day)
 	add("archives/b.zip", 20*day)
+	add("archives/untrusted/u.zip", 50*day)
 	add("archives/notes.txt", 90*day)
 	add("archives/.c.zip.1", 2*time.Hour)
 	add("archives/.d.zip.1", time.Minute)
@@ -39,12 +40,15 @@ func TestClean(t *testing.T) {
 		want string
 		left int64
 	}{
-		"nothing expires": {Options{}, "archives/.c.zip.1 unfinished", 5000},
-		"expired":         {Options{Age: Age}, "archives/a.zip expired, archives/.c.zip.1 unfinished", 4000},
-		"over the quota": {Options{Age: Age, Limit: true, Bytes: 2500}, "archives/a.zip expired, " +
-			"archives/b.zip over the quota, traces/node/t.json over the quota, archives/.c.zip.1 unfinished", 2000},
-		"no room at all": {Options{Limit: true}, "archives/a.zip over the quota, archives/b.zip over the quota, " +
-			"traces/node/t.json over the quota, archives/.c.zip.1 unfinished, caches/x over the quota", 1000},
+		"nothing expires": {Options{}, "archives/.c.zip.1 unfinished", 6000},
+		"expired": {Options{Age: Age}, "archives/untrusted/u.zip expired, archives/a.zip expired, " +
+			"archives/.c.zip.1 unfinished", 4000},
+		"over the quota": {Options{Age: Age, Limit: true, Bytes: 2500}, "archives/untrusted/u.zip expired, " +
+			"archives/a.zip expired, archives/b.zip over the quota, traces/node/t.json over the quota, " +
+			"archives/.c.zip.1 unfinished", 2000},
+		"no room at all": {Options{Limit: true}, "archives/untrusted/u.zip over the quota, " +
+			"archives/a.zip over the quota, archives/b.zip over the quota, traces/node/t.json over the quota, " +
+			"archives/.c.zip.1 unfinished, caches/x over the quota", 1000},
 	} {
 		old, left, err := Clean(dir, tc.o)
 		var names []string
@@ -58,9 +62,9 @@ func TestClean(t *testing.T) {
 	if _, _, err := Clean(dir, Options{Age: day, Remove: true}); err != nil {
 		t.Fatal(err)
 	}
-	for name, there := range map[string]bool{"archives/a.zip": false, "archives/.c.zip.1": false,
-		"archives/.d.zip.1": true, "archives/notes.txt": true, "archives/link.zip": true, "traces/node/t.json": false,
-		"caches/x": true, "runs/r/recording.eid": true} {
+	for name, there := range map[string]bool{"archives/a.zip": false, "archives/untrusted/u.zip": false,
+		"archives/.c.zip.1": false, "archives/.d.zip.1": true, "archives/notes.txt": true, "archives/link.zip": true,
+		"traces/node/t.json": false, "caches/x": true, "runs/r/recording.eid": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
