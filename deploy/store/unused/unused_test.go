@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 )
 
 func TestClean(t *testing.T) {
@@ -71,5 +73,44 @@ func TestClean(t *testing.T) {
 	}
 	if old, left, err := Clean(filepath.Join(dir, "none"), Options{}); err != nil || len(old) > 0 || left != 0 {
 		t.Errorf("no folder: %v, %d, %v", old, left, err)
+	}
+}
+
+// TestUsedFilesStay: a file stays that a program keeps, or that was used since it was listed. The
+// quota then takes another one.
+func TestUsedFilesStay(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	names := []string{"archives/kept.zip", "archives/free.zip"}
+	for i, name := range names {
+		path, used := filepath.Join(dir, name), old.Add(time.Duration(i)*time.Hour)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, 1000), 0o600),
+			os.Chtimes(path, used, used)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache := siterecord.Cache{Dir: filepath.Join(dir, Archives)}
+	held, err := cache.Hold("kept.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, remove := range []bool{false, true} {
+		gone, left, err := Clean(dir, Options{Limit: true, Bytes: 1500, Remove: remove})
+		if err != nil || len(gone) != 1 || gone[0].Name != names[1] || left != 1000 {
+			t.Errorf("kept: %+v, %d left, %v", gone, left, err)
+		}
+	}
+	if gone, left, err := Clean(dir, Options{Age: Age, Remove: true}); err != nil || len(gone) != 0 || left != 1000 {
+		t.Errorf("kept and expired: %+v, %d left, %v", gone, left, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := File{Name: names[0], Bytes: 1000, Used: old.Add(-time.Hour)}
+	if free, err := before.free(dir, true); free || err != nil {
+		t.Errorf("used since it was listed: %t, %v", free, err)
+	}
+	if gone, left, err := Clean(dir, Options{Age: Age, Remove: true}); err != nil || len(gone) != 1 || left != 0 {
+		t.Errorf("not kept any more: %+v, %d left, %v", gone, left, err)
 	}
 }
