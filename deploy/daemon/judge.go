@@ -64,7 +64,7 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, variant i
 	v, t := o.Variants[variant], o.TestOf(variant)
 	like := store.Query{Test: t.Name, Device: v.Device.Name(), Browser: v.Browser, State: session.Passed,
 		Limit: store.MaxLimit}
-	base, err := d.baselineOf(j.context, j.start.Baseline, like)
+	base, err := d.baselineOf(j.context, j.start.Baseline, like, v.Called)
 	if err != nil || base.id == "" {
 		return err
 	}
@@ -75,14 +75,15 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, variant i
 }
 
 // baselineOf returns the baseline of runs. Without a name, it is the only one with runs of the same
-// test, browser and device. With several such baselines, it returns none.
-func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) (baseline, error) {
+// test, browser and device. With several such baselines, it returns none. called is the variant's
+// name, if it has its own.
+func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query, called string) (baseline, error) {
 	if name != "" {
 		base, err := d.baselineNamed(ctx, name)
 		if err != nil {
 			return base, err
 		}
-		folder, err := d.part(ctx, base.id, like)
+		folder, err := d.part(ctx, base.id, like, called)
 		base.id = cmp.Or(folder, base.id)
 		return base, err
 	}
@@ -92,7 +93,7 @@ func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) 
 	}
 	var found baseline
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		folder, err := d.part(ctx, all[name], like)
+		folder, err := d.part(ctx, all[name], like, called)
 		switch {
 		case err != nil:
 			return baseline{}, err
@@ -107,19 +108,38 @@ func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) 
 }
 
 // part returns the folder in a baseline that has runs like those that are wanted: itself, or that
-// of one of its browsers and devices. Empty is that there are none.
-func (d *Daemon) part(ctx context.Context, base string, like store.Query) (string, error) {
-	like.Set = base
-	page, err := d.store.List(ctx, like)
-	// no browser is the device's first, not any
-	at := slices.IndexFunc(page.Runs, func(r store.Run) bool { return r.Counts() && r.Browser == like.Browser })
-	if err != nil || at < 0 {
-		return "", err
+// of one of its variants. Of several such folders, it returns the variant of the same name. Empty
+// is that there are none.
+func (d *Daemon) part(ctx context.Context, base string, like store.Query, called string) (string, error) {
+	var folders []string
+	for like.Set = base; ; {
+		page, err := d.store.List(ctx, like)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range page.Runs {
+			if !r.Counts() || r.Browser != like.Browser { // no browser is the device's first, not any
+				continue
+			}
+			folder := base
+			if end := strings.LastIndexByte(r.ID, '~'); end > len(base) {
+				folder = r.ID[:end]
+			}
+			if folder == base+"~"+called {
+				return folder, nil
+			}
+			if !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+		}
+		if like.Cursor = page.Next; page.Next == "" {
+			break
+		}
 	}
-	if end := strings.LastIndexByte(page.Runs[at].ID, '~'); end > len(base) {
-		return page.Runs[at].ID[:end], nil
+	if len(folders) != 1 {
+		return "", nil
 	}
-	return base, nil
+	return folders[0], nil
 }
 
 // holdAgainst compares the runs in a folder with a baseline, as compare does for the test. It

@@ -155,6 +155,45 @@ func TestVerdictsOfSet(t *testing.T) {
 	}
 }
 
+// In a set of named variants, each is compared with the variant of its name. Without one, it has no
+// verdict.
+func TestVerdictsOfVariants(t *testing.T) {
+	t.Parallel()
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
+	named := func(a, b string) api.StartParams {
+		return api.StartParams{Variants: []api.Variant{{Name: a}, {Name: b}}, Repeat: 1, Baseline: "release"}
+	}
+	first := named("old", "new")
+	first.Baseline = ""
+	base, _ := judged(t, r, first)
+	if err := r.Store.SetBaseline(t.Context(), "release", base); err != nil {
+		t.Fatal(err)
+	}
+	for name, baseline := range map[string]string{"by name": "release", "the only one": ""} {
+		p := named("new", "old")
+		p.Baseline = baseline
+		id, runs := judged(t, r, p)
+		if len(runs) != 2 {
+			t.Fatalf("%s: %+v", name, runs)
+		}
+		for _, run := range runs {
+			if part, _, _ := strings.Cut(strings.TrimPrefix(run.ID, id+"~"), "~"); run.Verdict == "" ||
+				run.Base != base+"~"+part {
+				t.Errorf("%s: %s is held against %s, with the verdict %q", name, run.ID, run.Base, run.Verdict)
+			}
+		}
+	}
+	_, runs := judged(t, r, named("other", "new"))
+	for _, run := range runs {
+		if is := strings.Contains(run.ID, "~new~"); is != (run.Verdict != "") {
+			t.Errorf("%s has the verdict %q", run.ID, run.Verdict)
+		}
+	}
+	if logged(t, r, "could not be held against a baseline") != 1 {
+		t.Error("the log does not name the variant without a counterpart")
+	}
+}
+
 // A run that is measured anew is held anew against what it was held against; where that has gone,
 // the old verdict goes too.
 func TestVerdictIsMadeAnew(t *testing.T) {

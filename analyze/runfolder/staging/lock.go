@@ -23,3 +23,13 @@ func Lock(path string) (io.Closer, error) {
 // Clean takes away what killed programs have left of folders that were to be put in place at a
 // path.
 func Clean(path string) { removeOrphans(path) }
+
+// Claim locks a file that no program keeps, until release. claimed is false if one keeps it. A file
+// that cannot be locked is claimed too.
+func Claim(path string) (release func(), claimed bool) {
+	f, err := lockOwner(path, 0)
+	if err != nil {
+		return func() {}, !errors.Is(err, errOwned)
+	}
+	return func() { f.Close() }, true // holds no data
+}

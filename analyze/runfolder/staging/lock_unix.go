@@ -33,6 +33,16 @@ func lockOwner(path string, create int) (*os.File, error) {
 	return f, nil
 }
 
+// Keep makes [Claim] fail for an open file until it is closed. Several programs can keep one. It
+// does nothing on a file system without locks.
+func Keep(f *os.File) {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != unix.EINTR {
+			return
+		}
+	}
+}
+
 func named(f *os.File, path string) error {
 	mine, err := f.Stat()
 	if err != nil {

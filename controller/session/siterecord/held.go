@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
 
 // Held is a folder with one archive of a cache. It stays the same archive if another program
-// records the site again. Its owner calls Close.
+// records the site again. No program removes it for its quota. Its owner calls Close.
 type Held struct {
 	Name string
 	file *os.File
@@ -20,6 +22,7 @@ func (c Cache) Hold(name string) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
+	staging.Keep(f)
 	return &Held{name, f}, nil
 }
 

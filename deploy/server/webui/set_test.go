@@ -1,14 +1,30 @@
 package webui
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 )
+
+// plan gives a set a plan, of which the first variant is the base.
+func (p *played) plan(id string, variants ...string) string {
+	dir := p.TempDir()
+	raw, err := json.Marshal(map[string]any{"schema": "eideticker.set", "version": 1, "variants": variants})
+	p.check(errors.Join(err, os.WriteFile(filepath.Join(dir, session.SetFile), raw, 0o600)))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.folders[id] = dir
+	return id
+}
 
 // makeSet adds a set of two variants, of which one run failed, and returns its ID.
 func (p *played) makeSet(id string) string {
@@ -26,7 +42,7 @@ func (p *played) makeSet(id string) string {
 		p.trend = append(p.trend, api.Point{ID: id, Device: "local", Browser: browser, Median: 51, Runs: 2 - i,
 			Text: fmt.Sprintf("5%d frames/s", 1+i)})
 	}
-	return id
+	return p.plan(id, "chromium", "firefox")
 }
 
 // makeVariants adds a set of two named variants of one browser, and returns its ID.
@@ -41,7 +57,7 @@ func (p *played) makeVariants(id string) string {
 		p.trend = append(p.trend, api.Point{ID: id, Variant: name, Device: "local", Browser: "chromium", Runs: 2,
 			Median: 71 + float64(i), Text: fmt.Sprintf("7%d frames/s", 1+i)})
 	}
-	return id
+	return p.plan(id, "slow", "fast")
 }
 
 // TestSetPage: a set has its values and runs, a way to its comparison, and a place in the list.
@@ -100,13 +116,23 @@ func TestSetPage(t *testing.T) {
 	}
 
 	b.Log("named variants of one browser are told apart")
-	b.open("#/runs/" + p.makeVariants("20261120-111530-example.org-v4r2"))
+	id = p.makeVariants("20261120-111530-example.org-v4r2")
+	b.open("#/runs/" + id)
 	b.await("both are shown", `document.querySelectorAll('.dots circle').length === 4`)
 	text = browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
 	for _, want := range []string{"71 frames/s", "72 frames/s", "slow/run-02"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q: %s", want, text)
 		}
+	}
+	if link := browsertest.Eval[string](b.Tab, `document.querySelector('a.button.main').textContent
+		+ document.querySelector('a.button.main').hash`); link != fmt.Sprintf(
+		"Compare slow and fast#/compare?a=%[1]s%%7Eslow&b=%[1]s%%7Efast", id) {
+		t.Errorf("the base is not the first of the plan: %s", link)
+	}
+	if order := browsertest.Eval[string](b.Tab, `document.querySelector('td.medians').innerText`); strings.Index(
+		order, "slow") > strings.Index(order, "fast") {
+		t.Errorf("the medians are in another order than the plan: %s", order)
 	}
 	b.picture("set-variants")
 

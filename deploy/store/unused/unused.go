@@ -1,9 +1,10 @@
 // Package unused removes files of a data directory that programs can make again: archives of sites,
 // traces and caches.
 //
-// A file's modification time is its last use. Programs set it when they use a file. A program that
-// has a file open keeps it, also when its name is gone. Files whose names begin with a point are
-// unfinished. They stay for an hour after their last change.
+// A file's modification time is its last use. Programs set it when they use a file. A file that a
+// program keeps stays (see [staging.Keep]). A program that has a file open can read it, also if its
+// name is gone. Files whose names begin with a point are unfinished. They stay for an hour after
+// their last change.
 package unused
 
 import (
@@ -14,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
 
 // Folders of a data directory. Archives hold cookies, so they never leave the machine.
@@ -77,16 +80,36 @@ func Clean(dir string, o Options) (old []File, left int64, err error) {
 		if f.Why == "" {
 			continue
 		}
-		if o.Remove {
-			e := os.Remove(filepath.Join(dir, filepath.FromSlash(f.Name)))
-			if e != nil && !errors.Is(e, fs.ErrNotExist) {
-				err, left = errors.Join(err, e), left+f.Bytes
-				continue
-			}
+		free, e := f.free(dir, o.Remove)
+		if err = errors.Join(err, e); !free {
+			left += f.Bytes
+			continue
 		}
 		old = append(old, *f)
 	}
 	return old, left, err
+}
+
+// free reports if a file was not used since it was listed, and no program keeps it. With remove, it
+// removes such a file.
+func (f *File) free(dir string, remove bool) (bool, error) {
+	path := filepath.Join(dir, filepath.FromSlash(f.Name))
+	release, claimed := staging.Claim(path)
+	defer release()
+	if !claimed {
+		return false, nil
+	}
+	st, err := os.Lstat(path)
+	switch {
+	case err == nil && !st.ModTime().Equal(f.Used):
+		return false, nil
+	case err == nil && remove:
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err == nil, err
 }
 
 // unfinished reports if a file is, or was, being written.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 )
 
 func TestClean(t *testing.T) {
@@ -25,6 +27,7 @@ func TestClean(t *testing.T) {
 	const day = 24 * time.Hour
 	add("archives/a.zip", 40*day)
 	add("archives/b.zip", 20*day)
+	add("archives/untrusted/u.zip", 50*day)
 	add("archives/notes.txt", 90*day)
 	add("archives/.c.zip.1", 2*time.Hour)
 	add("archives/.d.zip.1", time.Minute)
@@ -39,12 +42,15 @@ func TestClean(t *testing.T) {
 		want string
 		left int64
 	}{
-		"nothing expires": {Options{}, "archives/.c.zip.1 unfinished", 5000},
-		"expired":         {Options{Age: Age}, "archives/a.zip expired, archives/.c.zip.1 unfinished", 4000},
-		"over the quota": {Options{Age: Age, Limit: true, Bytes: 2500}, "archives/a.zip expired, " +
-			"archives/b.zip over the quota, traces/node/t.json over the quota, archives/.c.zip.1 unfinished", 2000},
-		"no room at all": {Options{Limit: true}, "archives/a.zip over the quota, archives/b.zip over the quota, " +
-			"traces/node/t.json over the quota, archives/.c.zip.1 unfinished, caches/x over the quota", 1000},
+		"nothing expires": {Options{}, "archives/.c.zip.1 unfinished", 6000},
+		"expired": {Options{Age: Age}, "archives/untrusted/u.zip expired, archives/a.zip expired, " +
+			"archives/.c.zip.1 unfinished", 4000},
+		"over the quota": {Options{Age: Age, Limit: true, Bytes: 2500}, "archives/untrusted/u.zip expired, " +
+			"archives/a.zip expired, archives/b.zip over the quota, traces/node/t.json over the quota, " +
+			"archives/.c.zip.1 unfinished", 2000},
+		"no room at all": {Options{Limit: true}, "archives/untrusted/u.zip over the quota, " +
+			"archives/a.zip over the quota, archives/b.zip over the quota, traces/node/t.json over the quota, " +
+			"archives/.c.zip.1 unfinished, caches/x over the quota", 1000},
 	} {
 		old, left, err := Clean(dir, tc.o)
 		var names []string
@@ -58,14 +64,53 @@ func TestClean(t *testing.T) {
 	if _, _, err := Clean(dir, Options{Age: day, Remove: true}); err != nil {
 		t.Fatal(err)
 	}
-	for name, there := range map[string]bool{"archives/a.zip": false, "archives/.c.zip.1": false,
-		"archives/.d.zip.1": true, "archives/notes.txt": true, "archives/link.zip": true, "traces/node/t.json": false,
-		"caches/x": true, "runs/r/recording.eid": true} {
+	for name, there := range map[string]bool{"archives/a.zip": false, "archives/untrusted/u.zip": false,
+		"archives/.c.zip.1": false, "archives/.d.zip.1": true, "archives/notes.txt": true, "archives/link.zip": true,
+		"traces/node/t.json": false, "caches/x": true, "runs/r/recording.eid": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if old, left, err := Clean(filepath.Join(dir, "none"), Options{}); err != nil || len(old) > 0 || left != 0 {
 		t.Errorf("no folder: %v, %d, %v", old, left, err)
+	}
+}
+
+// TestUsedFilesStay: a file stays that a program keeps, or that was used since it was listed. The
+// quota then takes another one.
+func TestUsedFilesStay(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	names := []string{"archives/kept.zip", "archives/free.zip"}
+	for i, name := range names {
+		path, used := filepath.Join(dir, name), old.Add(time.Duration(i)*time.Hour)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, make([]byte, 1000), 0o600),
+			os.Chtimes(path, used, used)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cache := siterecord.Cache{Dir: filepath.Join(dir, Archives)}
+	held, err := cache.Hold("kept.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, remove := range []bool{false, true} {
+		gone, left, err := Clean(dir, Options{Limit: true, Bytes: 1500, Remove: remove})
+		if err != nil || len(gone) != 1 || gone[0].Name != names[1] || left != 1000 {
+			t.Errorf("kept: %+v, %d left, %v", gone, left, err)
+		}
+	}
+	if gone, left, err := Clean(dir, Options{Age: Age, Remove: true}); err != nil || len(gone) != 0 || left != 1000 {
+		t.Errorf("kept and expired: %+v, %d left, %v", gone, left, err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := File{Name: names[0], Bytes: 1000, Used: old.Add(-time.Hour)}
+	if free, err := before.free(dir, true); free || err != nil {
+		t.Errorf("used since it was listed: %t, %v", free, err)
+	}
+	if gone, left, err := Clean(dir, Options{Age: Age, Remove: true}); err != nil || len(gone) != 1 || left != 0 {
+		t.Errorf("not kept any more: %+v, %d left, %v", gone, left, err)
 	}
 }

@@ -2,6 +2,7 @@
 
 import {complain, fill, later} from '../shared/dom.js';
 import {setView} from '../shared/setview.js';
+import {fetchFile} from './api.js';
 import {baselineOf} from './baseline.js';
 import {address} from './router.js';
 
@@ -15,15 +16,21 @@ import {address} from './router.js';
 export async function setPage({main, rig, signal}, id) {
   /** @type {Element | null} */
   let baseline = null; // it stays, since it may be being clicked
+  /** @type {string[]} */
+  let plan = []; // it does not change
   const show = async () => {
     const runs = await allRuns(rig, id);
-    const values = await valuesOf(rig, id, runs);
+    const variantOf = variantsOf(runs, id);
+    if (!plan.length && new Set(runs.map(variantOf)).size > 1) {
+      plan = await planOf(id, signal);
+    }
+    const byPlan = ordered(runs, id, plan);
+    const values = await valuesOf(rig, id, byPlan);
     if (runs.length && !signal.aborted) {
       main.className = 'comparison';
-      const variantOf = variantsOf(runs, id);
-      const variants = [...new Set(runs.map(variantOf))].sort();
+      const variants = [...new Set(byPlan.map(variantOf))];
       baseline ??= baselineOf(rig, id, runs[0].test);
-      fill(main, setView({name: id, test: runs[0].test, variants, values, compare: comparison(runs, id), warnings: [],
+      fill(main, setView({name: id, test: runs[0].test, variants, values, compare: comparison(byPlan, id), warnings: [],
         runs: runs.map((r) => ({dir: nameOf(r, id), variant: variantOf(r), state: r.state, reason: r.reason ?? '',
           warm_up: r.warm_up, report: address(['runs', r.run])}))}, 'Set', 'Values'));
       main.querySelector('header')?.append(' ', baseline ?? '');
@@ -56,13 +63,44 @@ async function allRuns(rig, set) {
 }
 
 /**
- * comparison is the address at which the two variants of a set are compared; empty: it has not two.
+ * planOf returns the folders of a set's variants, the base first; empty: the set has no plan.
+ * @param {string} set
+ * @param {AbortSignal} signal
+ * @returns {Promise<string[]>}
+ */
+async function planOf(set, signal) {
+  try {
+    const {variants} = await (await fetchFile(set, 'set.json', signal)).json();
+    return Array.isArray(variants) ? variants : [];
+  } catch {
+    return []; // the page is gone, or somebody pushed the set without it
+  }
+}
+
+/**
+ * ordered sorts runs by their variants as planned. Without a plan it sorts by name. Runs of a variant keep their order.
  * @param {RunInfo[]} runs
+ * @param {string} set
+ * @param {string[]} plan
+ */
+function ordered(runs, set, plan) {
+  const variantOf = variantsOf(runs, set);
+  const place = (/** @type {RunInfo} */ r) => {
+    const at = plan.indexOf(nameOf(r, set).split('/')[0]);
+    return at < 0 ? plan.length : at;
+  };
+  return [...runs].sort((a, b) => place(a) - place(b) || (variantOf(a) < variantOf(b) ? -1
+    : Number(variantOf(a) > variantOf(b))));
+}
+
+/**
+ * comparison is the address at which the two variants of a set are compared; empty: it has not two.
+ * @param {RunInfo[]} runs as planned
  * @param {string} set
  */
 function comparison(runs, set) {
   const folders = [...new Set(runs.filter((r) => r.state === 'ok' && !r.warm_up)
-    .map((r) => r.run.slice(0, r.run.lastIndexOf('~'))))].filter((f) => f.startsWith(`${set}~`)).sort();
+    .map((r) => r.run.slice(0, r.run.lastIndexOf('~'))))].filter((f) => f.startsWith(`${set}~`));
   return folders.length === 2 ? address(['compare'], {a: folders[0], b: folders[1]}) : '';
 }
 
@@ -96,7 +134,7 @@ const nameOf = (r, set) => r.run.startsWith(`${set}~`) ? r.run.slice(set.length 
  * valuesOf has the headline values of the runs that count. The rig computes their medians and intervals.
  * @param {import('./api.js').Rig} rig
  * @param {string} set
- * @param {RunInfo[]} runs
+ * @param {RunInfo[]} runs as planned
  */
 async function valuesOf(rig, set, runs) {
   const good = runs.filter((r) => r.state === 'ok' && !r.warm_up);
@@ -110,7 +148,7 @@ async function valuesOf(rig, set, runs) {
     const points = (await Promise.all([...new Set(runs.map((r) => r.test))].map((test) => rig.call('trend', {test,
       measure, value: name, window: window || undefined, from_wall_ns: Math.min(...times),
       to_wall_ns: Math.max(...times) + 1e9})))).flatMap((t) => t.points);
-    const samples = [...new Set(good.map(variantOf))].sort().flatMap((variant) => {
+    const samples = [...new Set(good.map(variantOf))].flatMap((variant) => {
       const of = good.filter((r) => variantOf(r) === variant);
       const median = points.find((p) => variantOf(p) === variant
         && (p.id === set || of.some((r) => r.run === p.id)));
