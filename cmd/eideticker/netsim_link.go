@@ -164,7 +164,7 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 // command returns the program with this one's streams.
 func (c netsimLinkCmd) command(e *env) *exec.Cmd {
 	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), inherited(e.err)
 	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd

@@ -122,7 +122,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	}
 	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
 	cmd.Env = b.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), inherited(e.err)
 	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

@@ -5,15 +5,23 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// isFirst reports whether a rig starts for the first time: it has neither a configuration nor data.
+// isFirst reports whether a rig starts for the first time: it has neither a configuration nor a
+// store. Other commands may have made the data folder.
 func (s serveConfig) isFirst(dataDir string) bool {
-	files, err := os.ReadDir(dataDir)
-	return s.Config == "" && len(files) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
+	_, err := os.Stat(filepath.Join(dataDir, store.IndexFile))
+	return s.Config == "" && errors.Is(err, fs.ErrNotExist)
 }
+
+// plainPath matches a path that a shell reads as one word.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
 
 // welcome prints the next steps of somebody whose rig starts for the first time.
 func (s *rigService) welcome(page string) error {
@@ -21,6 +29,9 @@ func (s *rigService) welcome(page string) error {
 	where := ""
 	if s.conf.DataDir != config.Default().DataDir {
 		where = " --data-dir " + s.conf.DataDir
+		if !plainPath.MatchString(s.conf.DataDir) {
+			where = " --data-dir '" + strings.ReplaceAll(s.conf.DataDir, "'", `'\''`) + "'"
+		}
 	}
 	var l list
 	l.add("web page", "%s", page)

@@ -121,7 +121,8 @@ func (t *table) print(w io.Writer, row int) (err error) {
 				blanks, pad = blanks+pad, 0
 			}
 			if text != "" {
-				err = errors.Join(err, inStyle(w, "", strings.Repeat(" ", blanks)), inStyle(w, styleOf(text), text))
+				err = errors.Join(err, inStyle(w, "", strings.Repeat(" ", blanks)),
+					inStyle(w, t.style(row, i, text), text))
 				blanks = 0
 			}
 			blanks += pad + 2
@@ -129,6 +130,15 @@ func (t *table) print(w io.Writer, row int) (err error) {
 		err = errors.Join(err, inStyle(w, "", "\n"))
 	}
 	return err
+}
+
+// style returns the style of a line of a cell. Names in the first column have none, and parts of
+// cells have none.
+func (t *table) style(row, column int, line string) style {
+	if column == 0 && t.rows[0][0] != "" || line != t.rows[row][column] {
+		return ""
+	}
+	return styleOf(line)
 }
 
 // stack prints the names of a row, then a line for each other cell. The heading has its first name.
@@ -154,7 +164,7 @@ func (t *table) stack(w io.Writer, row int) (err error) {
 		}
 		lead := "  " + names[i] + strings.Repeat(" ", longest-utf8.RuneCountInString(names[i])+2)
 		for _, line := range fold(cell, t.width-longest-4) {
-			err = errors.Join(err, inStyle(w, "", lead), inStyle(w, styleOf(line), line), inStyle(w, "", "\n"))
+			err = errors.Join(err, inStyle(w, "", lead), inStyle(w, t.style(row, i, line), line), inStyle(w, "", "\n"))
 			lead = strings.Repeat(" ", longest+4)
 		}
 	}

@@ -139,7 +139,7 @@ func TestNarrowTerminals(t *testing.T) {
 	bars := false
 	for _, args := range [][]string{
 		{"compare", "base", "slow", "--all"}, {"compare", "base", "few"}, {"analyze", "a.eid", "--all", "fps"},
-		{"analyze", "a.eid", "fps"}, {"info", "a.eid"}, {"suite", "list"}, {"sources"},
+		{"analyze", "a.eid", "fps"}, {"info", "a.eid"}, {"suite", "list"},
 	} {
 		words := map[string]bool{}
 		for _, width := range []int{100, 80, 40} {

@@ -19,7 +19,7 @@ import (
 // maxConnections that read at once.
 const maxConnections = 4
 
-func (s *Store) indexPath() string { return filepath.Join(s.dir, indexFile) }
+func (s *Store) indexPath() string { return filepath.Join(s.dir, IndexFile) }
 
 // connect opens the file of the index, which is made if it is not there.
 func connect(path string) (*sql.DB, error) {

@@ -37,7 +37,7 @@ func filled(t *testing.T) (dir string, want []string) {
 // Fault: The index is missing, damaged or old, also while in use
 func TestIndexIsMadeAnew(t *testing.T) {
 	dir, want := filled(t)
-	index := filepath.Join(dir, indexFile)
+	index := filepath.Join(dir, IndexFile)
 	whole, err := os.ReadFile(index)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 // Fault: The index is missing, damaged or old, also while in use
 func TestIndexIsDamagedMeanwhile(t *testing.T) {
 	dir, want := filled(t)
-	index := filepath.Join(dir, indexFile)
+	index := filepath.Join(dir, IndexFile)
 	whole, err := os.ReadFile(index)
 	if err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func (k *killed) prepare(t *testing.T, operation string) {
 	var err error
 	switch operation {
 	case "rebuild":
-		err = os.Remove(filepath.Join(k.dir, indexFile))
+		err = os.Remove(filepath.Join(k.dir, IndexFile))
 	case "disband": // pinned runs and baselines stay
 		s := open(t, k.dir)
 		err = errors.Join(s.Pin(background, k.set+"~run-03", false), s.SetBaseline(background, "release", ""),

@@ -233,7 +233,7 @@ func BenchmarkStore(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("do=rebuild/runs=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if err := os.Remove(filepath.Join(dir, indexFile)); err != nil {
+				if err := os.Remove(filepath.Join(dir, IndexFile)); err != nil {
 					b.Fatal(err)
 				}
 				s, err := Open(background, Options{Dir: dir})

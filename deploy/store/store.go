@@ -22,7 +22,7 @@ const (
 	runsDir       = "runs"
 	trashDir      = "trash"
 	uploadsDir    = "uploads"
-	indexFile     = "index.sqlite"
+	IndexFile     = "index.sqlite" // of all runs
 	lockFile      = "store.lock"
 	baselinesFile = "baselines.json"
 	reserveFile   = "reserve"

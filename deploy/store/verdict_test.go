@@ -68,7 +68,7 @@ func TestVerdicts(t *testing.T) {
 		v.Sentence != "lower by 20 %" {
 		t.Errorf("judged: %s, %+v, %v", folder, v, err)
 	}
-	if err := errors.Join(s.Close(), os.Remove(filepath.Join(dir, indexFile))); err != nil {
+	if err := errors.Join(s.Close(), os.Remove(filepath.Join(dir, IndexFile))); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
