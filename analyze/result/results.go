@@ -28,6 +28,7 @@ type Results struct {
 	Quality analyze.Result `json:"quality"`
 	Windows []Window       `json:"windows"`
 	Network *Network       `json:"network,omitempty"` // of the run's test network
+	Script  *Script        `json:"script,omitempty"`  // of instrumented pages
 	// Vitals are the page's claims about itself, where they were asked for.
 	Vitals      *vitals.Claims `json:"vitals,omitempty"`
 	Video       *Video         `json:"video,omitempty"`

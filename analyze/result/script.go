@@ -1,0 +1,130 @@
+package result
+
+// Script is the JavaScript that ran during a recording, as its instrumentation reported it. Times
+// ending in _ns are on the recording's clock.
+type Script struct {
+	Policies []string       `json:"policies"`
+	Programs ScriptPrograms `json:"programs"`
+	// Plain are the programs that were served without instrumentation.
+	Plain []PlainScript `json:"plain"`
+	// ClockNS is the width of the bounds between the clocks of page and recording; the widest of
+	// all realms.
+	ClockNS int64      `json:"clock_ns"`
+	Records int64      `json:"records"`
+	Lost    int64      `json:"lost"` // records, by all causes
+	Gaps    []Gap      `json:"gaps"`
+	Cost    ScriptCost `json:"cost"`
+	// Functions are those with the longest self time, longest first.
+	Functions []Function `json:"functions"`
+	// Tasks are spans in which a realm ran scripts without a break, in order.
+	Tasks  []Task        `json:"tasks"`
+	Errors []ScriptError `json:"errors"`
+	Late   []LateFrame   `json:"late"`
+	Log    string        `json:"log"` // script.log; empty if it is missing
+}
+
+// ScriptPrograms counts the programs that a run served.
+type ScriptPrograms struct {
+	Served         int   `json:"served"`
+	Instrumented   int   `json:"instrumented"`
+	Bytes          int64 `json:"bytes"` // of all, before
+	CoveredBytes   int64 `json:"covered_bytes"`
+	AddedBytes     int64 `json:"added_bytes"`
+	Functions      int   `json:"functions"`
+	CalledOfThem   int   `json:"functions_called"`
+	RuntimeInPages int   `json:"realms"`
+}
+
+// PlainScript is a program without instrumentation, and the reason.
+type PlainScript struct {
+	URL    string `json:"url"`
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+}
+
+// Gap is a part of a realm's records that is lost.
+type Gap struct {
+	FromNS  int64  `json:"from_ns"`
+	ToNS    int64  `json:"to_ns"`
+	Records int64  `json:"records"`
+	Cause   string `json:"cause"`
+}
+
+// ScriptCost is the time that the instrumentation itself used.
+type ScriptCost struct {
+	PerCallNS Span `json:"per_call_ns"` // calibrated in the page
+	CountedNS Span `json:"counted_ns"`  // in the whole recording
+}
+
+// Function is one function of a script with the times of its calls.
+type Function struct {
+	Name   string `json:"name"` // "(anonymous)" without one
+	URL    string `json:"url"`
+	Line   int    `json:"line"`   // from 1
+	Column int    `json:"column"` // from 1
+	Calls  int64  `json:"calls"`
+	Self   Span   `json:"self_ns"` // without the functions that it called
+	Total  Span   `json:"total_ns"`
+	Min    Span   `json:"min_ns"`
+	Mean   Span   `json:"mean_ns"`
+	Max    Span   `json:"max_ns"`
+}
+
+// Task is a span without a return to the browser's event loop.
+type Task struct {
+	BeginNS int64 `json:"begin_ns"`
+	EndNS   int64 `json:"end_ns"`
+	// Function has the longest self time of the task; -1: it is not in Functions.
+	Function int `json:"function"`
+	Realm    int `json:"realm"` // from 0, in the order in which they started
+	Calls    int `json:"calls"`
+}
+
+// ScriptError is an error that a page had, and the first frame after it.
+type ScriptError struct {
+	Kind    string  `json:"kind"` // error, rejection, caught, resource
+	Message string  `json:"message"`
+	URL     string  `json:"url"`
+	Line    int     `json:"line"`
+	Column  int     `json:"column"`
+	AtNS    int64   `json:"at_ns"`
+	Count   int     `json:"count"`
+	Frame   int     `json:"frame"` // the first changed frame after it; -1: none
+	Stack   []Place `json:"stack"` // innermost first
+}
+
+// Place is an entry of a stack.
+type Place struct {
+	Function string `json:"function"`
+	URL      string `json:"url"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+}
+
+// LateFrame is a frame that appeared late, and the functions that ran while the screen stood still.
+type LateFrame struct {
+	Window int `json:"window"` // index in windows
+	Frame  int `json:"frame"`
+	// The screen showed the frame before from FromNS to ToNS.
+	FromNS    int64         `json:"from_ns"`
+	ToNS      int64         `json:"to_ns"`
+	Functions []RanMeantime `json:"functions"` // longest first
+	// UnexplainedNS is the time in which no instrumented script ran.
+	UnexplainedNS Span `json:"unexplained_ns"`
+	// Sentence states the cause in words.
+	Sentence string `json:"sentence"`
+}
+
+// RanMeantime is the self time of a function within a span.
+type RanMeantime struct {
+	Function int  `json:"function"` // index in functions
+	Self     Span `json:"self_ns"`
+}
+
+// Limits of the lists. script.log has everything.
+const (
+	MaxFunctions = 200
+	MaxTasks     = 2000
+	MaxErrors    = 100
+	MaxLate      = 20
+)

@@ -1,0 +1,79 @@
+// Package record reads and writes the records that instrumented scripts send.
+//
+// SCRIPT.md in the folder above specifies the bytes. Input is hostile: all sizes are bounded.
+package record
+
+// Code is the meaning of a record.
+type Code uint8
+
+// The codes of SCRIPT.md.
+const (
+	Enter Code = 1 + iota
+	Leave
+	Caught
+	Reopen
+	Reclose
+	Suspend
+	Resume
+	Idle
+	Gap
+	Calls
+	Asked
+	Answered
+	Rig
+	Cost
+	Happened // a detail
+	LongTask
+	Start
+	End
+)
+
+// Record is one event of a realm.
+type Record struct {
+	Code     Code
+	Argument uint16
+	ID       uint32  // a function, a call or a count
+	At       float64 // ms
+}
+
+// RealmKind is the kind of a global object.
+type RealmKind uint8
+
+// The kinds of realms.
+const (
+	Window RealmKind = 1 + iota
+	Frame
+	Worker
+	Node
+)
+
+// Batch is one message of a realm.
+type Batch struct {
+	Kind     RealmKind
+	Realm    uint32
+	Sequence uint32
+	Origin   float64 // performance.timeOrigin, in ms since 1970
+	Sent     float64 // page time, in ms
+	Records  []Record
+	Details  []Detail
+}
+
+// Detail is the text of a record with the code Happened.
+type Detail struct {
+	Kind    string  `json:"kind"`
+	Message string  `json:"message,omitempty"`
+	URL     string  `json:"url,omitempty"`
+	Line    int     `json:"line,omitempty"`
+	Column  int     `json:"column,omitempty"`
+	Tag     string  `json:"tag,omitempty"`
+	What    string  `json:"what,omitempty"`
+	Stack   []Place `json:"stack,omitempty"`
+}
+
+// Place is an entry of a stack, innermost first.
+type Place struct {
+	Function string `json:"function,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+}
