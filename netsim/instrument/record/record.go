@@ -68,8 +68,10 @@ type Batch struct {
 	Sent     float64 // page time, in ms
 	Records  []Record
 	Details  []Detail
-	// Dropped counts the invalid records and details that Decode left out.
+	// Dropped counts the invalid records that Decode left out. Calls after them may be misnumbered.
 	Dropped int
+	// DroppedDetails counts invalid details, and the records of these.
+	DroppedDetails int
 }
 
 // Detail is the text of a record with the code Happened.
