@@ -87,7 +87,8 @@ type Received struct {
 // Limits of the files of a run folder.
 const (
 	maxInfo = 64 << 20
-	maxLog  = 1 << 30
+	// MaxLog is that of script.log.
+	MaxLog = 1 << 30
 )
 
 // Write writes script.json.
@@ -140,7 +141,7 @@ func ReadInfo(from io.Reader) (*Info, error) {
 
 // ReadLog reads a script.log. After an error, the batches before it are returned too.
 func ReadLog(from io.Reader, start timeline.Time) (all []trace.Arrived, err error) {
-	log, err := record.NewLogReader(io.LimitReader(from, maxLog))
+	log, err := record.NewLogReader(io.LimitReader(from, MaxLog))
 	for err == nil {
 		var arrival int64
 		var b *record.Batch

@@ -335,6 +335,9 @@ func (s *Scripts) check(known *Known) error {
 	return errors.Join(found...)
 }
 
+// Check checks the policies of a command line.
+func (s *Scripts) Check(known Known) error { return s.check(&known) }
+
 func (s *Scripts) short() string { return "policies" }
 
 func (l *Link) check(*Known) error {
