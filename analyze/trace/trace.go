@@ -1,4 +1,23 @@
 // Package trace turns the records of instrumented scripts into calls on the recording's clock.
+//
+// Records are claims of a page and may contradict each other. Contradictions are counted and never
+// fail. Per record, [Build] needs at most 100 bytes and constant time, at any depth of the stack.
+//
+// # Bounds
+//
+// A bound of a time has these parts:
+//
+//   - A reading of the page's clock is wrong by up to one step. Browsers round up or down at random,
+//     so the difference of two readings is wrong by 0.58 steps (standard deviation). A sum of n
+//     differences gets 1.2·√n steps, which holds in 95 % of the cases. Min and max get 2 steps.
+//   - The step is the greatest common divisor of the differences between consecutive readings. It
+//     is at least 5 µs and at most 100 ms.
+//   - A pair of enter and leave costs time: one part within the call, the other part in its caller.
+//     The shares are unknown. So a call with k callees loses between min(1, k) and max(1, k) pairs.
+//   - The time of an exception is unknown. The function on top of the stack probably ran until the
+//     closing record. Each function below it may have run instead.
+//   - A call that was on the stack at a gap may have run until the stack was known again.
+//   - A span of the recording is widened by the offset's uncertainty.
 package trace
 
 import (
@@ -42,6 +61,13 @@ type Realm struct {
 	Gaps       []Gap
 	Events     []Event
 	LongTasks  []LongTask
+
+	// at and top are the course of the stack: from at[i] on, top[i] is on top.
+	at        []int64
+	top       []uint32
+	doubts    []doubt
+	tasks     []span
+	functions []function
 }
 
 // When returns the time of the recording at a page time of the realm.
@@ -55,10 +81,12 @@ func (r *Realm) When(page int64) timeline.Interval {
 // have the error of two readings of the page's clock only.
 type Call struct {
 	Function   uint32
-	Parent     int32 // index in the realm's calls; -1: called by the browser
+	Parent     int32 // index in the realm's calls; -1: called by the browser, or unknown after a gap
 	Begin, End int64
 	Self       int64 // without callees and suspensions, as measured
 	Total      int64 // without suspensions, as measured
+	below      uint32
+	spans      uint16 // on the stack; at most 65,535 are counted
 	// Threw states that an exception ended the call. End is then the latest possible time.
 	Threw bool
 	// Open states that the end is unknown. The call was suspended, or records are lost.
@@ -116,16 +144,3 @@ type Meantime struct {
 	// Lost is the time whose records are lost.
 	Lost Span
 }
-
-// Build makes the calls of all realms. The start is the collector's, on the recording's clock.
-func Build(arrived []Arrived, start timeline.Time) *Trace { return &Trace{} }
-
-// Totals returns the times of each function, longest self time first.
-func (t *Trace) Totals() []Total { return nil }
-
-// Tasks returns the tasks of all realms, in the order of their begins.
-func (t *Trace) Tasks() []Task { return nil }
-
-// During returns the activity of each realm that ran within a span: windows first, then frames,
-// workers and Node.
-func (t *Trace) During(from, to timeline.Time) []Meantime { return nil }
