@@ -241,8 +241,8 @@ function functions(s) {
 function errors(s, seek) {
   const kinds = {error: 'not caught', rejection: 'promise rejected', caught: 'caught', resource: 'did not load'};
   return s.errors.length ? [h('h4', null, 'Errors'), h('ul.errors', null, s.errors.map((e) => h('li', null,
-    e.frame >= 0 ? frameButton(e.frame, seek) : null, h('code', null, e.message || e.url),
-    h('small', {title: e.url}, [kinds[/** @type {'error'} */ (e.kind)], e.message ? e.place : '',
+    e.frame >= 0 ? frameButton(e.frame, seek) : null, h('code', null, e.kind === 'resource' ? e.url : e.message),
+    h('small', {title: e.url}, [kinds[/** @type {'error'} */ (e.kind)], e.kind === 'resource' ? e.message : e.place,
       e.count > 1 ? `${grouped(e.count)} times` : ''].filter(Boolean).join(' · ')),
     e.stack.length ? h('details', null, h('summary', null, 'Stack'),
       h('ol', null, e.stack.map((p) => h('li', {title: p.url}, h('code', null, p.text))))) : null))),
