@@ -40,15 +40,16 @@ func TestScriptChecks(t *testing.T) {
 		local bool
 		want  string
 	}{
-		"page":             {"page: /load.html\n", false, ""},
-		"page, network":    {"page: /load.html\nnetwork: 3g\n", false, ""},
-		"live":             {live + "network: 3g\n", true, ""},
-		"archive, steps":   {"url: https://a.example\nend: 2s\nnetwork: {replay: a.wacz}\nsteps: [{load: b.example}]\n", false, ""},
-		"site":             {"url: https://a.example\nend: 2s\n", false, "pages that this program serves; add --network"},
+		"page":          {"page: /load.html\n", false, ""},
+		"page, network": {"page: /load.html\nnetwork: 3g\n", false, ""},
+		"live":          {live + "network: 3g\n", true, ""},
+		"archive, steps": {"url: https://a.example\nend: 2s\nnetwork: {replay: a.wacz}\nsteps: [{load: b.example}]\n",
+			false, ""},
+		"site":             {"url: https://a.example\nend: 2s\n", false, "this program serves; add --network"},
 		"live, no network": {live, false, "pages that this program serves; add --network"},
 		"file":             {"url: file:///a.html\nend: 2s\n", false, "serve it at localhost and add --network"},
-		"live with TLS":    {"url: https://localhost/\nend: 2s\nnetwork: 3g\n", true, "https://localhost/ has TLS of its own"},
-		"steps":            {"page: /load.html\nsteps: [{load: b.example}]\n", false, "needs an archive if steps load pages"},
+		"live with TLS":    {"url: https://localhost/\nend: 2s\nnetwork: 3g\n", true, "localhost/ has TLS of its own"},
+		"steps":            {"page: /load.html\nsteps: [{load: b.example}]\n", false, "an archive if steps load pages"},
 	} {
 		test := readTest(t, "name: page\nscript: [calls]\n"+tc.test)
 		err := checkScript(test, tc.local)
@@ -107,8 +108,8 @@ func batchOf(realm, sequence uint32, sent float64, codes ...record.Code) (*recor
 	return b, b.Append(nil)
 }
 
-// TestSettle: the wait for the last batches ends once all realms have sent them, or nothing more
-// comes, or it lasts too long.
+// TestSettle: the wait for the last batches ends once all realms have sent them. It ends too if
+// nothing more comes, or if it lasts too long.
 func TestSettle(t *testing.T) {
 	const second = int64(time.Second)
 	send := func(s *scripting, at int64, realm, sequence uint32, sent float64, codes ...record.Code) {
@@ -166,8 +167,8 @@ func TestRecordsAreKept(t *testing.T) {
 		s := scriptsOf(t)
 		chosen, err := policy.Named("calls")
 		if err == nil {
-			s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable", Policies: chosen,
-				Collector: func(bool) string { return "" }})
+			s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable",
+				Policies: chosen, Collector: func(bool) string { return "" }})
 		}
 		if err != nil {
 			t.Fatal(err)
