@@ -130,7 +130,7 @@ func (r *Realm) doubtsOfCalls() (less, more map[int32]int64) {
 		case ranOn:
 			less[d.call] += d.to - d.from
 		case missing:
-			more[d.call] += d.to - d.from
+			more[d.call] += min(d.to, r.End) - d.from
 		}
 	}
 	return less, more
