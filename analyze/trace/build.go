@@ -105,9 +105,9 @@ type sum struct {
 
 // pairs count pairs of records. An exception ends a call without a record.
 type pairs struct {
-	own, child             float64 // of the function, and of the calls above
-	ownClosed, childClosed float64
-	extra                  float64 // records of the function that neither begin nor end a call
+	own, child             uint32 // of the function, and of the calls above
+	ownClosed, childClosed uint32
+	extra                  uint32 // records of the function that neither begin nor end a call
 }
 
 // state is the place of a call.

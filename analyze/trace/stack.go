@@ -65,8 +65,8 @@ func (b *builder) pop(at int64) {
 	if f.depth--; f.depth == 0 {
 		f.total.time += at - f.since
 		f.total.own++
-		f.total.child += float64(b.counts.begun - f.before.begun - 1)
-		f.total.childClosed += float64(b.counts.closed - f.before.closed)
+		f.total.child += uint32(b.counts.begun - f.before.begun - 1)
+		f.total.childClosed += uint32(b.counts.closed - f.before.closed)
 	}
 	b.state[top.call] = ended
 }
