@@ -100,7 +100,8 @@ func TestRulesOfRecords(t *testing.T) {
 		{"await", "1 enter 7;2 suspend 1;3 idle;8 resume 1;9 leave 1", "7<-1 1-9 2/2", ""},
 		{"await is rejected", "1 enter 7;2 suspend 1;3 idle;8 caught 1;9 leave 1", "7<-1 1-9 2/2", ""},
 		{"never resumed", "1 enter 7;2 suspend 1;3 idle;9 end", "7<-1 1-2 1/1 open", ""},
-		{"generator", "1 enter 7;2 enter 8;3 suspend 2;5 resume 2;8 leave 2;9 leave 1", "7<-1 1-9 4/8, 8<0 2-8 4/4", ""},
+		{"generator", "1 enter 7;2 enter 8;3 suspend 2;5 resume 2;8 leave 2;9 leave 1", "7<-1 1-9 4/8, 8<0 2-8 4/4",
+			""},
 		{"generator ends in finally", "1 enter 7;2 enter 8;3 suspend 2;5 reopen 2;8 reclose 2;9 leave 1",
 			"7<-1 1-9 4/8, 8<0 2-8 4/4", ""},
 		{"realm ends in a call", "1 enter 7;2 enter 8", "7<-1 1-2 1/1 open, 8<0 2-2 0/0 open", ""},
@@ -112,29 +113,36 @@ func TestRulesOfRecords(t *testing.T) {
 			"7<-1 1-8 1/1, 8<-1 9-9 0/0", ""},
 		{"entered in a gap, catches after it", "1 gap 9;6 calls 5;7 enter 8;9 caught 4;11 leave 4",
 			"8<-1 7-9 2/2 threw, 0<-1 9-11 2/2 open", ""},
-		{"generator of a gap", "1 gap 9;2 calls 5;3 idle;7 enter 8;8 resume 4;9 suspend 4;10 leave 6;11 resume 4;12 leave 4",
+		{"generator of a gap",
+			"1 gap 9;2 calls 5;3 idle;7 enter 8;8 resume 4;9 suspend 4;10 leave 6;11 resume 4;12 leave 4",
 			"8<-1 7-10 2/3, 0<-1 8-12 2/2 open", ""},
 		{"reopened in a gap", "1 enter 7;2 leave 1;3 gap 1;4 calls 1;5 enter 8;6 reclose 1;7 enter 9;8 leave 3",
 			"7<-1 1-6 1/1, 8<-1 5-6 1/1 threw, 9<-1 7-8 1/1", ""},
-		{"reopened and suspended in a gap", "1 enter 7;2 leave 1;3 gap 1;4 calls 1;5 idle;6 resume 1;8 reclose 1;9 idle",
+		{"reopened and suspended in a gap",
+			"1 enter 7;2 leave 1;3 gap 1;4 calls 1;5 idle;6 resume 1;8 reclose 1;9 idle",
 			"7<-1 1-8 3/3", ""},
-		{"catches after a gap that resumed it", "1 enter 7;2 suspend 1;3 gap 9;6 calls 5;7 enter 8;8 caught 1;9 leave 1",
+		{"catches after a gap that resumed it",
+			"1 enter 7;2 suspend 1;3 gap 9;6 calls 5;7 enter 8;8 caught 1;9 leave 1",
 			"7<-1 1-9 2/2, 8<-1 7-8 1/1 threw", ""},
 		{"two gaps", "1 gap 2;2 gap 3;3 calls 5;4 enter 7;5 leave 6", "7<-1 4-5 1/1", ""},
 		{"missing batch", "1 enter 7;2 leave 1\n\n3 enter 8;4 leave 9;5 calls 9;6 enter 9;7 leave 10",
 			"7<-1 1-2 1/1, 9<-1 6-7 1/1", "has 2 records whose calls are unknown after a loss"},
 		{"missing batch that the page knows", "1 enter 7;2 leave 1\n\n3 gap 8;4 calls 9;6 enter 9;7 leave 10",
 			"7<-1 1-2 1/1, 9<-1 6-7 1/1", ""},
-		{"first batch is missing", "\n3 enter 8;4 calls 9;6 enter 9;7 leave 10", "9<-1 6-7 1/1", "has 1 records whose calls"},
+		{"first batch is missing", "\n3 enter 8;4 calls 9;6 enter 9;7 leave 10", "9<-1 6-7 1/1",
+			"has 1 records whose calls"},
 		{"calls without gap", "1 enter 7;2 calls 1;4 enter 8;5 leave 2", "7<-1 1-2 1/1 open, 8<-1 4-5 1/1", ""},
 		{"time goes backwards", "5 enter 7;3 enter 8;6 leave 2;4 leave 1", "7<-1 5-6 0/1, 8<0 5-6 1/1",
 			"has 2 times that precede the time before"},
 		{"unknown call", "1 enter 7;2 leave 5;3 leave 1", "7<-1 1-3 2/2", "has 1 records that contradict the stack"},
 		{"leaves twice", "1 enter 7;2 leave 1;3 leave 1", "7<-1 1-2 1/1", "has 1 records that contradict"},
-		{"leaves while suspended", "1 enter 7;2 suspend 1;3 leave 1", "7<-1 1-2 1/1 open", "has 1 records that contradict"},
-		{"resumes without suspension", "1 enter 7;2 resume 1;3 leave 1;4 resume 1", "7<-1 1-3 2/2", "has 2 records that"},
+		{"leaves while suspended", "1 enter 7;2 suspend 1;3 leave 1", "7<-1 1-2 1/1 open",
+			"has 1 records that contradict"},
+		{"resumes without suspension", "1 enter 7;2 resume 1;3 leave 1;4 resume 1", "7<-1 1-3 2/2",
+			"has 2 records that"},
 		{"recloses after the end", "1 enter 7;2 leave 1;4 reclose 1", "7<-1 1-2 1/1", "has 1 records that contradict"},
-		{"fewer calls after a gap", "1 enter 7;1 leave 1;1 enter 7;2 gap 1;3 calls 1;4 enter 8", "7<-1 1-1 0/0, 7<-1 1-2 1/1 open",
+		{"fewer calls after a gap", "1 enter 7;1 leave 1;1 enter 7;2 gap 1;3 calls 1;4 enter 8",
+			"7<-1 1-1 0/0, 7<-1 1-2 1/1 open",
 			"has 1 records that contradict"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -158,14 +166,16 @@ func TestBatchesOfOtherRealms(t *testing.T) {
 	c := batch(t, 0, "1 enter 9;2 leave 1;2 end")
 	c.Realm, c.Kind = 2, record.Worker
 	tr := Build([]Arrived{{1e12, a}, {1e12, b}, {1e12, c}, {1e12, c}}, 0)
-	if len(tr.Realms) != 2 || text(tr.Realms[0].Calls) != "7<-1 1-2 1/1" || text(tr.Realms[1].Calls) != "9<-1 1-2 1/1" ||
+	if len(tr.Realms) != 2 || text(tr.Realms[0].Calls) != "7<-1 1-2 1/1" ||
+		text(tr.Realms[1].Calls) != "9<-1 1-2 1/1" ||
 		!strings.Contains(strings.Join(tr.Problems, " "), "Realm 00000001 has 1 batches of another kind") {
 		t.Errorf("%+v", tr)
 	}
 	if tr.Records != 6 {
 		t.Errorf("%d records", tr.Records)
 	}
-	if got := Build(nil, 0); len(got.Realms) != 0 || len(got.Totals()) != 0 || len(got.Tasks()) != 0 || got.During(0, 1) != nil {
+	if got := Build(nil, 0); len(got.Realms) != 0 || len(got.Totals()) != 0 || len(got.Tasks()) != 0 || got.During(0,
+		1) != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -183,7 +193,8 @@ func TestDetailsLongTasksAndGaps(t *testing.T) {
 	if !reflect.DeepEqual(r.LongTasks, []LongTask{{5e6, 60e6}}) {
 		t.Errorf("%+v", r.LongTasks)
 	}
-	want := []Gap{{6e6, 9e6, 40, record.RingFull}, {10e6, 12e6, 2, record.RingFull}, {14e6, 14e6, 3, record.BatchInvalid}}
+	want := []Gap{{6e6, 9e6, 40, record.RingFull}, {10e6, 12e6, 2, record.RingFull}, {14e6, 14e6, 3,
+		record.BatchInvalid}}
 	if !reflect.DeepEqual(r.Gaps, want) || tr.Lost != 45 || r.Begin != 1e6 || r.End != 14e6 {
 		t.Errorf("%+v, lost %d", r.Gaps, tr.Lost)
 	}
@@ -217,7 +228,8 @@ func TestOffsets(t *testing.T) {
 		want          timeline.Interval
 		problem       string
 	}{
-		{"one answer", "10 asked;12 answered;512000000 rig;13 idle;13 end", timeline.Interval{Earliest: 1500e6, Latest: 1502e6}, ""},
+		{"one answer", "10 asked;12 answered;512000000 rig;13 idle;13 end", timeline.Interval{Earliest: 1500e6,
+			Latest: 1502e6}, ""},
 		{"intersection", "10 asked;12 answered;512000000 rig;20 asked 1;23 answered 1;521000000 rig 1;24 end",
 			timeline.Interval{Earliest: 1500e6, Latest: 1501e6}, ""},
 		{"contradiction", "10 asked;12 answered;512000000 rig;20 asked 1;21 answered 1;541000000 rig 1;24 end",
@@ -247,7 +259,8 @@ func TestTimeOriginLinksRealms(t *testing.T) {
 	window.Origin, worker.Origin, worker.Realm, worker.Kind = 1e12, 1e12+40, 2, record.Worker
 	at := timeline.Time(1560e6)
 	tr := Build([]Arrived{{at, worker}, {at, window}}, 1000e6)
-	if got := tr.Realms[1].Offset; tr.Realms[1].ID != 2 || got.Earliest > 1540e6 || got.Latest < 1542e6 || got.Width() > 8e6 ||
+	if got := tr.Realms[1].Offset; tr.Realms[1].ID != 2 || got.Earliest > 1540e6 || got.Latest < 1542e6 ||
+		got.Width() > 8e6 ||
 		len(tr.Problems) != 1 { // the cost is missing
 		t.Errorf("offset %v, problems %q", got, tr.Problems)
 	}
@@ -276,19 +289,22 @@ func TestCosts(t *testing.T) {
 		got.Self.Low != 1e6-120_000-80 {
 		t.Errorf("%+v", got)
 	}
-	if text := build(t, "1 enter 7;2 leave 1").Problems; len(text) != 2 || !strings.Contains(text[0]+text[1], "did not measure the cost") {
+	if text := build(t, "1 enter 7;2 leave 1").Problems; len(text) != 2 || !strings.Contains(text[0]+text[1],
+		"did not measure the cost") {
 		t.Errorf("problems %q", text)
 	}
 }
 
 // TestRecursionCountsOnce: the total of a recursive function is not more than the time.
 func TestRecursionCountsOnce(t *testing.T) {
-	totals := build(t, "0.1 start;1 enter 7;2 enter 7;3 enter 8;4 enter 7;5 leave 4;6 leave 3;7 leave 2;9 leave 1;20 end").Totals()
+	totals := build(t,
+		"0.1 start;1 enter 7;2 enter 7;3 enter 8;4 enter 7;5 leave 4;6 leave 3;7 leave 2;9 leave 1;20 end").Totals()
 	if got := totals[0]; got.Function != 7 || got.Calls != 3 || got.Total.Value != 8e6 || got.Self.Value != 6e6 ||
 		got.Min.Value != 1e6 || got.Max.Value != 8e6 || got.Mean.Value != 4666667 {
 		t.Errorf("%+v", got)
 	}
-	if got := totals[1]; got.Function != 8 || got.Total.Value != 3e6 || got.Self.Value != 2e6 || got.Min.Value != got.Max.Value {
+	if got := totals[1]; got.Function != 8 || got.Total.Value != 3e6 || got.Self.Value != 2e6 ||
+		got.Min.Value != got.Max.Value {
 		t.Errorf("%+v", got)
 	}
 }
@@ -298,7 +314,8 @@ func TestTotalsOfAllRealms(t *testing.T) {
 	b := batch(t, 0, "0.1 start;1 enter 7;4 leave 1;5 enter 8;6 suspend 2;6 end")
 	b.Realm = 2
 	totals := Build([]Arrived{{1e12, a}, {1e12, b}}, 0).Totals()
-	if got := totals[0]; len(totals) != 2 || got.Function != 7 || got.Calls != 2 || got.Open != 0 || got.Self.Value != 4e6 ||
+	if got := totals[0]; len(totals) != 2 || got.Function != 7 || got.Calls != 2 || got.Open != 0 ||
+		got.Self.Value != 4e6 ||
 		got.Mean.Value != 2e6 || got.Min.Value != 1e6 || got.Max.Value != 3e6 {
 		t.Errorf("%+v", totals)
 	}
@@ -325,7 +342,8 @@ func TestTasks(t *testing.T) {
 	} {
 		var got []string
 		for _, task := range build(t, tc.records).Tasks() {
-			got = append(got, fmt.Sprintf("%g-%g:%d:%d", float64(task.Begin)/1e6, float64(task.End)/1e6, task.Function, task.Calls))
+			got = append(got, fmt.Sprintf("%g-%g:%d:%d", float64(task.Begin)/1e6, float64(task.End)/1e6, task.Function,
+				task.Calls))
 			if task.Self.Value > task.End-task.Begin {
 				t.Errorf("%s: %+v", tc.name, task)
 			}
@@ -377,7 +395,8 @@ func TestDuring(t *testing.T) {
 					}
 					sum += s.Self.Value
 				}
-				got = append(got, fmt.Sprintf("none=%g lost=%g", float64(m.Unexplained.Value)/1e6, float64(m.Lost.Value)/1e6))
+				got = append(got, fmt.Sprintf("none=%g lost=%g", float64(m.Unexplained.Value)/1e6,
+					float64(m.Lost.Value)/1e6))
 				if sum != int64(at(tc.to)-at(tc.from)) {
 					t.Errorf("the parts amount to %d", sum)
 				}
@@ -389,8 +408,8 @@ func TestDuring(t *testing.T) {
 	}
 }
 
-// TestDuringIsWidenedByTheOffset: the offset is known to 4 ms, so a call of 5 ms may be outside a
-// span of 10 ms for 4 ms, and idle time too.
+// TestDuringIsWidenedByTheOffset: the offset is known to 4 ms. So a call of 5 ms may be outside a
+// span for 4 ms.
 func TestDuringIsWidenedByTheOffset(t *testing.T) {
 	tr := build(t, "0.1 start;1 asked;5 answered;1005000000 rig;20 enter 7;25 leave 1;40 end")
 	if o := tr.Realms[0].Offset; o.Earliest > 1000e6 || o.Latest < 1004e6 || o.Width() > 4.3e6 {
@@ -419,7 +438,8 @@ func TestDuringOfSeveralRealms(t *testing.T) {
 	tr := Build(all, 0)
 	var got []string
 	for _, m := range tr.During(1000e6, 1010e6) {
-		got = append(got, fmt.Sprint(tr.Realms[m.Realm].Kind, ":", m.Functions[0].Function, "=", m.Functions[0].Self.Value/1e6))
+		got = append(got, fmt.Sprint(tr.Realms[m.Realm].Kind, ":", m.Functions[0].Function, "=",
+			m.Functions[0].Self.Value/1e6))
 	}
 	if text := strings.Join(got, " "); text != "1:3=6 2:2=7 3:1=8" {
 		t.Error(text)

@@ -26,7 +26,6 @@ type clock struct {
 	last, step      int64
 	asked, answered record.Record
 	samples         []timeline.Interval // of the offset, without the step
-	pairs, cost     float64
 	costs           []record.Record
 }
 

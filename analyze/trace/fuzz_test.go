@@ -20,8 +20,9 @@ func hostile(raw []byte) (all []Arrived) {
 		code := record.Code(raw[0]%20) + 1
 		if code > record.End { // the next batch
 			all = append(all, Arrived{timeline.Time(binary.LittleEndian.Uint16(raw[1:])) * 1e6, b})
-			next := &record.Batch{Kind: record.Window, Realm: uint32(raw[1]%2) + 1, Sequence: b.Sequence + uint32(raw[2]%3),
-				Sent: now, Dropped: int(raw[3] % 2), Details: b.Details}
+			next := &record.Batch{Kind: record.Window, Realm: uint32(raw[1]%2) + 1,
+				Sequence: b.Sequence + uint32(raw[2]%3),
+				Sent:     now, Dropped: int(raw[3] % 2), Details: b.Details}
 			b = next
 			continue
 		}
@@ -72,8 +73,9 @@ func check(t *testing.T, tr *Trace) {
 		ordered("min", of.Min)
 		ordered("mean", of.Mean)
 		ordered("max", of.Max)
-		if of.Min.Value > of.Mean.Value || of.Mean.Value > of.Max.Value || of.Self.Value > of.Total.Value+int64(of.Calls) &&
-			tr.Counted.High == 0 {
+		if of.Min.Value > of.Mean.Value || of.Mean.Value > of.Max.Value ||
+			of.Self.Value > of.Total.Value+int64(of.Calls) &&
+				tr.Counted.High == 0 {
 			t.Fatalf("%+v", of)
 		}
 		self += of.Self.Value
@@ -171,7 +173,8 @@ func TestMemoryPerRecord(t *testing.T) {
 			return record.Record{Code: record.Idle, At: at(i)}
 		},
 		"suspensions": func(i int) record.Record {
-			return record.Record{Code: [...]record.Code{record.Enter, record.Suspend, record.Resume, record.Suspend}[i%4],
+			return record.Record{Code: [...]record.Code{record.Enter, record.Suspend, record.Resume,
+				record.Suspend}[i%4],
 				ID: uint32(i/4 + 1), At: at(i)}
 		},
 		"suspended in finally": func(i int) record.Record {
@@ -214,7 +217,8 @@ func TestMemoryPerRecord(t *testing.T) {
 		kept := float64(int64(after.HeapAlloc)-int64(before.HeapAlloc)) / n
 		whole := float64(after.TotalAlloc-before.TotalAlloc) / n
 		if kept > maxPerRecord || whole > 8*maxPerRecord {
-			t.Errorf("%s: Build keeps %.0f bytes a record and allocates %.0f; limit %d", name, kept, whole, maxPerRecord)
+			t.Errorf("%s: Build keeps %.0f bytes a record and allocates %.0f; limit %d", name, kept, whole,
+				maxPerRecord)
 		}
 		check(t, tr)
 	}

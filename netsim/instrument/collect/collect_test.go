@@ -90,7 +90,8 @@ func TestRequests(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		if err != nil || answer.StatusCode != tc.status || string(body) != tc.answer {
-			t.Errorf("%s %s: %d %q, error %v; want %d %q", tc.method, tc.path, answer.StatusCode, body, err, tc.status, tc.answer)
+			t.Errorf("%s %s: %d %q, error %v; want %d %q", tc.method, tc.path, answer.StatusCode, body, err, tc.status,
+				tc.answer)
 		}
 		for name, value := range map[string]string{"Access-Control-Allow-Origin": "*", "Timing-Allow-Origin": "*",
 			"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "no-store"} {
@@ -125,7 +126,8 @@ func TestBatchesArrive(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	s := c.Stats()
-	if s.Batches != 3 || s.Records != 8 || s.Bytes != 3*40+8*16 || s.Duplicates != 2 || s.Missing != 1+70 || s.Realms != 2 ||
+	if s.Batches != 3 || s.Records != 8 || s.Bytes != 3*40+8*16 || s.Duplicates != 2 || s.Missing != 1+70 ||
+		s.Realms != 2 ||
 		len(s.Refused) != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -158,7 +160,8 @@ func TestLimits(t *testing.T) {
 		{"largest", 0, 0, nil, bytes.NewReader(batch(1, 0, record.MaxRecords)), 204, ""},
 		{"unknown size", 0, 0, nil, unknownSize{bytes.NewReader(batch(1, 0, record.MaxRecords))}, 204, ""},
 		{"too large", 0, 0, nil, bytes.NewReader(make([]byte, record.MaxBatch+1)), 400, "too large"},
-		{"too large, unknown size", 0, 0, nil, unknownSize{bytes.NewReader(make([]byte, record.MaxBatch+1))}, 400, "too large"},
+		{"too large, unknown size", 0, 0, nil, unknownSize{bytes.NewReader(make([]byte, record.MaxBatch+1))}, 400,
+			"too large"},
 		{"cut", 0, 0, nil, unknownSize{io.MultiReader(bytes.NewReader(batch(1, 0, 1)), broken{})}, 400, "cut"},
 		{"garbage", 0, 0, nil, strings.NewReader("garbage"), 400, "invalid"},
 		{"quota", 100, 0, batch(1, 0, 2), bytes.NewReader(batch(2, 0, 0)), 429, "quota"},
@@ -263,7 +266,10 @@ func (f *first) Read(p []byte) (int, error) {
 // TestConcurrentBatches: Accept is called by one goroutine at a time, once for each batch.
 func TestConcurrentBatches(t *testing.T) {
 	seen := map[string]int{}
-	c := collect.New(options(func(_ timeline.Time, b *record.Batch, _ []byte) { seen[fmt.Sprint(b.Realm, b.Sequence)]++ }))
+	c := collect.New(options(func(_ timeline.Time, b *record.Batch, _ []byte) {
+		seen[fmt.Sprint(b.Realm,
+			b.Sequence)]++
+	}))
 	server := httptest.NewServer(c)
 	defer server.Close()
 	var clients sync.WaitGroup
