@@ -73,7 +73,8 @@ func TestTrapsOfTheRewriter(t *testing.T) {
 				want = idle
 			}
 			if got := r.top[at] &^ flags; got != want {
-				t.Errorf("%s: after record %d (%v), top is %d, want %d\n%v", names[i], k, rec, int32(got)/4, int32(want)/4,
+				t.Errorf("%s: after record %d (%v), top is %d, want %d\n%v", names[i], k, rec, int32(got)/4,
+					int32(want)/4,
 					result.Records[:min(k+1, 100)])
 				break
 			}
@@ -114,7 +115,8 @@ func rewritten(t *testing.T) (names []string, runs []run) {
 		if module {
 			goal = ecma.Module
 		}
-		r, err := instrument.Rewrite(string(text[h[1]:end]), goal, instrument.Plan{Shape: instrument.Time, Nonce: nonce, First: 1})
+		r, err := instrument.Rewrite(string(text[h[1]:end]), goal, instrument.Plan{Shape: instrument.Time, Nonce: nonce,
+			First: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
