@@ -223,7 +223,6 @@ func TestServeRefused(t *testing.T) {
 // TestServeFirst: the first start without a configuration prints the next steps. Others print the
 // address alone.
 func TestServeFirst(t *testing.T) {
-	t.Setenv("COLUMNS", "") // the list is not broken
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(filepath.Join(data, "authority"), 0o700); err != nil { // of another command
 		t.Fatal(err)
