@@ -58,7 +58,8 @@ func TestSiteOnARig(t *testing.T) {
 	if st, err := os.Stat(path); err != nil || time.Since(st.ModTime()) > time.Hour {
 		t.Errorf("its last use is not noted: %v", err)
 	}
-	j, err = r.Start(t.Context(), "me", api.StartParams{URL: shop, NoVideo: true, Network: "3g", Repeat: 1, Fresh: true})
+	j, err = r.Start(t.Context(), "me", api.StartParams{URL: shop, NoVideo: true, Network: "3g", Repeat: 1,
+		Fresh: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ const auditScript = `(async () => {
 	return lines;
 })()`
 
-// Axe returns the script of axe-core. It skips the test where npm has not installed it; with CI=true
-// a missing one fails the test.
+// Axe returns the script of axe-core. It skips the test where npm has not installed it. With
+// CI=true the test fails.
 func Axe(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -49,8 +49,8 @@ func Axe(t testing.TB) string {
 	return ""
 }
 
-// audit returns what is wrong with the page as it is shown: each violation of a rule of axe-core,
-// and elements that are wider than the page.
+// audit returns the problems of the page as it is shown: each violation of a rule of axe-core, and
+// elements that are wider than the page.
 func (b *Tab) audit() []string {
 	b.Helper()
 	if Eval[string](b, `typeof axe`) == "undefined" {
