@@ -139,7 +139,7 @@ func exitMeanings() [][2]string {
 func variables() [][2]string {
 	return [][2]string{
 		{"NO_COLOR", "If it is not empty, terminals get no colours. Neither do they with TERM=dumb."},
-		{"COLUMNS", "Width of tables, if the output is not a terminal."},
+		{"COLUMNS", "Width of a terminal that does not state its own."},
 		{"LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, a terminal gets ASCII and escapes."},
 		{"EIDETICKER_DEVICES", "File of devices (default: devices.yaml in the current folder)."},
 		{"EIDETICKER_TOKEN", "Token for a rig."},

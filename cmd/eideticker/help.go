@@ -23,7 +23,7 @@ func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	width := min(80, columns(ctx.Stdout))
 	var err error
 	put := func(s style, text string) { err = errors.Join(err, inStyle(w, s, text)) }
-	put("", "Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...\n\n"+indented(about, "", width))
+	put("", indented("Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...", "", width)+"\n"+indented(about, "", width))
 	all := manual.Topics(ctx.Model.Node)
 	longest := 0
 	for _, t := range all {
