@@ -86,6 +86,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.WaitForQuiet != nil:
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
+	case len(c.Script) > 0:
+		return p, usagef("--script cannot be used with --rig; set script in a test file")
 	case c.Markdown != "" && c.sides() < 2:
 		return p, usagef("--markdown with --rig needs two tests, variants, browsers or devices")
 	case c.Output != "" && exists(c.Output):
