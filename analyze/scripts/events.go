@@ -52,8 +52,8 @@ func (r *Run) Events(now timeline.Time) (all []timeline.Event) {
 			return
 		}
 		left[kind]--
-		all = append(all, timeline.Event{At: at.Mid(), Uncertainty: (at.Width() + 1) / 2, Source: EventSource, Kind: kind,
-			Data: text})
+		all = append(all, timeline.Event{At: at.Mid(), Uncertainty: (at.Width() + 1) / 2, Source: EventSource,
+			Kind: kind, Data: text})
 	}
 	for i, realm := range r.Trace.Realms {
 		for _, e := range realm.Events {
@@ -68,7 +68,7 @@ func (r *Run) Events(now timeline.Time) (all []timeline.Event) {
 	}
 	for _, t := range r.Trace.Tasks() {
 		d := taskData{DurationNS: t.End - t.Begin, Realm: t.Realm, SelfNS: t.Self.Value, Calls: t.Calls}
-		if p, f := r.function(t.Function); f != nil {
+		if p, f := r.Function(t.Function); f != nil {
 			d.Function, d.URL, d.Line = f.Name, p.URL, f.Line
 		}
 		add(r.Trace.Realms[t.Realm].When(t.Begin), TaskEvent, d)

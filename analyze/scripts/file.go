@@ -179,8 +179,8 @@ func New(info *Info, arrived []trace.Arrived) *Run {
 	return r
 }
 
-// function returns the function with a number; nil: a page claims one that was not served.
-func (r *Run) function(number uint32) (*Program, *Function) {
+// Function returns the function with a number; nil: a page claims one that was not served.
+func (r *Run) Function(number uint32) (*Program, *Function) {
 	i, found := slices.BinarySearchFunc(r.programs, number,
 		func(p *Program, n uint32) int { return cmp.Compare(p.First, n) })
 	if !found {

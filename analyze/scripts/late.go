@@ -11,9 +11,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Limits of late frames. A frame is late if the screen showed the frame before it for more than
-// twice the median of the window. It is late too if that lasted at least longPause, and scripts ran
-// for half of it. An answer to an input is late by the same rules for its latency.
+// Limits of late frames. A frame is late if the frame before it stayed for more than twice the
+// window's median. It is late too if that lasted at least longPause, and scripts ran for half of
+// it. An answer to an input is late by the same rules for its latency.
 const (
 	longPause     = 50 * time.Millisecond
 	maxCandidates = 3 * result.MaxLate
@@ -84,7 +84,8 @@ func candidates(windows []result.Window, i int) (all []lateFrame) {
 		median := time.Duration(sorted[len(sorted)/2] * float64(time.Millisecond))
 		for k := range s.Frames {
 			frame, from, to := span(k)
-			l := lateFrame{LateFrame: result.LateFrame{Window: i, Frame: frame, FromNS: from, ToNS: to, Response: response}}
+			l := lateFrame{LateFrame: result.LateFrame{Window: i, Frame: frame, FromNS: from, ToNS: to,
+				Response: response}}
 			if l.long = l.lasted() > 2*median; from >= 0 && to > from && (l.long || l.lasted() >= longPause) {
 				all = append(all, l)
 			}

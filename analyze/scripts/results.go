@@ -73,7 +73,8 @@ func (r *Run) realmsTo(s *result.Script) {
 	kinds := map[record.RealmKind]string{record.Window: result.RealmWindow, record.Frame: result.RealmFrame,
 		record.Worker: result.RealmWorker, record.Node: result.RealmNode}
 	causes := map[record.Cause]string{record.RingFull: "ring full", record.OverQuota: "quota",
-		record.Unreachable: "rig unreachable", record.BatchMissing: "batch missing", record.BatchInvalid: "invalid records"}
+		record.Unreachable: "rig unreachable", record.BatchMissing: "batch missing",
+		record.BatchInvalid: "invalid records"}
 	cost := &s.Cost.PerCallNS
 	for _, realm := range r.Trace.Realms {
 		if len(s.Realms) < result.MaxRealms {
@@ -88,8 +89,8 @@ func (r *Run) realmsTo(s *result.Script) {
 		}
 		for _, g := range realm.Gaps {
 			if len(s.Gaps) < result.MaxGaps {
-				s.Gaps = append(s.Gaps, result.Gap{FromNS: int64(realm.When(g.From).Mid()), ToNS: int64(realm.When(g.To).Mid()),
-					Records: g.Records, Cause: causes[g.Cause]})
+				s.Gaps = append(s.Gaps, result.Gap{FromNS: int64(realm.When(g.From).Mid()),
+					ToNS: int64(realm.When(g.To).Mid()), Records: g.Records, Cause: causes[g.Cause]})
 			}
 		}
 		for _, e := range realm.Events {
@@ -112,14 +113,15 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 	}
 	unknown := 0
 	totals = slices.DeleteFunc(totals, func(t trace.Total) bool {
-		_, f := r.function(t.Function)
+		_, f := r.Function(t.Function)
 		if f == nil {
 			unknown++
 		}
 		return f == nil
 	})
 	if unknown > 0 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("The pages sent calls of %d functions that were not served.", unknown))
+		s.Warnings = append(s.Warnings,
+			fmt.Sprintf("The pages sent calls of %d functions that were not served.", unknown))
 	}
 	s.Programs.CalledOfThem = len(totals)
 	room := result.MaxFunctions
@@ -136,7 +138,7 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 			}
 			room--
 		}
-		p, f := r.function(t.Function)
+		p, f := r.Function(t.Function)
 		index[t.Function] = len(s.Functions)
 		s.Functions = append(s.Functions, result.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
 			Calls: t.Calls, Self: span(t.Self), Total: span(t.Total), Min: span(t.Min), Mean: span(t.Mean),
@@ -155,8 +157,8 @@ func (r *Run) tasksTo(s *result.Script, index map[uint32]int) {
 	s.TasksLeft = int64(whole - len(all))
 	for _, t := range all {
 		realm := r.Trace.Realms[t.Realm]
-		of := result.Task{BeginNS: int64(realm.When(t.Begin).Mid()), EndNS: int64(realm.When(t.End).Mid()), Realm: t.Realm,
-			Calls: t.Calls, Function: -1}
+		of := result.Task{BeginNS: int64(realm.When(t.Begin).Mid()), EndNS: int64(realm.When(t.End).Mid()),
+			Realm: t.Realm, Calls: t.Calls, Function: -1}
 		if i, ok := index[t.Function]; ok {
 			of.Function = i
 		}
@@ -183,11 +185,13 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.column(d.URL, d.Line, d.Column)}
 			if had := known[of]; had != nil {
 				had.Count++
-				had.AtNS = min(had.AtNS, at)
+				if had.AtNS = min(had.AtNS, at); len(had.Stack) == 0 {
+					had.Stack = r.stack(d.Stack)
+				}
 				continue
 			}
-			one := &result.ScriptError{Kind: of.kind, Message: of.message, URL: of.url, Line: of.line, Column: of.column,
-				AtNS: at, Count: 1, Stack: r.stack(d.Stack)}
+			one := &result.ScriptError{Kind: of.kind, Message: of.message, URL: of.url, Line: of.line,
+				Column: of.column, AtNS: at, Count: 1, Stack: r.stack(d.Stack)}
 			known[of] = one
 			all = append(all, one)
 		}
@@ -205,7 +209,8 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 
 func (r *Run) stack(of []record.Place) (all []result.Place) {
 	for _, p := range of[:min(len(of), result.MaxStack)] {
-		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line, Column: r.column(p.URL, p.Line, p.Column)})
+		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line,
+			Column: r.column(p.URL, p.Line, p.Column)})
 	}
 	return all
 }

@@ -96,7 +96,8 @@ func window(changes ...int) result.Window {
 // info has n functions from the number first on, in two programs.
 func info(n int) *Info {
 	i := &Info{StartNS: int64(start), Policies: []string{"errors", "calls"}, Received: Received{Batches: 1},
-		Programs: []Program{{URL: "http://a.test/plain.js", Goal: "script", Bytes: 50, Plain: "it does not parse", Count: 2},
+		Programs: []Program{{URL: "http://a.test/plain.js", Goal: "script", Bytes: 50, Plain: "it does not parse",
+			Count: 2},
 			{URL: "http://a.test/app.js", Goal: "script", Bytes: 1000, Added: 100, First: 11, Count: 1},
 			{URL: "http://a.test/lib.js", Goal: "module", Bytes: 500, Added: 20, First: 1, Count: 1,
 				Functions: []Function{{Name: "lib", Line: 1, Column: 1}}}}}
@@ -145,9 +146,11 @@ func TestLateFrame(t *testing.T) {
 	p.call(1, 20, 21)
 	p.call(12, 170, 282)
 	p.call(11, 300, 302)
-	p.detail(175, record.Detail{Kind: "error", Message: "x is not defined", URL: "http://a.test/app.js", Line: 3, Column: 90,
-		Stack: []record.Place{{Function: "f12", URL: "http://a.test/app.js", Line: 3, Column: 90}}})
-	p.detail(305, record.Detail{Kind: "error", Message: "x is not defined", URL: "http://a.test/app.js", Line: 3, Column: 90})
+	broken := record.Detail{Kind: "error", Message: "x is not defined", URL: "http://a.test/app.js", Line: 3,
+		Column: 90}
+	p.detail(305, broken)
+	broken.Stack = []record.Place{{Function: "f12", URL: "http://a.test/app.js", Line: 3, Column: 90}}
+	p.detail(175, broken)
 	p.detail(306, record.Detail{Kind: "realm", URL: "http://a.test/"})
 	p.detail(307, record.Detail{Kind: "blocked", What: "a nested frame's runtime"})
 	of := info(3)
@@ -184,7 +187,8 @@ func TestLateFrame(t *testing.T) {
 	}
 	programs := result.ScriptPrograms{Served: 3, Instrumented: 2, Bytes: 1550, CoveredBytes: 1500, AddedBytes: 120,
 		Functions: 4, CalledOfThem: 3, Text: s.Programs.Text}
-	if s.Programs != programs || len(s.Plain) != 1 || s.Plain[0].Count != 2 || s.Plain[0].Reason != "it does not parse" {
+	if s.Programs != programs || len(s.Plain) != 1 || s.Plain[0].Count != 2 ||
+		s.Plain[0].Reason != "it does not parse" {
 		t.Errorf("programs %+v, plain %+v", s.Programs, s.Plain)
 	}
 	if len(s.Realms) != 1 || s.Realms[0].Kind != result.RealmWindow || s.Realms[0].URL != "http://a.test/" ||
@@ -200,8 +204,8 @@ func TestLateFrame(t *testing.T) {
 	}
 }
 
-// TestNotLate: a short pause, a pause without scripts in a window of such pauses, and the end of a
-// window are not late. A long pause without scripts is late and unexplained.
+// TestNotLate: a short pause is not late, nor is the end of a window. Nor is a pause without
+// scripts in a window of such pauses. Another long pause without scripts is late and unexplained.
 func TestNotLate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changes []int
@@ -349,7 +353,8 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s: %v from its time, ± %v", e.Kind, off, e.Uncertainty)
 		}
 	}
-	if want := map[string]int{ErrorEvent: 1, LongTaskEvent: 1, TaskEvent: maxTaskEvents}; !reflect.DeepEqual(count, want) {
+	want := map[string]int{ErrorEvent: 1, LongTaskEvent: 1, TaskEvent: maxTaskEvents}
+	if !reflect.DeepEqual(count, want) {
 		t.Errorf("%v, want %v", count, want)
 	}
 }
@@ -360,7 +365,8 @@ func TestNoRecords(t *testing.T) {
 	of.Received, of.Warnings = Received{}, []string{"first"}
 	windows := []result.Window{window(changesBut(110, 117)...)}
 	s := checked(t, windows, New(of, nil).Results(windows))
-	if !reflect.DeepEqual(s.Warnings, []string{"first", NoRecords}) || len(s.Late) != 1 || len(s.Late[0].Functions) != 0 {
+	if !reflect.DeepEqual(s.Warnings, []string{"first", NoRecords}) || len(s.Late) != 1 ||
+		len(s.Late[0].Functions) != 0 {
 		t.Errorf("%q, %+v", s.Warnings, s.Late)
 	}
 }
@@ -389,7 +395,7 @@ func TestFiles(t *testing.T) {
 		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`: "start_ns is -1: must not be negative",
 		`{"schema": "eideticker.script", "version": 1, "programs": [{"url": "u", "bytes": -1}]}`: `program "u" has a ` +
 			"negative size",
-		`{"schema": "eideticker.script", "version": 1, "programs": [{"url": "u", "functions": [{"line": -1}]}]}`: "has a " +
+		`{"schema": "eideticker.script", "version": 1, "programs": [{"functions": [{"line": -1}]}]}`: "has a " +
 			"function at -1:0",
 	} {
 		if got, err := ReadInfo(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -46,21 +46,26 @@ func Build(arrived []Arrived, start timeline.Time) *Trace {
 	return t
 }
 
-// The top of an empty stack.
+// An entry of top is four times the index of a call, or one of these, plus a flag.
 const (
-	idle uint32 = 0xfffffffe
-	lost uint32 = 0xfffffffc
+	idle uint32 = 0xfffffffc // the stack is empty
+	lost uint32 = 0xfffffff8 // the known stack is empty
 )
 
-// pushed marks the entries of top that put a call on the stack. A call has twice its index.
+// Flags of an entry of top.
 const (
-	pushed   = 1
-	maxCalls = 1 << 30
+	pushed = 1 // a record put the call on the stack
+	closed = 2 // a record of the call above ended or suspended it
+	extra  = 3 // a record of the call on top
+	flags  = 3
 )
 
-// doubt is a span whose time may belong to another call.
+const maxCalls = 1 << 29
+
+// doubt is a span in which the times of calls are uncertain.
 type doubt struct {
 	from, to int64
+	time     int64 // of self time at most
 	call     int32
 	kind     doubtKind
 }
@@ -68,9 +73,8 @@ type doubt struct {
 type doubtKind uint8
 
 const (
-	ranOn   doubtKind = iota // counted for this call, which may have ended before
-	between                  // counted for a call above, but in the total of this one
-	under                    // counted for a call above; this call went on
+	ranOn   doubtKind = iota // the time counts for this call, which may have ended before
+	under                    // the time counts for calls above; this one may have gone on
 	missing                  // records are lost; the call may have run
 )
 
@@ -79,22 +83,31 @@ type span struct{ first, last, calls int32 }
 
 // function has the sums of all calls of a function in a realm.
 type function struct {
-	id        uint32
-	depth     int32 // of recursion
-	calls     int64
-	open      int64
-	self      sum
-	total     sum   // of the outermost calls; child: pairs below them
-	since     int64 // of the outermost call on the stack
-	sincePair uint64
-	closing   int64 // the last one that added to less or more
+	id      uint32
+	depth   int32 // of recursion
+	calls   int64
+	open    int64
+	self    sum
+	total   sum   // of the outermost calls; child: pairs below them
+	since   int64 // of the outermost call on the stack
+	before  counts
+	closing int64 // the last one in which it was in doubt
+	doubted int64 // total in doubt by that closing
+	more    int64 // self time that this closing added
 }
 
 // sum is a time with the facts that bound it.
 type sum struct {
 	time       int64
 	less, more int64
-	own, child float64 // pairs of the function, and those of calls above
+	pairs
+}
+
+// pairs count pairs of records. An exception ends a call without a record.
+type pairs struct {
+	own, child             float64 // of the function, and of the calls above
+	ownClosed, childClosed float64
+	extra                  float64 // records of the function that neither begin nor end a call
 }
 
 // state is the place of a call.
@@ -110,7 +123,9 @@ const (
 // frame is a call on the stack.
 type frame struct {
 	since    int64
-	pairs    uint64 // before it
+	last     int64  // time of its last record
+	self     int64  // self time of the call at its last record
+	before   counts // of the records before it
 	call     int32
 	function int32
 	finals
@@ -121,6 +136,9 @@ type finals struct {
 	inside   uint16 // without the one that reopened the call
 	reopened bool   // the call had ended
 }
+
+// counts count records.
+type counts struct{ begun, closed uint64 }
 
 // numbers are calls with consecutive numbers.
 type numbers struct {
@@ -146,10 +164,11 @@ type builder struct {
 	stack         []frame
 	state         []state
 	empty         uint32 // top of an empty stack
-	pairs         uint64
+	counts        counts
 	pending       []int // doubts that last until the stack is known
 	closing       int64
 	finals        map[int32]finals // of suspended calls
+	strays        map[uint32]int32 // calls whose begins are lost, by number
 	resumed       int              // gaps before it have an end
 	task          span
 	inTask, armed bool
@@ -172,7 +191,7 @@ func newBuilder(all []Arrived, start timeline.Time) *builder {
 	b := &builder{
 		Realm: &Realm{ID: first.Realm, Kind: first.Kind}, origin: first.Origin, arrival: never,
 		known: true, next: 1, runs: []numbers{{1, 0}}, empty: idle, large: map[uint32]int32{},
-		finals: map[int32]finals{},
+		finals: map[int32]finals{}, strays: map[uint32]int32{},
 	}
 	slices.SortStableFunc(all, func(x, y Arrived) int { return cmp.Compare(x.Batch.Sequence, y.Batch.Sequence) })
 	kept, contrary := all[:0], 0
@@ -299,6 +318,9 @@ func (b *builder) stackRecord(r record.Record, at int64) {
 		return
 	}
 	call := b.find(uint64(r.ID))
+	if call < 0 && len(b.Gaps) > 0 && uint64(r.ID) < b.next {
+		call = b.stray(r.ID, at)
+	}
 	if call < 0 {
 		b.contradictions++
 		return
@@ -319,7 +341,7 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 			if f := b.frame().finals; code == record.Suspend && f != (finals{}) {
 				b.finals[call] = f
 			}
-			b.pop(at)
+			b.close(at)
 		}
 		b.Calls[call].End = at
 		if b.state[call] = ended; code == record.Suspend {
@@ -328,17 +350,17 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 	case record.Caught:
 		if b.reach(call, at); before != stacked {
 			b.push(call, at)
-			return
+		} else {
+			b.touch(at)
 		}
-		b.functions[b.frame().function].self.child++ // the record costs time of this call
 	case record.Reopen:
 		if b.reach(call, at); before == stacked {
 			b.frame().inside++
-			break
+			b.touch(at)
+			return
 		}
 		b.push(call, at)
 		b.frame().reopened = before != unknown
-		return
 	case record.Reclose:
 		if before != stacked {
 			b.contradictions++
@@ -346,10 +368,11 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 		}
 		b.reach(call, at)
 		switch f := b.frame(); {
-		case f.inside > 0:
-			f.inside--
-		case f.reopened:
-			b.pop(at)
+		case f.reopened && f.inside == 0:
+			b.close(at)
+		default:
+			f.inside -= min(f.inside, 1)
+			b.touch(at)
 		}
 	case record.Resume:
 		if before == stacked || before == ended {
@@ -359,9 +382,24 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 		b.push(call, at)
 		b.frame().finals = b.finals[call]
 		delete(b.finals, call)
-		return
 	}
-	b.mark(at, b.current())
+}
+
+// stray returns a call whose begin is lost. It has the function 0. It may be below the known stack.
+func (b *builder) stray(number uint32, at int64) int32 {
+	call, ok := b.strays[number]
+	if !ok {
+		call = int32(len(b.Calls))
+		b.strays[number] = call
+		b.Calls = append(b.Calls, Call{Parent: -1, Begin: at, End: at, Open: true})
+		place := suspended
+		if b.empty == lost {
+			place = unknown
+		}
+		b.state = append(b.state, place)
+		b.runs = append(b.runs, numbers{b.next, call + 1})
+	}
+	return call
 }
 
 // find returns the index of the call with a number, or -1.
@@ -392,30 +430,51 @@ func (b *builder) find(number uint64) int32 {
 // frame returns the frame on top of the stack.
 func (b *builder) frame() *frame { return &b.stack[len(b.stack)-1] }
 
-// current returns the entry for the top of the stack.
-func (b *builder) current() uint32 {
-	if len(b.stack) == 0 {
-		return b.empty
-	}
-	return uint32(b.frame().call) << 1
-}
-
 // mark notes the top of the stack from a time on. It adds the time before to the call on top.
-func (b *builder) mark(at int64, top uint32) {
+func (b *builder) mark(at int64, flag uint32) {
+	top := b.empty
+	if len(b.stack) > 0 {
+		top = uint32(b.frame().call) << 2
+	}
+	var below, above *sum
 	if n := len(b.at) - 1; n >= 0 {
-		before := b.top[n]
-		if top == before&^pushed {
+		before := b.top[n] &^ flags
+		if top == before && flag == 0 {
 			return
 		}
 		if before < lost {
-			time := at - b.at[n]
-			call := &b.Calls[before>>1]
-			call.Self += time
-			b.functions[b.index(call.Function)].self.time += time
+			call := &b.Calls[before>>2]
+			above = &b.functions[b.index(call.Function)].self
+			call.Self += at - b.at[n]
+			above.time += at - b.at[n]
 			b.task.last = int32(n + 1)
 		}
 	}
-	b.at, b.top = append(b.at, at), append(b.top, top)
+	if top < lost {
+		below = &b.functions[b.frame().function].self
+	}
+	count(above, below, flag)
+	b.at, b.top = append(b.at, at), append(b.top, top|flag)
+}
+
+// count counts a record for the functions on top before and after it; nil: none.
+func count(before, after *sum, flag uint32) {
+	if before == nil {
+		before = &sum{}
+	}
+	if after == nil {
+		after = &sum{}
+	}
+	switch flag {
+	case pushed:
+		before.child++
+		after.own++
+	case closed:
+		before.ownClosed++
+		after.childClosed++
+	case extra:
+		after.extra++
+	}
 }
 
 // index returns the place of a function in the list of the realm.

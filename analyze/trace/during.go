@@ -30,13 +30,15 @@ type ran struct {
 	function     uint32
 	sum          // time: in the middle
 	narrow, wide int64
-	doubted      window // the last doubt that counts
 }
 
 // of returns the entry of a function.
 func (a *activity) of(function uint32) *ran {
 	if a.last != nil && a.last.function == function {
 		return a.last
+	}
+	if function == 0 { // its begin is lost
+		return &a.lost
 	}
 	if a.last = a.functions[function]; a.last == nil {
 		if a.functions == nil {
@@ -51,31 +53,28 @@ func (a *activity) of(function uint32) *ran {
 // add adds the course of the stack from at[first] to at[end]. After the last entry, it ends never.
 func (a *activity) add(first, end int, mid, narrow, wide window) {
 	r := a.realm
+	var before *ran
 	for i := first; i < end; i++ {
 		from, to := r.at[i], int64(never)
 		if i+1 < len(r.at) {
 			to = r.at[i+1]
 		}
-		var of *ran
-		switch top := r.top[i]; {
+		of := &a.lost
+		switch top := r.top[i] &^ flags; {
 		case top == idle:
 			of = &a.idle
-			of.own++
 			to = min(to, max(from, r.End)) // the realm does not exist after its end
-		case top == lost:
-			of = &a.lost
-			of.own++
-		default:
-			of = a.of(r.Calls[top>>1].Function)
-			if top&pushed != 0 {
-				of.own++
-				if i > first && r.top[i-1] < lost {
-					// The call below was on top before.
-					a.of(r.Calls[r.top[i-1]>>1].Function).child++
-					of = a.of(r.Calls[top>>1].Function)
-				}
-			}
+		case top < lost:
+			of = a.of(r.Calls[top>>2].Function)
 		}
+		var above *sum
+		if before != nil {
+			above = &before.sum
+		}
+		if first < i || r.top[i]&flags == pushed {
+			count(above, &of.sum, r.top[i]&flags)
+		}
+		before = of
 		of.count(from, to, mid, narrow, wide)
 	}
 }
@@ -86,7 +85,7 @@ func (of *ran) count(from, to int64, mid, narrow, wide window) {
 	of.wide += wide.overlap(from, to)
 }
 
-// doubt adds the doubts of a span. Doubts with equal times count once for each function.
+// doubt adds the doubts of a span.
 func (a *activity) doubt(narrow, wide window) {
 	r := a.realm
 	for _, d := range r.doubts {
@@ -94,15 +93,10 @@ func (a *activity) doubt(narrow, wide window) {
 			continue
 		}
 		of := a.of(r.Calls[d.call].Function)
-		if span := (window{d.from, d.to}); of.doubted == span {
-			continue
-		} else {
-			of.doubted = span
-		}
 		if d.kind == ranOn {
-			of.less += narrow.overlap(d.from, d.to)
+			of.less += min(d.time, narrow.overlap(d.from, d.to))
 		} else {
-			of.more += wide.overlap(d.from, d.to)
+			of.more += min(d.time, wide.overlap(d.from, d.to))
 		}
 	}
 }
@@ -110,7 +104,9 @@ func (a *activity) doubt(narrow, wide window) {
 // span returns the bounds of a self time within [0, limit].
 func (a *activity) span(of *ran, limit int64) Span {
 	s := of.sum
-	s.own = max(s.own, 1-s.child) // at least one reading
+	if of.wide > 0 {
+		s.own = max(s.own, 1-s.child) // at least one reading
+	}
 	e := a.realm.self(s)
 	e.low -= float64(of.time - of.narrow)
 	e.high += float64(of.wide - of.time)

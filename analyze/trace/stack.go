@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"math"
-
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
@@ -23,43 +21,54 @@ func (b *builder) enter(at int64, id uint32) {
 
 // push puts a call on the stack.
 func (b *builder) push(call int32, at int64) {
-	if n := len(b.stack); n > 0 {
-		b.functions[b.stack[n-1].function].self.child++
-	} else {
+	if len(b.stack) == 0 {
 		b.beginTask(at)
 	}
 	c := &b.Calls[call]
-	if c.spans < math.MaxUint16 {
-		c.spans++
-	}
+	c.spans++
 	i := b.index(c.Function)
 	f := &b.functions[i]
-	f.self.own++
 	if f.depth++; f.depth == 1 {
-		f.since, f.sincePair = at, b.pairs
+		f.since, f.before = at, b.counts
 	}
-	b.stack = append(b.stack, frame{since: at, pairs: b.pairs, call: call, function: i})
-	b.pairs++
+	b.stack = append(b.stack, frame{since: at, last: at, self: c.Self, before: b.counts, call: call, function: i})
+	b.counts.begun++
 	b.state[call] = stacked
-	b.mark(at, uint32(call)<<1|pushed)
+	b.mark(at, pushed)
 }
 
-// pop removes the call on top of the stack. The caller marks the new top.
-func (b *builder) pop(at int64) int32 {
-	top := b.stack[len(b.stack)-1]
+// touch notes a record of the call on top that changes nothing else.
+func (b *builder) touch(at int64) {
+	b.counts.begun++
+	b.mark(at, extra)
+	f := b.frame()
+	f.last, f.self = at, b.Calls[f.call].Self
+}
+
+// close removes the call on top by a record of its own.
+func (b *builder) close(at int64) {
+	b.pop(at)
+	b.counts.closed++
+	b.mark(at, closed)
+}
+
+// pop removes the call on top of the stack.
+func (b *builder) pop(at int64) {
+	top := *b.frame()
 	b.stack = b.stack[:len(b.stack)-1]
 	c := &b.Calls[top.call]
 	c.End = at
 	c.Total += at - top.since
-	c.below += uint32(b.pairs - top.pairs - 1)
+	c.begun += uint32(b.counts.begun - top.before.begun - 1)
+	c.closed += uint32(b.counts.closed - top.before.closed)
 	f := &b.functions[top.function]
 	if f.depth--; f.depth == 0 {
 		f.total.time += at - f.since
 		f.total.own++
-		f.total.child += float64(b.pairs - f.sincePair - 1)
+		f.total.child += float64(b.counts.begun - f.before.begun - 1)
+		f.total.childClosed += float64(b.counts.closed - f.before.closed)
 	}
 	b.state[top.call] = ended
-	return top.call
 }
 
 // reach removes the calls above one that an exception ended. A call that was on the stack when
@@ -73,40 +82,50 @@ func (b *builder) reach(call int32, at int64) {
 	}
 }
 
-// throw removes the calls above one that is on the stack; -1: all. They ended between the last
-// record and now.
+// throw removes the calls above one that is on the stack; -1: all. They ended after their last
+// records. A native may have caught the exception, so a call below may have gone on since then.
 func (b *builder) throw(call int32, at int64) {
-	kind := ranOn
+	n := len(b.stack)
+	if n == 0 || b.stack[n-1].call == call {
+		return
+	}
 	b.closing++
-	for n := len(b.stack); n > 0 && b.stack[n-1].call != call; n-- {
-		b.doubt(b.stack[n-1], kind, b.now, at)
-		b.Calls[b.pop(at)].Threw = true
-		kind = between
+	time, from := int64(0), at
+	pending := at - b.at[len(b.at)-1] // self time of the top that is not yet counted
+	for ; n > 0 && b.stack[n-1].call != call; n-- {
+		top := b.stack[n-1]
+		c := &b.Calls[top.call]
+		b.doubt(top, under, from, at, time)
+		own := c.Self + pending - top.self
+		b.doubt(top, ranOn, top.last, at, own)
+		time, from, pending = time+own, min(from, top.last), 0
+		c.Threw = true
+		b.pop(at)
 	}
-	if n := len(b.stack); n > 0 && kind == between {
-		b.doubt(b.stack[n-1], under, b.now, at)
+	if n > 0 {
+		b.doubt(b.stack[n-1], under, from, at, time)
 	}
+	b.mark(at, 0)
 }
 
-// doubt notes that a span may belong to another call. A closing counts once for each function.
-func (b *builder) doubt(of frame, kind doubtKind, from, to int64) {
+// doubt notes that a time may belong to another call. Recursive calls share a time.
+func (b *builder) doubt(of frame, kind doubtKind, from, to, time int64) {
 	if from >= to {
 		return
 	}
-	b.doubts = append(b.doubts, doubt{from, to, of.call, kind})
+	b.doubts = append(b.doubts, doubt{from, to, time, of.call, kind})
 	f := &b.functions[of.function]
-	if f.closing == b.closing {
+	if f.closing != b.closing {
+		f.closing, f.doubted, f.more = b.closing, 0, 0
+	}
+	if kind == under {
+		f.self.more += max(0, time-f.more)
+		f.more = max(f.more, time)
 		return
 	}
-	f.closing = b.closing
-	if kind == ranOn {
-		f.self.less += to - from
-	} else {
-		f.self.more += to - from
-	}
-	if kind != under {
-		f.total.less += to - from
-	}
+	f.self.less += time
+	f.total.less += max(0, to-from-f.doubted)
+	f.doubted = max(f.doubted, to-from)
 }
 
 // idle empties the stack.
@@ -114,7 +133,7 @@ func (b *builder) idle(at int64) {
 	b.throw(-1, at)
 	b.empty, b.armed = idle, false
 	b.settle(at)
-	b.mark(at, idle)
+	b.mark(at, 0)
 }
 
 // beginTask begins a task, or continues the last one. The runtime reports idle after each task in
@@ -145,14 +164,15 @@ func (b *builder) gap(at, records int64, cause record.Cause) {
 // lose makes the stack unknown. Its calls are open.
 func (b *builder) lose(at int64) {
 	for len(b.stack) > 0 {
-		call := b.pop(at)
+		call := b.frame().call
+		b.pop(at)
 		b.Calls[call].Open = true
 		b.state[call] = unknown
 		b.pending = append(b.pending, len(b.doubts))
-		b.doubts = append(b.doubts, doubt{at, at, call, missing})
+		b.doubts = append(b.doubts, doubt{from: at, to: at, call: call, kind: missing})
 	}
 	b.empty = lost
-	b.mark(at, lost)
+	b.mark(at, 0)
 	b.endTask()
 }
 
@@ -162,14 +182,14 @@ func (b *builder) settle(at int64) {
 	b.closing++
 	for _, i := range b.pending {
 		d := &b.doubts[i]
-		d.to = at
+		d.to, d.time = at, at-d.from
 		if b.state[d.call] == unknown {
 			b.state[d.call] = suspended
 		}
 		if f := &b.functions[b.index(b.Calls[d.call].Function)]; f.closing != b.closing {
 			f.closing = b.closing
-			f.self.more += d.to - d.from
-			f.total.more += d.to - d.from
+			f.self.more += d.time
+			f.total.more += d.time
 		}
 	}
 	b.pending = b.pending[:0]
@@ -203,7 +223,8 @@ func (b *builder) finish() {
 	}
 	b.endTask()
 	if !b.ends && (b.Kind == record.Window || b.Kind == record.Frame) {
-		b.mark(b.End, lost)
+		b.empty = lost
+		b.mark(b.End, 0)
 	}
 	b.settle(b.End)
 	for ; b.resumed < len(b.Gaps); b.resumed++ {
@@ -217,5 +238,5 @@ func (b *builder) finish() {
 		}
 	}
 	b.stack, b.state, b.runs, b.pending, b.small, b.large = nil, nil, nil, nil, nil, nil
-	b.finals = nil
+	b.finals, b.strays = nil, nil
 }

@@ -19,24 +19,28 @@ type estimate struct {
 }
 
 // estimate subtracts the cost of pairs. Its error is that of n differences.
-func (r *Realm) estimate(s sum, low, high, n float64) estimate {
-	pair := r.Pair
+func (r *Realm) estimate(s sum, value, low, high, n float64) estimate {
 	e := sumError * float64(r.Step)
 	return estimate{
-		value:  float64(s.time) - (low+high)/2*float64(pair.Value),
-		low:    float64(s.time-s.less) - high*float64(pair.High),
-		high:   float64(s.time+s.more) - low*float64(pair.Low),
+		value:  float64(s.time) - value*float64(r.Pair.Value),
+		low:    float64(s.time-s.less) - high*float64(r.Pair.High),
+		high:   float64(s.time+s.more) - low*float64(r.Pair.Low),
 		square: e * e * n,
 	}
 }
 
 // self estimates the self time. Each pair is partly in the function and partly in its caller.
 func (r *Realm) self(s sum) estimate {
-	return r.estimate(s, min(s.own, s.child), max(s.own, s.child), s.own+s.child)
+	value := (s.own+s.ownClosed+s.child+s.childClosed)/4 + s.extra/2
+	low, high := min(s.ownClosed, s.childClosed), max(s.own, s.child)+s.extra
+	return r.estimate(s, value, low, high, s.own+s.child)
 }
 
-// whole estimates the time of outermost calls. It has all pairs below, and a part of its own.
-func (r *Realm) whole(s sum) estimate { return r.estimate(s, s.child, s.child+s.own, s.own) }
+// whole estimates the time of outermost calls. It has all pairs above, and a part of its own.
+func (r *Realm) whole(s sum) estimate {
+	value := (s.own + s.child + s.childClosed) / 2
+	return r.estimate(s, value, s.childClosed, s.child+s.own, s.own)
+}
 
 func (e *estimate) add(o estimate) {
 	e.value, e.low, e.high = e.value+o.value, e.low+o.low, e.high+o.high
@@ -81,6 +85,9 @@ func (t *Trace) Totals() []Total {
 	}
 	totals := make([]Total, 0, len(all))
 	for _, of := range all {
+		if of.Function == 0 { // begins of its calls are lost
+			continue
+		}
 		totals = append(totals, of.result())
 	}
 	slices.SortStableFunc(totals, func(a, b Total) int {
@@ -98,7 +105,8 @@ func (r *Realm) each(totals map[uint32]*total) {
 		if last == nil || last.Function != c.Function {
 			last = totals[c.Function]
 		}
-		s := sum{time: c.Total, own: float64(c.spans), child: float64(c.below)}
+		s := sum{time: c.Total,
+			pairs: pairs{own: float64(c.spans), child: float64(c.begun), childClosed: float64(c.closed)}}
 		if less != nil {
 			s.less, s.more = less[int32(i)], more[int32(i)]
 		}
@@ -119,7 +127,7 @@ func (r *Realm) doubtsOfCalls() (less, more map[int32]int64) {
 	less, more = map[int32]int64{}, map[int32]int64{}
 	for _, d := range r.doubts {
 		switch d.kind {
-		case ranOn, between:
+		case ranOn:
 			less[d.call] += d.to - d.from
 		case missing:
 			more[d.call] += d.to - d.from
@@ -150,8 +158,8 @@ func (t *Trace) Tasks() []Task {
 			from, to := r.at[s.first], r.at[s.last]
 			a.add(int(s.first), int(s.last), window{from, to}, window{from, to}, window{from, to})
 			task := Task{Realm: i, Begin: from, End: to, Calls: int(s.calls)}
-			for _, share := range a.shares(to - from)[:1] {
-				task.Function, task.Self = share.Function, share.Self
+			if shares := a.shares(to - from); len(shares) > 0 {
+				task.Function, task.Self = shares[0].Function, shares[0].Self
 			}
 			all = append(all, task)
 		}

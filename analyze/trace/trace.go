@@ -13,9 +13,11 @@
 //   - The step is the greatest common divisor of the differences between consecutive readings. It
 //     is at least 5 µs and at most 100 ms.
 //   - A pair of enter and leave costs time: one part within the call, the other part in its caller.
-//     The shares are unknown. So a call with k callees loses between min(1, k) and max(1, k) pairs.
-//   - The time of an exception is unknown. The function on top of the stack probably ran until the
-//     closing record. Each function below it may have run instead.
+//     The shares are unknown. So the self time of n calls with k callees has the cost of at least
+//     min(n, k) and at most max(n, k) pairs.
+//   - The time of an exception is unknown. The call probably ran until the record that closes it.
+//     It may have ended after its own last record, if a native function caught the exception.
+//     Then a call below it went on.
 //   - A call that was on the stack at a gap may have run until the stack was known again.
 //   - A span of the recording is widened by the offset's uncertainty.
 package trace
@@ -80,13 +82,13 @@ func (r *Realm) When(page int64) timeline.Interval {
 // Call is one call of a function. Its times are page times of its realm, in ns. So differences
 // have the error of two readings of the page's clock only.
 type Call struct {
-	Function   uint32
-	Parent     int32 // index in the realm's calls; -1: called by the browser, or unknown after a gap
+	Function   uint32 // 0: records of its begin are lost
+	Parent     int32  // index in the realm's calls; -1: called by the browser, or unknown after a gap
 	Begin, End int64
 	Self       int64 // without callees and suspensions, as measured
 	Total      int64 // without suspensions, as measured
-	below      uint32
-	spans      uint16 // on the stack; at most 65,535 are counted
+	// begun and closed count the pairs of the calls above, spans the times on the stack.
+	begun, closed, spans uint32
 	// Threw states that an exception ended the call. End is then the latest possible time.
 	Threw bool
 	// Open states that the end is unknown. The call was suspended, or records are lost.
@@ -122,10 +124,10 @@ type Total struct {
 
 // Task is a span in which a realm's stack was not empty.
 type Task struct {
-	Realm      int   // index in Realms
-	Begin, End int64 // page times; see Realm.When
-	Function   uint32
-	Self       Span // of the function, which has the longest self time in the task
+	Realm      int    // index in Realms
+	Begin, End int64  // page times; see Realm.When
+	Function   uint32 // 0: unknown
+	Self       Span   // of the function, which has the longest self time in the task
 	Calls      int
 }
 

@@ -385,8 +385,9 @@ func (r *Record) why() string {
 	return ""
 }
 
-// withScripts reads the records of the run's scripts. Files of another recording are skipped. Without
-// them, the first measurement's data is kept, without late frames: its windows may be others.
+// withScripts reads the records of the run's scripts. Files of another recording are skipped.
+// Without them, the first measurement's data is kept, without late frames: its windows may be
+// others.
 func (e *Earlier) withScripts(ctx context.Context, id string) {
 	if e.scriptOnce == nil && e.environment[result.EnvScript] == "" {
 		return

@@ -40,10 +40,11 @@ func checkScript(t *suite.Test, local bool) error {
 	case t.Network.Replay != "":
 		return nil
 	case local && strings.HasPrefix(t.URL, "https:"):
-		return fmt.Errorf("test %s: %s has TLS of its own, so its scripts cannot be instrumented; use http", t.Name, t.URL)
+		return fmt.Errorf("test %s: %s has TLS of its own, so its scripts cannot be instrumented; use http", t.Name,
+			t.URL)
 	case strings.HasPrefix(t.URL, "file:"):
-		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented; serve it at localhost and add --network",
-			t.Name)
+		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented; serve it at localhost and add "+
+			"--network", t.Name)
 	case len(loaded(t.Steps)) > 0:
 		return fmt.Errorf("test %s: script needs an archive if steps load pages", t.Name)
 	case t.Page == "" && !local:
@@ -294,7 +295,8 @@ func programsOf(in *instrument.Instrument) []scripts.Program {
 	all := []scripts.Program{}
 	for _, p := range in.Programs() {
 		one := scripts.Program{URL: cut(p.URL, 2000), Hash: p.Hash, Goal: p.Goal, Bytes: int64(p.Bytes),
-			Added: int64(p.Added), First: p.First, Functions: []scripts.Function{}, Plain: cut(p.Reason, 500), Count: p.Count}
+			Added: int64(p.Added), First: p.First, Functions: []scripts.Function{}, Plain: cut(p.Reason, 500),
+			Count: p.Count}
 		for _, f := range p.Functions {
 			one.Functions = append(one.Functions,
 				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, Start: f.Start, End: f.End})
@@ -367,7 +369,7 @@ func (r *run) readScripts(ctx context.Context, p *prepared, ended timeline.Time,
 	return found
 }
 
-// writeScripts writes script.json; nil: there is none to write.
+// writeScripts writes script.json, if scripts were instrumented.
 func (r *run) writeScripts(s *scripts.Run, recording string) {
 	if s == nil {
 		return
