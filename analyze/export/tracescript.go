@@ -16,7 +16,7 @@ import (
 )
 
 // Scripts are a third process. Each realm has a track with its calls as nested slices. A call that
-// awaits or yields overlaps others, so it has a further track with the calls from its later parts.
+// awaits or yields overlaps others. So it has a further track, with the calls that it made.
 // Errors are instants. Without script.log, slices are the tasks of the results.
 //
 // Slices use the middle of the bounds on the realm's clock. Calls are claims of the page. A claim
@@ -177,7 +177,8 @@ func (s *scriptsOfRun) tasks(of *result.Script, from, to timeline.Time) {
 	errors, lost := &scriptTrack{name: "errors"}, &scriptTrack{name: "lost records"}
 	for _, e := range of.Errors {
 		if inside(e.AtNS, e.AtNS) {
-			errors.instants = append(errors.instants, scriptSlice{name: limited(cmp.Or(e.Message, e.URL), maxScriptName),
+			errors.instants = append(errors.instants, scriptSlice{name: limited(cmp.Or(e.Message, e.URL),
+				maxScriptName),
 				from: timeline.Time(e.AtNS), args: errorArgs{e.Kind, e.URL, e.Line, e.Column, e.Count}})
 		}
 	}
@@ -207,9 +208,12 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 				left++
 				continue
 			}
-			name, url, line, column := run.Named(c.Function)
-			row.add(name, at(c.Begin), at(c.End), callArgs{url, line, column, micros(c.Self), c.Threw, c.Open,
-				micros(c.End - c.Begin - c.Total)})
+			name := fmt.Sprintf("function %d, which was not served", c.Function)
+			args := callArgs{Self: micros(c.Self), Threw: c.Threw, Open: c.Open, Awaited: micros(c.End - c.Begin - c.Total)}
+			if p, f := run.Function(c.Function); f != nil {
+				name, args.URL, args.Line, args.Column = f.Name, p.URL, f.Line, f.Column
+			}
+			row.add(name, at(c.Begin), at(c.End), args)
 			s.info.Calls++
 		}
 		lost := &scriptTrack{name: rows[0].name + ", lost records"}

@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
-// scriptBatch is a page that calls slow (1) with inner (2), awaits in load (3), throws, and loses
-// records. Its clock is that of the recording, and counts from the first frame.
+// scriptBatch is a page that calls slow (1) with inner (2), and awaits in load (3). Then it throws, and
+// loses records. Its clock is that of the recording, and counts from the first frame.
 func scriptBatch() *record.Batch {
 	b := &record.Batch{Kind: record.Window, Realm: 7, Origin: 1e12, Sent: 150}
 	for _, r := range []record.Record{
@@ -59,7 +59,8 @@ func writeScripts(t *testing.T) string {
 	}
 	info := scripts.Info{Recording: fmt.Sprintf("%x", r.Info().ID), StartNS: int64(first.Sampled.Mid()),
 		Programs: []scripts.Program{{URL: "https://a.test/app.js", First: 1, Functions: []scripts.Function{
-			{Name: "slow", Line: 12, Column: 3}, {Name: "inner", Line: 40, Column: 1}, {Name: "load", Line: 7, Column: 1}}}}}
+			{Name: "slow", Line: 12, Column: 3}, {Name: "inner", Line: 40, Column: 1}, {Name: "load", Line: 7,
+				Column: 1}}}}}
 	var text, log bytes.Buffer
 	w, err := record.NewLogWriter(&log)
 	if err != nil {
@@ -67,7 +68,8 @@ func writeScripts(t *testing.T) string {
 	}
 	worker := &record.Batch{Kind: record.Worker, Realm: 8, Origin: 1e12, Sent: 5,
 		Records: []record.Record{{Code: record.Start, At: 1}}}
-	if err := errors.Join(info.Write(&text), w.Write(151e6, scriptBatch().Append(nil)), w.Write(6e6, worker.Append(nil)),
+	if err := errors.Join(info.Write(&text), w.Write(151e6, scriptBatch().Append(nil)), w.Write(6e6,
+		worker.Append(nil)),
 		os.WriteFile(filepath.Join(dir, scripts.InfoFile), text.Bytes(), 0o644),
 		os.WriteFile(filepath.Join(dir, scripts.LogFile), log.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
@@ -129,7 +131,8 @@ func TestTraceOfBadScripts(t *testing.T) {
 		t.Errorf("of a cut log: %v, %q", p.track(mainTrack), p.info.Scripts.Problem)
 	}
 	for text, want := range map[string]string{
-		"{": "script.json: unexpected end", `{"schema":"eideticker.script","version":1,"recording_id":"0f"}`: "another recording",
+		"{": "script.json: unexpected end",
+		`{"schema":"eideticker.script","version":1,"recording_id":"0f"}`: "another recording",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, scripts.InfoFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -185,16 +188,18 @@ func TestTraceOfTasks(t *testing.T) {
 		Functions: []result.Function{{Name: "slow", URL: "https://a.test/app.js", Line: 12}},
 		Tasks: []result.Task{{BeginNS: -1 << 61, EndNS: zero - 1, Function: -1, Realm: 1},
 			{BeginNS: zero + 1e6, EndNS: zero + 21e6, Calls: 4}, {BeginNS: zero + 30e6, EndNS: 1 << 62, Function: -1}},
-		Errors: []result.ScriptError{{Kind: result.ErrorResource, URL: "https://a.test/x.png", AtNS: zero, Count: 1, Frame: -1}},
-		Gaps:   []result.Gap{{FromNS: zero, ToNS: zero + 2e6, Cause: "quota"}},
-		Late:   []result.LateFrame{{Frame: late, FromNS: zero, ToNS: zero + 50e6}},
+		Errors: []result.ScriptError{{Kind: result.ErrorResource, URL: "https://a.test/x.png", AtNS: zero, Count: 1,
+			Frame: -1}},
+		Gaps: []result.Gap{{FromNS: zero, ToNS: zero + 2e6, Cause: "quota"}},
+		Late: []result.LateFrame{{Frame: late, FromNS: zero, ToNS: zero + 50e6}},
 	}
 	if err := errors.Join(result.Write(file, results), os.Remove(filepath.Join(dir, scripts.LogFile))); err != nil {
 		t.Fatal(err)
 	}
 	p := parseTrace(t, exported(t, dir, ".trace.json"))
 	tasks := p.track(mainTrack)
-	if len(tasks) != 2 || tasks[0].name != "slow" || tasks[0].dur != 20e6 || fmt.Sprint(tasks[0].args["calls"]) != "4" ||
+	if len(tasks) != 2 || tasks[0].name != "slow" || tasks[0].dur != 20e6 ||
+		fmt.Sprint(tasks[0].args["calls"]) != "4" ||
 		tasks[1].name != "task" {
 		t.Errorf("tasks: %v", tasks)
 	}
@@ -206,7 +211,8 @@ func TestTraceOfTasks(t *testing.T) {
 	if len(p.instants) != 1 || p.instants[0].name != "https://a.test/x.png" {
 		t.Errorf("errors: %v", p.instants)
 	}
-	if got := fmt.Sprint(p.track("frames")[late].args["late"]); !strings.HasSuffix(got, "late. Records of its scripts are lost.") {
+	if got := fmt.Sprint(p.track("frames")[late].args["late"]); !strings.HasSuffix(got,
+		"late. Records of its scripts are lost.") {
 		t.Errorf("frame %d says %q", late, got)
 	}
 	if !strings.Contains(p.info.Scripts.Note, "script.log is missing") {

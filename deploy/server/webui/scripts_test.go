@@ -29,14 +29,17 @@ func ranScripts(dir string, found *runfolder.Found) error {
 		Gaps:     []result.Gap{{FromNS: w.StartNS + 2e8, ToNS: w.StartNS + 3e8, Records: 12, Cause: evilPath}},
 		Cost:     result.ScriptCost{PerCallNS: span(85e-6), CountedNS: span(0.4)},
 		Functions: []result.Function{{Name: "slow", URL: "http://page.test/app.js", Line: 12, Calls: 3, Self: span(60),
-			Total: span(70), Mean: span(20), Max: span(50), Min: span(1)}, {Name: evilPath, URL: evilPath, Line: 1, Calls: 9}},
-		Errors: []result.ScriptError{{Kind: result.ErrorThrown, Message: evilPath, URL: evilPath, Line: 1, AtNS: w.StartNS + 4e8,
+			Total: span(70), Mean: span(20), Max: span(50), Min: span(1)}, {Name: evilPath, URL: evilPath, Line: 1,
+			Calls: 9}},
+		Errors: []result.ScriptError{{Kind: result.ErrorThrown, Message: evilPath, URL: evilPath, Line: 1,
+			AtNS:  w.StartNS + 4e8,
 			Count: 2, Frame: w.Start + 20, Stack: []result.Place{{Function: evilPath, URL: evilPath, Line: 1}}}},
 		Late: []result.LateFrame{{Frame: w.Start + 9, FromNS: w.StartNS + 1e8, ToNS: w.StartNS + 16e7,
 			Functions: []result.RanMeantime{{Self: span(40)}}, UnexplainedNS: span(20)}},
 	}
 	for i := range int64(20) {
-		s.Tasks = append(s.Tasks, result.Task{BeginNS: w.StartNS + i*5e7, EndNS: w.StartNS + i*5e7 + (i+1)*4e6, Realm: int(i % 2),
+		s.Tasks = append(s.Tasks, result.Task{BeginNS: w.StartNS + i*5e7, EndNS: w.StartNS + i*5e7 + (i+1)*4e6,
+			Realm:    int(i % 2),
 			Function: int(i%3) - 1, Calls: int(i)})
 	}
 	found.Results.Script = s
@@ -84,9 +87,11 @@ func TestScriptsOfARun(t *testing.T) {
 	p.check(err)
 	late := &r.Script.Late[0]
 	b.click(fmt.Sprintf(`.scripts .late [data-frame="%d"]`, late.Frame))
-	b.await("the late frame is shown", fmt.Sprintf(`document.querySelector('.frame-number').value === '%d'`, late.Frame))
+	b.await("the late frame is shown", fmt.Sprintf(`document.querySelector('.frame-number').value === '%d'`,
+		late.Frame))
 	for _, want := range []string{late.Sentence, r.Script.LostText, "1 of 4 programs is not instrumented"} {
-		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.getElementById('main').textContent.includes(%q)`, want)) {
+		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.getElementById('main').textContent.includes(%q)`,
+			want)) {
 			t.Errorf("%q is not on the page", want)
 		}
 	}
