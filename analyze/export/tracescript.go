@@ -209,7 +209,8 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 				continue
 			}
 			name := fmt.Sprintf("function %d, which was not served", c.Function)
-			args := callArgs{Self: micros(c.Self), Threw: c.Threw, Open: c.Open, Awaited: micros(c.End - c.Begin - c.Total)}
+			args := callArgs{Self: micros(c.Self), Threw: c.Threw, Open: c.Open,
+				Awaited: micros(c.End - c.Begin - c.Total)}
 			if p, f := run.Function(c.Function); f != nil {
 				name, args.URL, args.Line, args.Column = f.Name, p.URL, f.Line, f.Column
 			}

@@ -160,7 +160,7 @@ func TestScriptTexts(t *testing.T) {
 	}
 }
 
-// Fault: A script's times in results are not numbers
+// TestHostileScript: pages write most of a script's data, so all of it is checked.
 func TestHostileScript(t *testing.T) {
 	r := sample()
 	s := r.Script

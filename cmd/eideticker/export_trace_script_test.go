@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
-// scriptBatch is a page that calls slow (1) with inner (2), and awaits in load (3). Then it throws, and
-// loses records. Its clock is that of the recording, and counts from the first frame.
+// scriptBatch is a page that calls slow (1) with inner (2), and awaits in load (3). Then it throws,
+// and loses records. Its clock is that of the recording, and counts from the first frame.
 func scriptBatch() *record.Batch {
 	b := &record.Batch{Kind: record.Window, Realm: 7, Origin: 1e12, Sent: 150}
 	for _, r := range []record.Record{
