@@ -18,6 +18,8 @@ func (p *played) allPages() []shownPage {
 		p.makeRun("20261121-201531-framerate-k7f3", uneven)
 	p.more = overALine
 	load := p.makeRun("20261121-201531-load-k7f5", smooth)
+	p.more = ranScripts
+	ran := p.makeRun("20261121-201531-scripts-k7f6", smooth)
 	p.more = nil
 	tears := p.makeRun("20261121-201532-tearing-k7f4", torn)
 	return []shownPage{
@@ -40,6 +42,10 @@ func (p *played) allPages() []shownPage {
 		{"run-network", "#/runs/" + load.id,
 			`document.querySelector('.waterfall img')?.naturalWidth > 0 && document.querySelector('.network') !== null`,
 			`document.querySelector('.network').scrollIntoView({block: 'center'})`},
+		{"run-scripts", "#/runs/" + ran.id,
+			`document.querySelector('.script-task') !== null && document.querySelector('.scripts') !== null`,
+			`document.querySelectorAll('.scripts, .scripts details, .more-events').forEach((d) => { d.open = true; });
+				document.querySelector('.scripts').scrollIntoView({block: 'start'})`},
 		{"compare", "#/compare?a=" + one.id + "&b=" + other.id + "&step=2",
 			`document.querySelector('.outcome') !== null &&
 				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},

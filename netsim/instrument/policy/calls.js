@@ -9,12 +9,15 @@ const idle = () => {
   schedule();
 };
 
+// arm makes the end of the stack's calls known. The calls that continue a function begin a stack, too.
+const arm = () => {
+  microtask(idle);
+  armed = true;
+};
+
 // Nothing can throw between the record and its number: a full stack throws at a call.
 const E = id => {
-  if (!armed) {
-    microtask(idle);
-    armed = true;
-  }
+  if (!armed) arm();
   const time = now();
   if (head < limit) {
     const i = head & MASK;
@@ -33,9 +36,15 @@ const R = (d, value) => {
   if (d) put(LEAVE, d, now());
   return value;
 };
-const K = d => { if (d) put(CAUGHT, d, now()); };
+const K = d => {
+  if (!d) return;
+  if (!armed) arm();
+  put(CAUGHT, d, now());
+};
 const F = d => {
-  if (d) put(REOPEN, d, now());
+  if (!d) return 0;
+  if (!armed) arm();
+  put(REOPEN, d, now());
   return d;
 };
 const C = d => { if (d) put(RECLOSE, d, now()); };
@@ -44,7 +53,9 @@ const s = (d, value) => {
   return value;
 };
 const r = (d, value) => {
-  if (d) put(RESUME, d, now());
+  if (!d) return value;
+  if (!armed) arm();
+  put(RESUME, d, now());
   return value;
 };
 

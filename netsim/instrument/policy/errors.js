@@ -3,6 +3,8 @@ const isDigit = c => c >= '0' && c <= '9';
 const isLetter = c => c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z';
 const isSpace = c => c === ' ' || c === '\n' || c === '\t' || c === '\r';
 
+const MASKED = '\u2026';
+
 // mask replaces quoted parts, digits and the queries of addresses.
 const mask = text => {
   text = slice(text, 0, 1000);
@@ -11,12 +13,13 @@ const mask = text => {
     const c = text[i];
     if (quote) {
       if (c === quote && !(c === '\'' && i + 1 < text.length && isLetter(text[i + 1]))) {
-        out += '…' + c;
+        out += MASKED + c;
         quote = '';
       }
-    } else if (c === '"' || c === '\u0060' || c === '\'' && !(i > 0 && isLetter(text[i - 1])) || c === '“' || c === '‘') {
+    } else if (c === '"' || c === '\u0060' || c === '\'' && !(i > 0 && isLetter(text[i - 1])) || c === '\u201c' ||
+      c === '\u2018') {
       out += c;
-      quote = c === '“' ? '”' : c === '‘' ? '’' : c;
+      quote = c === '\u201c' ? '\u201d' : c === '\u2018' ? '\u2019' : c;
     } else if (isDigit(c)) {
       if (i === 0 || !isDigit(text[i - 1])) out += '#';
     } else if ((c === '?' || c === '#') && indexOf(slice(text, word, i), '://') > 0) {
@@ -26,7 +29,7 @@ const mask = text => {
       out += c;
     }
   }
-  return slice(out + (quote && '…'), 0, 1000);
+  return slice(out + (quote && MASKED), 0, 1000);
 };
 
 // place reads url:line:column, or url:line.

@@ -1,6 +1,7 @@
 // Natives are saved before the page can replace them. Later calls look up nothing that a page can change:
 // no methods, no iterators, no regular expressions, and no objects with a prototype.
-const realm = self;
+const realm = self, page = realm.document;
+if (page && page.currentScript) page.currentScript.remove();
 if (realm['P' + nonce]) return;
 // hide defines a global that programs find by its name only.
 const hide = (name, value) => {
@@ -33,7 +34,6 @@ const setPrototypeOf = Object.setPrototypeOf;
 const Bytes = Uint8Array, Words = Uint32Array, View = DataView, NativeBlob = realm.Blob, NativePromise = Promise, NativeURL = realm.URL;
 const setUint32 = method(DataView, 'setUint32'), setFloat64 = method(DataView, 'setFloat64');
 const floor = Math.floor, min = Math.min;
-const page = realm.document;
 
 // address returns a URL without query and fragment, of at most 1,000 characters.
 const address = url => {
