@@ -105,9 +105,9 @@ type sum struct {
 
 // pairs count pairs of records. An exception ends a call without a record.
 type pairs struct {
-	own, child             float64 // of the function, and of the calls above
-	ownClosed, childClosed float64
-	extra                  float64 // records of the function that neither begin nor end a call
+	own, child             uint32 // of the function, and of the calls above
+	ownClosed, childClosed uint32
+	extra                  uint32 // records of the function that neither begin nor end a call
 }
 
 // state is the place of a call.
@@ -157,7 +157,8 @@ type builder struct {
 	counted  int64 // records of the stack
 
 	started, ends bool
-	known         bool // the numbers of calls
+	known         bool  // the numbers of calls
+	since         int64 // time from which they are known
 	now           int64
 	next          uint64 // number of the next call
 	runs          []numbers
@@ -333,7 +334,7 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 	before := b.state[call]
 	switch code {
 	case record.Leave, record.Suspend:
-		if before == ended || before == suspended && len(b.Gaps) == 0 {
+		if before != stacked && !b.below(call) {
 			b.contradictions++
 			return
 		}
@@ -359,28 +360,34 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 			b.touch(at)
 			return
 		}
+		below := b.below(call)
 		b.push(call, at)
-		b.frame().reopened = before != unknown
+		b.frame().reopened = !below
 	case record.Reclose:
-		if before != stacked {
+		if before != stacked && !b.below(call) {
 			b.contradictions++
 			return
 		}
 		b.reach(call, at)
-		switch f := b.frame(); {
-		case f.reopened && f.inside == 0:
+		switch {
+		case before != stacked: // it may go on, since the begin of the block is lost
+			b.Calls[call].End = at
+			b.state[call] = unknown
+		case b.frame().reopened && b.frame().inside == 0:
 			b.close(at)
 		default:
-			f.inside -= min(f.inside, 1)
+			b.frame().inside -= min(b.frame().inside, 1)
 			b.touch(at)
 		}
 	case record.Resume:
-		if before == stacked || before == ended {
+		reopened := before == ended && b.stale(call) // in a gap
+		if before == stacked || before == ended && !reopened {
 			b.contradictions++
 			return
 		}
 		b.push(call, at)
 		b.frame().finals = b.finals[call]
+		b.frame().reopened = b.frame().reopened || reopened
 		delete(b.finals, call)
 	}
 }

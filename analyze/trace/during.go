@@ -104,8 +104,8 @@ func (a *activity) doubt(narrow, wide window) {
 // span returns the bounds of a self time within [0, limit].
 func (a *activity) span(of *ran, limit int64) Span {
 	s := of.sum
-	if of.wide > 0 {
-		s.own = max(s.own, 1-s.child) // at least one reading
+	if of.wide > 0 && s.own+s.child == 0 {
+		s.own = 1 // at least one reading
 	}
 	e := a.realm.self(s)
 	e.low -= float64(of.time - of.narrow)

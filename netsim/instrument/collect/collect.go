@@ -1,9 +1,11 @@
 // Package collect receives the records of instrumented scripts.
 //
-// SCRIPT.md in the folder above specifies the requests. Pages are hostile: a collector limits the
-// bytes of a batch, of a realm and of all realms, the number of realms, and the bytes that are read
-// at the same time. It starts no goroutines. The caller's [http.Server] must set ReadHeaderTimeout,
-// ReadTimeout and IdleTimeout: they are the only limits of slow clients.
+// SCRIPT.md in the folder above specifies the requests. Pages are hostile. So a collector limits
+// the bytes of a batch, of a realm and of all realms. It also limits the number of realms, and the
+// bytes that are read at the same time. It starts no goroutines.
+//
+// The caller's [http.Server] must set ReadHeaderTimeout, ReadTimeout and IdleTimeout. They are the
+// only limits of slow clients.
 package collect
 
 import (
