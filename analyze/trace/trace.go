@@ -1,29 +1,146 @@
 // Package trace turns the records of instrumented scripts into calls on the recording's clock.
+//
+// Records are claims of a page and may contradict each other. Contradictions are counted and never
+// fail. Per record, [Build] needs at most 100 bytes and constant time, at any depth of the stack.
+//
+// # Bounds
+//
+// A bound of a time has these parts:
+//
+//   - A reading of the page's clock is wrong by up to one step. Browsers round up or down at random,
+//     so the difference of two readings is wrong by 0.58 steps (standard deviation). A sum of n
+//     differences gets 1.2·√n steps, which holds in 95 % of the cases. Min and max get 2 steps.
+//   - The step is the greatest common divisor of the differences between consecutive readings. It
+//     is at least 5 µs and at most 100 ms.
+//   - A pair of enter and leave costs time: one part within the call, the other part in its caller.
+//     The shares are unknown. So a call with k callees loses between min(1, k) and max(1, k) pairs.
+//   - The time of an exception is unknown. The function on top of the stack probably ran until the
+//     closing record. Each function below it may have run instead.
+//   - A call that was on the stack at a gap may have run until the stack was known again.
+//   - A span of the recording is widened by the offset's uncertainty.
 package trace
 
-import "github.com/eideticker/eideticker/capture/timeline"
+import (
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+)
 
-// Call is one call of a function. Its times are page times of its realm, in ns. So differences
-// have the error of two readings of the page's clock only.
-type Call struct {
-	Function   uint32
-	Parent     int32 // index in the realm's calls; -1: called by the browser
-	Begin, End int64
-	// Self is the time without callees and suspensions. The instrumentation's cost is subtracted.
-	Self int64
-	// Threw states that an exception ended the call. End is then the latest possible time.
-	Threw bool
-	// Open states that the end is unknown: the realm's records ended before.
-	Open bool
+// Span is a duration in ns with its bounds.
+type Span struct{ Value, Low, High int64 }
+
+// Arrived is a batch and the time of its arrival, on the recording's clock.
+type Arrived struct {
+	At    timeline.Time
+	Batch *record.Batch
 }
 
-// Realm is a global object with its calls.
+// Trace has the calls of all realms.
+type Trace struct {
+	Realms  []*Realm // in the order of their starts
+	Records int64
+	Lost    int64 // records in gaps, as the pages counted them
+	// Counted is the instrumentation's cost in all records.
+	Counted Span
+	// Problems are sentences about records that contradict each other.
+	Problems []string
+}
+
+// Realm is a global object with its calls. Its times are page times in ns.
 type Realm struct {
 	ID    uint32
+	Kind  record.RealmKind
 	URL   string
 	Calls []Call // in the order of their begins
 	// Offset is added to page times: they are then times of the recording.
 	Offset timeline.Interval
 	// Step is the resolution of the page's clock, in ns.
 	Step int64
+	// Pair is the cost of one pair of enter and leave, from the calibration in the page.
+	Pair       Span
+	Begin, End int64 // the first and the last time of the realm's records
+	Gaps       []Gap
+	Events     []Event
+	LongTasks  []LongTask
+
+	// at and top are the course of the stack: from at[i] on, top[i] is on top.
+	at        []int64
+	top       []uint32
+	doubts    []doubt
+	tasks     []span
+	functions []function
+}
+
+// When returns the time of the recording at a page time of the realm.
+func (r *Realm) When(page int64) timeline.Interval {
+	return timeline.Interval{
+		Earliest: r.Offset.Earliest + timeline.Time(page-r.Step), Latest: r.Offset.Latest + timeline.Time(page+r.Step),
+	}
+}
+
+// Call is one call of a function. Its times are page times of its realm, in ns. So differences
+// have the error of two readings of the page's clock only.
+type Call struct {
+	Function   uint32
+	Parent     int32 // index in the realm's calls; -1: called by the browser, or unknown after a gap
+	Begin, End int64
+	Self       int64 // without callees and suspensions, as measured
+	Total      int64 // without suspensions, as measured
+	below      uint32
+	spans      uint16 // on the stack; at most 65,535 are counted
+	// Threw states that an exception ended the call. End is then the latest possible time.
+	Threw bool
+	// Open states that the end is unknown. The call was suspended, or records are lost.
+	Open bool
+}
+
+// Gap is a part of a realm's records that is lost.
+type Gap struct {
+	From, To int64
+	Records  int64 // 0: unknown
+	Cause    record.Cause
+}
+
+// Event is an error or another detail.
+type Event struct {
+	At     int64
+	Detail record.Detail
+}
+
+// LongTask is a task that the browser reported as long.
+type LongTask struct{ Begin, Duration int64 }
+
+// Total has the times of all calls of a function. The instrumentation's cost is subtracted.
+type Total struct {
+	Function uint32
+	Calls    int64
+	Open     int64 // calls with an unknown end
+	Self     Span  // without callees
+	Total    Span  // recursive calls count once
+	// Min, Mean and Max are of the time of one call with its callees, without suspensions.
+	Min, Mean, Max Span
+}
+
+// Task is a span in which a realm's stack was not empty.
+type Task struct {
+	Realm      int   // index in Realms
+	Begin, End int64 // page times; see Realm.When
+	Function   uint32
+	Self       Span // of the function, which has the longest self time in the task
+	Calls      int
+}
+
+// Share is the self time of a function within a span.
+type Share struct {
+	Function uint32
+	Self     Span
+}
+
+// Meantime is the activity of a realm within a span.
+type Meantime struct {
+	Realm     int     // index in Realms
+	Functions []Share // longest first
+	// Unexplained is the time in which no instrumented function ran.
+	Unexplained Span
+	// Lost is the time whose records are lost.
+	Lost Span
 }

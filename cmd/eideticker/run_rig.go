@@ -89,6 +89,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--filmstrip-step cannot be used with --rig")
 	case c.Vitals:
 		return p, usagef("--vitals cannot be used with --rig; set vitals in a test of the rig's suite")
+	case len(c.Script) > 0:
+		return p, usagef("--script cannot be used with --rig; set script in a test file")
 	case c.Fresh:
 		return p, usagef("--fresh cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:

@@ -47,7 +47,7 @@ var beyond = []string{
 	"measure twice", "primary", "threshold of nothing",
 	"primary, value", "primary, second value", "primary, no such value", "primary, value with dots",
 	"threshold of no value", "budget of no value",
-	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there",
+	"network", "network in short", "policy", "policy in short", "policy, nothing near", "loss of more than all", "archive for a page", "archive that is not there",
 	"archive elsewhere", "determinism of nothing", "protocol of a url", "keys of nothing", "end that does not come",
 	"timeout, long", "two launches", "launch again and again", "key", "key, near",
 	"key of a plus", "selector on a page", "selector of nothing", "click outside, percent", "pinch", "replay",

@@ -36,6 +36,18 @@ type Record struct {
 	At       float64 // ms
 }
 
+// Cause is the argument of a gap.
+type Cause uint16
+
+// The causes of gaps. The last two are the rig's conclusions. Pages cannot send them.
+const (
+	RingFull Cause = 1 + iota
+	OverQuota
+	Unreachable
+	BatchMissing // a sequence number never arrived
+	BatchInvalid // Decode dropped records
+)
+
 // RealmKind is the kind of a global object.
 type RealmKind uint8
 
@@ -56,6 +68,10 @@ type Batch struct {
 	Sent     float64 // page time, in ms
 	Records  []Record
 	Details  []Detail
+	// Dropped counts the invalid records that Decode left out. Calls after them may be misnumbered.
+	Dropped int
+	// DroppedDetails counts invalid details, and the records of these.
+	DroppedDetails int
 }
 
 // Detail is the text of a record with the code Happened.
