@@ -34,8 +34,11 @@ func differing(a, b *Set) (all []Unlike) {
 	for _, key := range keys {
 		of := func(r *Run) string {
 			absent := "unknown"
-			if key == result.EnvVitals {
+			switch key {
+			case result.EnvVitals:
 				absent = "not observed"
+			case result.EnvScript:
+				absent = "not instrumented"
 			}
 			return cmp.Or(r.Environment[key], absent)
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -238,9 +238,10 @@ func (b *tab) marker(r *result.Results, n int, wants string) {
 }
 
 // TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
-// schemes.
+// schemes. axe-core finds no violation.
 func TestPageFitsWindows(t *testing.T) {
 	browsertest.Path(t) // before the run is made
+	browsertest.Axe(t)
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
@@ -251,18 +252,18 @@ func TestPageFitsWindows(t *testing.T) {
 			strings.HasPrefix(url, "data:")
 	})
 	for _, scheme := range []string{"light", "dark"} {
-		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		b.Check(err)
 		for _, width := range []int64{360, 700, 1000, 1400, 2200} {
-			b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+			b.Look(scheme, width)
+			b.Do(chromedp.Navigate("file://" + path))
 			b.picture(fmt.Sprintf("%s-%d-folded.png", scheme, width))
 			b.unfold()
 			b.isAt(r, r.Windows[0].Start)
+			b.Do(chromedp.Evaluate[chromedp.Void](
+				`document.querySelectorAll('.scripts, .scripts details').forEach((d) => { d.open = true; })`))
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
+			b.Audited(fmt.Sprintf("%s, %d", scheme, width))
 			dark := browsertest.Eval[float64](b.Tab,
 				`Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
 			if dark != (scheme == "dark") {
@@ -272,6 +273,87 @@ func TestPageFitsWindows(t *testing.T) {
 		}
 	}
 	b.Quiet()
+}
+
+// TestScriptsInABrowser goes from tasks, errors and late frames to the frames that they are about.
+func TestScriptsInABrowser(t *testing.T) {
+	browsertest.Path(t) // before the run is made
+	dir, r := newRun(t, "320x180")
+	path := filepath.Join(dir, PageName)
+	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t, func(url string) bool {
+		return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:")
+	})
+	b.Do(chromedp.Navigate("file://" + path))
+	b.unfold()
+	const lane = `[...document.querySelectorAll('.chart')].find((e) => e.querySelector('.script-task'))`
+	b.await("the lane is drawn", lane+`?.querySelector('.script-long').getAttribute('d') !== ''`)
+	if got := browsertest.Eval[string](b.Tab,
+		`[...`+lane+`.querySelectorAll('text')].map((e) => e.textContent).join()`); got !=
+		"main,worker" {
+		t.Errorf("the rows are %q: the worker started first, and the frame has no task", got)
+	}
+	// point is where a frame is in the lane, with a distance from the top.
+	point := func(n int, y float64) (float64, float64) {
+		at := browsertest.Eval[[]float64](b.Tab, `((e) => { e.scrollIntoView({block: 'center'});
+			const r = e.querySelector('svg').getBoundingClientRect(); return [r.left, r.top, r.width]; })(`+lane+`)`)
+		w := &r.Windows[0]
+		from, to := float64(w.Times.Time[0]), float64(w.Times.Time[len(w.Times.Time)-1]+runPeriod)
+		room := (to - from) / 100
+		x := (float64(w.Times.Time[n-w.Times.First]) - from + room) / (to - from + 2*room)
+		return at[0] + 50 + x*(at[2]-60), at[1] + y
+	}
+	for _, tc := range []struct {
+		frame int
+		y     float64
+		want  string
+	}{
+		{82, 20, "slow (app.js:12), 110 ms, 431 calls"}, {84, 40, "20 ms, 9 calls"},
+		{70, 5, "TypeError: Cannot read properties of undefined"}, {102, 20, "records lost"},
+	} {
+		x, y := point(tc.frame, tc.y)
+		b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+		if got := browsertest.Eval[string](b.Tab, lane+`.querySelector('.tip').textContent`); !strings.Contains(got,
+			tc.want) {
+			t.Errorf("at frame %d the lane says %q, want %q", tc.frame, got, tc.want)
+		}
+	}
+	x, y := point(90, 20)
+	b.Do(chromedp.MouseClickXY(x, y))
+	b.isAt(r, 90)
+
+	b.Log("lost records are said outside of folds")
+	if !browsertest.Eval[bool](b.Tab, `[...document.querySelectorAll('.warnings p')].some((e) => e.checkVisibility() &&
+			e.textContent.startsWith('412 records of scripts are lost in 1 gap: ring full.'))`) {
+		t.Error("lost records are not said")
+	}
+	b.Log("keys open the fold, and go to frames")
+	b.Do(chromedp.Focus(chromedp.CSS(".scripts > summary")), chromedp.KeyEvent(kb.Enter))
+	b.await("the fold is open", `document.querySelector('.scripts').open`)
+	b.Do(chromedp.Focus(chromedp.CSS(".scripts .late button")), chromedp.KeyEvent(kb.Enter))
+	b.isAt(r, r.Script.Late[0].Frame)
+	b.Do(chromedp.Focus(chromedp.CSS(".scripts .errors button")), chromedp.KeyEvent(kb.Enter))
+	b.isAt(r, 71)
+	const shown = `[...document.querySelectorAll('.functions tbody tr')].filter((e) => e.checkVisibility()).length`
+	if n := browsertest.Eval[int](b.Tab, shown); n != 10 {
+		t.Errorf("%d functions are shown, want 10", n)
+	}
+	b.Do(chromedp.Focus(chromedp.CSS(".scripts > .button")), chromedp.KeyEvent(kb.Enter))
+	if n := browsertest.Eval[int](b.Tab, shown); n != len(r.Script.Functions) {
+		t.Errorf("%d of %d functions are shown", n, len(r.Script.Functions))
+	}
+	if !browsertest.Eval[bool](b.Tab, `document.activeElement.textContent.startsWith('merge')`) {
+		t.Error("the focus is not at the first function that was hidden")
+	}
+	b.Quiet()
+
+	r.Script = nil
+	b.opened(dir, r)
+	if browsertest.Eval[bool](b.Tab, `document.querySelector('.scripts, .script-task, .script-error') !== null`) {
+		t.Error("a run without instrumented scripts has some")
+	}
 }
 
 // picture keeps a picture of the page, where somebody wants to look at it.
@@ -295,6 +377,11 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		`<svg onload=window.evil=3>'"` + "`"
 	r.Recording.Name, r.Notes = evil, []string{evil}
 	r.Network.List[0].Method, r.Network.List[0].URL = evil, evil
+	s := r.Script
+	s.Warnings, s.Gaps[0].Cause, s.Plain[0] = []string{evil}, evil, result.PlainScript{URL: evil, Reason: evil,
+		Count: 1}
+	s.Functions[0].Name, s.Functions[0].URL, s.Realms[1].URL = evil, evil, evil
+	s.Errors[0].Message, s.Errors[0].URL, s.Errors[0].Stack[0] = evil, evil, result.Place{Function: evil, URL: evil}
 	r.Vitals = &vitals.Claims{Sentence: evil, Element: evil, Errors: []string{evil},
 		Timings: []vitals.Timing{{Name: evil}}, ByType: []vitals.Traffic{{Name: evil}}}
 	r.Vitals.Result = analyze.Result{Measure: vitals.Name, State: analyze.Refused, Refusal: evil,
@@ -366,11 +453,22 @@ func TestPageText(t *testing.T) {
 		"The page’s claims", "its pixels were seen after 650 ms.", "img#hero", "Largest paint (LCP)", "640 ms",
 		"Largest paint, as it was seen", "634 – 651", "This browser does not offer it", "until hero",
 		"TypeError: x is not a function", "39.1 KiB",
+		"1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.",
+		"1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.",
+		"The clock of a worker is bounded from two questions only", "104The answer at 0.15 s came after 33 ms.",
+		"slowapp.js:12340 ms39–4141 ms14 ms31 ms", "(anonymous)lib.min.js:1:203451,2004.3 ms",
+		"not caught · app.js:20 · 2 times",
+		"load (app.js:20)", "4 later errors not shown", "https://page.test/sw.js", "service worker",
+		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker (1).",
+		"The instrumentation cost 85 (80–90) ns per call", "agree within 0.24 ms",
+		"51,234 records arrived. script.log has all.",
+		"slow (app.js:12)main0.117 s32 ms431", "not listedworker0.120 s4.5 ms2",
 	})
 	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('[data-frame="104"]').length`); n == 0 {
 		t.Error("no button goes to frame 104")
 	}
-	for _, link := range []string{"network.har", "pictures/heatmap.png", "pictures/waterfall.svg", "recording.eid"} {
+	for _, link := range []string{"network.har", "pictures/heatmap.png", "pictures/waterfall.svg", "recording.eid",
+		"script.log"} {
 		if !browsertest.Eval[bool](b.Tab,
 			`[...document.querySelectorAll('[src], [href]')].some((e) => (e.src || e.href).endsWith('`+link+`'))`) {
 			t.Errorf("the page does not refer to %s", link)

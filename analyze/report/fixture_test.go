@@ -138,6 +138,7 @@ func runResults(f frame.Format, truth synth.Truth) *result.Results {
 			Measure: "heatmap", Frame: -1},
 	}
 	r.Windows[1].T0 = &result.T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
+	r.Script = runScript(r.Windows)
 	r.Video, r.Pictures, r.Notes = &result.Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
 	return r
 }
@@ -258,4 +259,67 @@ func runTearing(f frame.Format, start int) analyze.Result {
 	}
 	r.Evidence[1].Region = []int{f.Width / 4, f.Height / 4, f.Width / 2, f.Height / 2}
 	return r
+}
+
+// runScript has a task of the page in every third frame and of a worker in every seventh. One task
+// is as long as the longest freeze of the first window.
+func runScript(windows []result.Window) *result.Script {
+	ms := func(x, within float64) result.Span {
+		return result.Span{Value: x * 1e6, Low: max(0, x-within) * 1e6, High: (x + within) * 1e6}
+	}
+	const app, page, worker = "https://shop.test/js/app.js", "https://shop.test/", "https://shop.test/js/worker.js"
+	s := &result.Script{
+		Policies: []string{"calls", "errors"},
+		Programs: result.ScriptPrograms{Served: 41, Instrumented: 38, Bytes: 1_204_448, CoveredBytes: 1_180_220,
+			AddedBytes: 212_003, Functions: 4120, CalledOfThem: 871},
+		Plain: []result.PlainScript{{URL: "https://cdn.test/legacy.js", Reason: "unexpected token at 12:7", Count: 2},
+			{URL: "https://shop.test/sw.js", Reason: "service worker", Count: 1}},
+		Realms: []result.ScriptRealm{{Kind: result.RealmWorker, URL: worker}, {Kind: result.RealmWindow, URL: page},
+			{Kind: result.RealmFrame, URL: "https://ads.test/frame.html"}},
+		ClockNS: 310_000, Records: 182_311, Lost: 412,
+		Cost:     result.ScriptCost{PerCallNS: result.Span{Value: 85, Low: 80, High: 90}, CountedNS: ms(0.4, 0.03)},
+		Warnings: []string{"the page forbids the runtime in 1 nested frame"}, Log: "script.log",
+	}
+	for i, name := range []string{"slow", "layoutRows", "(anonymous)",
+		"Cart.prototype.renderAllProductsOfTheFirstCategory",
+		"diff", "patch", "parse", "onScroll", "tick", "hash", "merge", "clone", "key", "noop"} {
+		self := 160 / float64(i+1)
+		calls := int64(7 + 311*i*i)
+		s.Functions = append(s.Functions, result.Function{Name: name, URL: app, Line: 12 + 31*i, Column: 3,
+			Calls: calls,
+			Self:  ms(self, self/80), Total: ms(self*1.4, 1), Min: ms(0.001, 0.1), Mean: ms(self/float64(calls), 0.01),
+			Max: ms(self/2, 0.1)})
+	}
+	for n := 31; n < runFrames-40; n++ {
+		at := runTime(n)
+		if n%3 == 0 {
+			s.Tasks = append(s.Tasks, result.Task{BeginNS: at, EndNS: at + int64(2+n%11)*1_000_000, Function: n % 14,
+				Realm: 1, Calls: 40 * n})
+		}
+		if n%7 == 0 {
+			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 1_000_000, EndNS: at + 21_000_000, Function: -1,
+				Calls: 9})
+		}
+		if n == 80 {
+			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 2_000_000, EndNS: at + 112_000_000, Realm: 1,
+				Calls: 431})
+		}
+	}
+	s.Gaps = []result.Gap{{FromNS: runTime(100), ToNS: runTime(104), Records: 412, Cause: "ring full"}}
+	for i, w := range windows {
+		times, _ := w.Results[0].Find("longest_freeze")
+		from := times.Frames[0]
+		length := int64(times.Value * 1e6)
+		s.Late = append(s.Late, result.LateFrame{Window: i, Frame: from + int(length/runPeriod), FromNS: runTime(from),
+			ToNS: runTime(from) + length, UnexplainedNS: ms(float64(length)/4e6, 1),
+			Functions: []result.RanMeantime{{Function: i, Self: ms(float64(length)/2e6, 1)}}})
+	}
+	s.Errors = []result.ScriptError{
+		{Kind: result.ErrorThrown, Message: "TypeError: Cannot read properties of undefined (reading '…')", URL: app,
+			Line:   204,
+			Column: 17, AtNS: runTime(70) + 3_000_000, Count: 3, Frame: 71, Stack: []result.Place{
+				{Function: "Cart.prototype.add", URL: app, Line: 204, Column: 17}, {URL: page, Line: 88, Column: 3}}},
+		{Kind: result.ErrorResource, URL: "https://cdn.test/missing.png", AtNS: runTime(160), Count: 1, Frame: -1},
+	}
+	return s
 }

@@ -106,6 +106,9 @@ func newData(r *result.Results, from *files) (*inlined, error) {
 		if r.Network != nil {
 			names = append(names, r.Network.File)
 		}
+		if r.Script != nil {
+			names = append(names, r.Script.Log)
+		}
 	}
 	if r.Video != nil {
 		var err error

@@ -33,6 +33,7 @@ func someFiles() fstest.MapFS {
 		"pictures/heatmap.png": {Data: []byte("picture")}, "pictures/heatmap.npy": {Data: []byte("numbers")},
 		"pictures/filmstrip.png": {Data: []byte("strip")},
 		"pictures/waterfall.svg": {Data: []byte("<svg/>")}, "network.har": {Data: []byte("{}")},
+		"script.log": {Data: []byte("EIDSLOG1")},
 	}
 }
 

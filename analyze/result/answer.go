@@ -30,7 +30,10 @@ type Moment struct {
 const maxMoments = 4
 
 // NewAnswer returns the answer of a window. The declared values are those that its test names.
-func NewAnswer(w *Window, declared []string) Answer {
+func NewAnswer(w *Window, declared []string) Answer { return newAnswer(w, declared, nil) }
+
+// newAnswer returns the answer of a window. The causes of late frames are those of their scripts.
+func newAnswer(w *Window, declared []string, causes map[int]string) Answer {
 	a := Answer{Primary: w.primary(declared)}
 	if slices.ContainsFunc(declared, isResponse) && !slices.ContainsFunc(a.Primary, isResponse) && w.missed() {
 		a.Primary = []string{"response.missed"} // other values are of a picture that did not answer
@@ -41,7 +44,7 @@ func NewAnswer(w *Window, declared []string) Answer {
 	measure, _, _ := strings.Cut(a.Primary[0], ".")
 	switch measure {
 	case "response":
-		a.Sentence, a.Moments = w.responseSentence(), w.slowAnswers()
+		a.Sentence, a.Moments = w.responseSentence(causes), w.slowAnswers()
 	case "speedindex", "windowopen":
 		prefix := measure + "."
 		if _, ok := w.value(prefix + "first_visual_change"); !ok {
@@ -50,7 +53,7 @@ func NewAnswer(w *Window, declared []string) Answer {
 		a.Sentence, a.Moments = w.loadSentence(prefix), w.loadMoments(prefix)
 	case "fps", "scroll", "tearing", "checkerboard":
 		pauses := w.pauses()
-		a.Sentence = w.motionSentence(measure, pauses)
+		a.Sentence = w.motionSentence(measure, pauses, causes)
 		a.Moments = append(pauseMoments(pauses), w.evidence(a.Primary)...)
 		if measure == "tearing" || measure == "checkerboard" {
 			a.Moments = append(w.evidence(a.Primary), pauseMoments(pauses)...)
@@ -104,22 +107,27 @@ func (w *Window) missed() bool {
 	return ok && missed.Value > 0
 }
 
-func (w *Window) responseSentence() string {
+func (w *Window) responseSentence(causes map[int]string) string {
 	median, p95 := w.ms("response.latency_p50"), w.ms("response.latency_p95")
 	pings, _ := w.value("response.pings")
 	if median == "" {
 		return "No answer came."
 	}
 	if pings.Value == 1 {
-		text := "The answer came after " + median
+		cause := w.slowestCause(causes)
+		text := "The answer came after " + median + cause
 		if complete := w.ms("speedindex.pixel.complete_100"); complete != "" {
-			text += ", and the picture was complete after " + complete
+			text += map[bool]string{true: ", and", false: ";"}[cause == ""]
+			text += " the picture was complete after " + complete
 		}
 		return text + "."
 	}
 	text := fmt.Sprintf("The median answer came after %s", median)
 	if p95 != "" {
 		text += fmt.Sprintf(", and 95 %% of the answers within %s", p95)
+	}
+	if cause := w.slowestCause(causes); cause != "" {
+		text += "; the slowest took " + w.ms("response.latency_max") + cause
 	}
 	if missed, _ := w.value("response.missed"); w.missed() {
 		text += fmt.Sprintf("; %s of %s had no answer", wording.Number(missed.Value), ValueText(pings))
@@ -142,7 +150,7 @@ func (w *Window) loadSentence(prefix string) string {
 
 // motionSentence is about torn frames and undrawn areas where a test is about these, else about
 // dropped frames.
-func (w *Window) motionSentence(measure string, pauses []pause) string {
+func (w *Window) motionSentence(measure string, pauses []pause, causes map[int]string) string {
 	var parts []string
 	if free, ok := w.value("checkerboard.checkerboard_free"); ok && measure == "checkerboard" {
 		parts = append(parts, fmt.Sprintf("%.3g %% of the frames had undrawn areas", 100*(1-free.Value)))
@@ -157,7 +165,7 @@ func (w *Window) motionSentence(measure string, pauses []pause) string {
 	switch long := longPauses(pauses); {
 	case len(long) > 0:
 		parts = append(parts, fmt.Sprintf("the worst pause was %s, at %s", span(long[0].ms),
-			seconds(w.since(long[0].frame), 1)))
+			seconds(w.since(long[0].frame), 1))+after(causes[long[0].next]))
 	case len(pauses) > 0:
 		parts = append(parts, "no frame stood for more than "+span(pauses[0].ms))
 	}
@@ -184,6 +192,29 @@ func (w *Window) droppedText() string {
 		return what + " showed " + ValueText(rate)
 	}
 	return ""
+}
+
+// after returns the cause of a pause behind a colon.
+func after(cause string) string {
+	if cause == "" {
+		return ""
+	}
+	return ": " + cause
+}
+
+// slowestCause returns the cause of the slowest answer behind a colon.
+func (w *Window) slowestCause(causes map[int]string) string {
+	latency, ok := w.series("response", "latency")
+	if !ok || len(latency.Frames) == 0 {
+		return ""
+	}
+	slowest := 0
+	for i, v := range latency.Values {
+		if v > latency.Values[slowest] {
+			slowest = i
+		}
+	}
+	return after(causes[latency.Frames[slowest]])
 }
 
 // ms returns the text of a value in milliseconds, or "".
@@ -223,6 +254,7 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // pause is a frame that stood for a while.
 type pause struct {
 	frame int
+	next  int // the frame that ended it; -1 unknown
 	ms    float64
 }
 
@@ -239,7 +271,11 @@ func (w *Window) pauses() (all []pause) {
 	}
 	for i, n := range times.Frames {
 		if n >= from && n <= to {
-			all = append(all, pause{n, times.Values[i]})
+			next := -1
+			if i+1 < len(times.Frames) {
+				next = times.Frames[i+1]
+			}
+			all = append(all, pause{n, next, times.Values[i]})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b pause) int { return cmp.Compare(b.ms, a.ms) })

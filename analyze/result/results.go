@@ -75,6 +75,7 @@ const (
 	EnvRigOS         = "rig_os"         // the rig's system and kernel
 	EnvAnalysisBuild = "analysis_build" // version of the program that analysed
 	EnvVitals        = "vitals"         // "observed" if the page's claims were read, which adds load
+	EnvScript        = "script"         // policies that instrumented the page's scripts, which adds load
 	EnvTemperature   = "temperature"    // the device's, with its unit
 	EnvGovernor      = "governor"       // of the device's processors
 	EnvMachineShared = "machine_shared" // "yes" if browser and recorder shared it, else "no"
@@ -84,7 +85,7 @@ const (
 func EnvironmentKeys() []string {
 	return []string{
 		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
-		EnvAnalysisBuild, EnvVitals,
+		EnvAnalysisBuild, EnvVitals, EnvScript,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }

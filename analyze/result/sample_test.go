@@ -106,10 +106,51 @@ func sample() *Results {
 					Text: "What the network brought.", Frame: -1}},
 			Warnings: []string{"the green is torn at line 300 in frame 101"},
 		}},
+		Script:      sampleScript(),
 		Video:       &Video{File: "video.mp4", Map: "video.mp4.json"},
 		Pictures:    []Picture{{Kind: PictureFilmstrip, File: "pictures/filmstrip.png", Text: "All of it.", Frame: 3}},
 		RetriedRuns: 1, Notes: []string{"begun again once: the browser did not start"},
 	}
 	r.fill()
 	return r
+}
+
+// sampleScript has two realms, of which the main one runs a slow function while frame 104 is late.
+func sampleScript() *Script {
+	span := func(ms, low, high float64) Span { return Span{ms * 1e6, low * 1e6, high * 1e6} }
+	return &Script{
+		Policies: []string{"calls", "errors"},
+		Programs: ScriptPrograms{Served: 41, Instrumented: 38, Bytes: 900_000, CoveredBytes: 870_000,
+			AddedBytes: 150_000,
+			Functions:  1931, CalledOfThem: 412},
+		Plain: []PlainScript{{URL: "https://cdn.test/ad.js", Reason: "unexpected : at 1:5", Count: 2},
+			{URL: "https://page.test/sw.js", Reason: "service worker", Count: 1}},
+		Realms:  []ScriptRealm{{RealmWindow, "https://page.test/"}, {RealmWorker, "https://page.test/worker.js"}},
+		ClockNS: 240_000, Records: 51_234, Lost: 1234,
+		Gaps: []Gap{{FromNS: 1_070_000_000, ToNS: 1_080_000_000, Records: 1234, Cause: "ring full"}},
+		Cost: ScriptCost{PerCallNS: Span{85, 80, 90}, CountedNS: span(0.41, 0.38, 0.44)},
+		Functions: []Function{
+			{Name: "slow", URL: "https://page.test/js/app.js?v=3", Line: 12, Column: 3, Calls: 3, Self: span(40.2,
+				39.8, 40.6),
+				Total: span(41, 40.5, 41.5), Min: span(1.2, 1.1, 1.3), Mean: span(13.7, 13.5, 13.9), Max: span(31,
+					30.6, 31.4)},
+			{Name: "(anonymous)", URL: "https://page.test/js/lib.min.js", Line: 1, Column: 20_345, Calls: 1200,
+				Self: span(4.25, 4.2, 4.3), Total: span(4.5, 4.4, 4.6), Min: span(0.001, 0, 0.1), Mean: span(0.0035,
+					0.003, 0.004),
+				Max: span(0.4, 0.3, 0.5)},
+		},
+		Tasks: []Task{{BeginNS: 1_017_000_000, EndNS: 1_049_000_000, Function: 0, Realm: 0, Calls: 431},
+			{BeginNS: 1_020_000_000, EndNS: 1_024_500_000, Function: -1, Realm: 1, Calls: 2}},
+		TasksLeft: 17,
+		Errors: []ScriptError{{Kind: ErrorThrown, Message: "TypeError: x is not a function",
+			URL:  "https://page.test/js/app.js",
+			Line: 20, Column: 7, AtNS: 1_030_000_000, Count: 2, Frame: 104,
+			Stack: []Place{{Function: "load", URL: "https://page.test/js/app.js", Line: 20, Column: 7},
+				{URL: "https://page.test/", Line: 3, Column: 1}}}},
+		ErrorsLeft: 4,
+		Late: []LateFrame{{Window: 0, Frame: 104, Response: true, FromNS: 1_016_683_350, ToNS: 1_050_050_050,
+			Functions:     []RanMeantime{{0, span(30, 29.6, 30.4)}, {1, span(1, 0.9, 1.1)}},
+			UnexplainedNS: span(2.37, 1.9, 2.8)}},
+		Warnings: []string{"the clock of a worker is bounded from two questions only"}, Log: "script.log",
+	}
 }

@@ -1,38 +1,48 @@
 package result
 
 // Script is the JavaScript that ran during a recording, as its instrumentation reported it. Times
-// ending in _ns are on the recording's clock.
+// ending in _ns are on the recording's clock, durations in ns. They are claims of the page.
 type Script struct {
+	// Sentence states the longest function and counts late frames and errors.
+	Sentence string         `json:"sentence"`
 	Policies []string       `json:"policies"`
 	Programs ScriptPrograms `json:"programs"`
 	// Plain are the programs that were served without instrumentation.
 	Plain []PlainScript `json:"plain"`
+	// Realms are global objects of JavaScript, in the order in which they started.
+	Realms []ScriptRealm `json:"realms"`
 	// ClockNS is the width of the bounds between the clocks of page and recording; the widest of
 	// all realms.
-	ClockNS int64      `json:"clock_ns"`
-	Records int64      `json:"records"`
-	Lost    int64      `json:"lost"` // records, by all causes
-	Gaps    []Gap      `json:"gaps"`
-	Cost    ScriptCost `json:"cost"`
-	// Functions are those with the longest self time, longest first.
+	ClockNS int64 `json:"clock_ns"`
+	Records int64 `json:"records"` // that arrived
+	Lost    int64 `json:"lost"`    // records, by all causes
+	Gaps    []Gap `json:"gaps"`
+	// LostText is about lost records; empty without any.
+	LostText string     `json:"lost_text"`
+	Cost     ScriptCost `json:"cost"`
+	// Functions are those with the longest self time, longest first. Those that ran in late frames
+	// are among them.
 	Functions []Function `json:"functions"`
-	// Tasks are spans in which a realm ran scripts without a break, in order.
-	Tasks  []Task        `json:"tasks"`
-	Errors []ScriptError `json:"errors"`
-	Late   []LateFrame   `json:"late"`
-	Log    string        `json:"log"` // script.log; empty if it is missing
+	// Tasks are the longest spans in which a realm ran scripts without a break, ordered by begin.
+	Tasks      []Task        `json:"tasks"`
+	TasksLeft  int64         `json:"tasks_left_out"`
+	Errors     []ScriptError `json:"errors"` // in order of time
+	ErrorsLeft int64         `json:"errors_left_out"`
+	Late       []LateFrame   `json:"late"` // worst first
+	Warnings   []string      `json:"warnings"`
+	Log        string        `json:"log"` // script.log; empty if it is missing
 }
 
 // ScriptPrograms counts the programs that a run served.
 type ScriptPrograms struct {
-	Served         int   `json:"served"`
-	Instrumented   int   `json:"instrumented"`
-	Bytes          int64 `json:"bytes"` // of all, before
-	CoveredBytes   int64 `json:"covered_bytes"`
-	AddedBytes     int64 `json:"added_bytes"`
-	Functions      int   `json:"functions"`
-	CalledOfThem   int   `json:"functions_called"`
-	RuntimeInPages int   `json:"realms"`
+	Served       int    `json:"served"`
+	Instrumented int    `json:"instrumented"`
+	Bytes        int64  `json:"bytes"` // of all, before
+	CoveredBytes int64  `json:"covered_bytes"`
+	AddedBytes   int64  `json:"added_bytes"`
+	Functions    int    `json:"functions"`
+	CalledOfThem int    `json:"functions_called"`
+	Text         string `json:"text"` // the coverage in words
 }
 
 // PlainScript is a program without instrumentation, and the reason.
@@ -40,6 +50,20 @@ type PlainScript struct {
 	URL    string `json:"url"`
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
+}
+
+// Kinds of realms.
+const (
+	RealmWindow = "window"
+	RealmFrame  = "frame"
+	RealmWorker = "worker"
+	RealmNode   = "node"
+)
+
+// ScriptRealm is a global object of JavaScript.
+type ScriptRealm struct {
+	Kind string `json:"kind"`
+	URL  string `json:"url"` // of its document or program
 }
 
 // Gap is a part of a realm's records that is lost.
@@ -52,22 +76,30 @@ type Gap struct {
 
 // ScriptCost is the time that the instrumentation itself used.
 type ScriptCost struct {
-	PerCallNS Span `json:"per_call_ns"` // calibrated in the page
-	CountedNS Span `json:"counted_ns"`  // in the whole recording
+	PerCallNS Span   `json:"per_call_ns"` // calibrated in the page
+	CountedNS Span   `json:"counted_ns"`  // in the whole recording
+	Text      string `json:"text"`        // both in words
 }
 
 // Function is one function of a script with the times of its calls.
 type Function struct {
 	Name   string `json:"name"` // "(anonymous)" without one
 	URL    string `json:"url"`
-	Line   int    `json:"line"`   // from 1
-	Column int    `json:"column"` // from 1
+	Line   int    `json:"line"`   // from 1; 0 unknown
+	Column int    `json:"column"` // from 1; 0 unknown
 	Calls  int64  `json:"calls"`
 	Self   Span   `json:"self_ns"` // without the functions that it called
 	Total  Span   `json:"total_ns"`
 	Min    Span   `json:"min_ns"`
 	Mean   Span   `json:"mean_ns"`
 	Max    Span   `json:"max_ns"`
+	// Place to MaxText are texts for people.
+	Place      string `json:"place"` // such as app.js:12
+	SelfText   string `json:"self_text"`
+	SelfBounds string `json:"self_bounds_text"`
+	TotalText  string `json:"total_text"`
+	MeanText   string `json:"mean_text"`
+	MaxText    string `json:"max_text"`
 }
 
 // Task is a span without a return to the browser's event loop.
@@ -76,21 +108,30 @@ type Task struct {
 	EndNS   int64 `json:"end_ns"`
 	// Function has the longest self time of the task; -1: it is not in Functions.
 	Function int `json:"function"`
-	Realm    int `json:"realm"` // from 0, in the order in which they started
+	Realm    int `json:"realm"` // index in Realms
 	Calls    int `json:"calls"`
 }
 
+// Kinds of errors.
+const (
+	ErrorThrown    = "error"     // nobody caught it
+	ErrorRejection = "rejection" // of a promise that nobody handled
+	ErrorCaught    = "caught"    // a program caught it
+	ErrorResource  = "resource"  // an element's file did not load
+)
+
 // ScriptError is an error that a page had, and the first frame after it.
 type ScriptError struct {
-	Kind    string  `json:"kind"` // error, rejection, caught, resource
+	Kind    string  `json:"kind"`
 	Message string  `json:"message"`
 	URL     string  `json:"url"`
-	Line    int     `json:"line"`
-	Column  int     `json:"column"`
-	AtNS    int64   `json:"at_ns"`
+	Line    int     `json:"line"`   // from 1; 0 unknown
+	Column  int     `json:"column"` // from 1; 0 unknown
+	AtNS    int64   `json:"at_ns"`  // of the first
 	Count   int     `json:"count"`
 	Frame   int     `json:"frame"` // the first changed frame after it; -1: none
 	Stack   []Place `json:"stack"` // innermost first
+	Place   string  `json:"place"` // text of URL and line
 }
 
 // Place is an entry of a stack.
@@ -99,12 +140,15 @@ type Place struct {
 	URL      string `json:"url"`
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
+	Text     string `json:"text"` // such as load (app.js:12)
 }
 
 // LateFrame is a frame that appeared late, and the functions that ran while the screen stood still.
 type LateFrame struct {
 	Window int `json:"window"` // index in windows
 	Frame  int `json:"frame"`
+	// Response states that FromNS is an input and Frame its answer.
+	Response bool `json:"response"`
 	// The screen showed the frame before from FromNS to ToNS.
 	FromNS    int64         `json:"from_ns"`
 	ToNS      int64         `json:"to_ns"`
@@ -127,4 +171,8 @@ const (
 	MaxTasks     = 2000
 	MaxErrors    = 100
 	MaxLate      = 20
+	MaxPlain     = 200
+	MaxGaps      = 100
+	MaxRealms    = 64
+	MaxStack     = 50
 )

@@ -43,6 +43,9 @@ func (r *Results) Validate() error {
 	if r.Vitals != nil {
 		c.in("vitals", func() { c.vitals(r.Vitals) })
 	}
+	if r.Script != nil {
+		c.in("script", func() { c.script(r.Script, len(r.Windows)) })
+	}
 	if r.Video != nil {
 		c.in("video", func() { c.link(r.Video.File, false); c.link(r.Video.Map, false) })
 	}

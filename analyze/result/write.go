@@ -72,7 +72,12 @@ func (r *Results) fill() {
 	r.Windows = append([]Window{}, r.Windows...)
 	for i := range r.Windows {
 		r.Windows[i].fill()
-		r.Windows[i].Answer = NewAnswer(&r.Windows[i], s.Primary)
+	}
+	if r.Script != nil {
+		r.Script = r.Script.fill(r)
+	}
+	for i := range r.Windows {
+		r.Windows[i].Answer = newAnswer(&r.Windows[i], s.Primary, r.Script.causes(i))
 	}
 }
 

@@ -12,7 +12,7 @@ func Meant(word string, there []string) string {
 	if near := Near(word, there); near != "" {
 		return near
 	}
-	const most = 25
+	const most = 30
 	list := slices.Sorted(slices.Values(there))
 	if len(list) > most {
 		list = append(list[:most], "…")

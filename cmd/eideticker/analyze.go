@@ -157,7 +157,8 @@ func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*runfolder.Folder, er
 		return nil, nil
 	}
 	return runfolder.BeginFolder(c.Output, runfolder.FolderOptions{Force: c.Force, Source: c.File,
-		FilmstripStep: time.Duration(c.FilmstripStep), Network: earlier.Network(c.Output)})
+		FilmstripStep: time.Duration(c.FilmstripStep), Network: earlier.Network(c.Output),
+		More: earlier.Scripts(c.Output)})
 }
 
 func (c analyzeCmd) writeFolder(e *env, f *runfolder.Folder, r *recording.Reader, found *runfolder.Found) error {

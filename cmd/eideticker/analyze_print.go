@@ -18,6 +18,10 @@ import (
 // printResults writes results for people: quality first, then the answer of each window. With all,
 // a table of all values follows.
 func printResults(w io.Writer, r *result.Results, all bool) error {
+	r, err := r.Complete()
+	if err != nil {
+		return err
+	}
 	if err := printQuality(w, r); err != nil {
 		return err
 	}
@@ -26,7 +30,7 @@ func printResults(w io.Writer, r *result.Results, all bool) error {
 			return err
 		}
 	}
-	return printVitals(w, r.Vitals, all)
+	return errors.Join(printScript(w, r.Script, all), printVitals(w, r.Vitals, all))
 }
 
 // printVitals writes the page's claims: the one that was compared with the pixels, or all.
@@ -120,7 +124,7 @@ func printWindow(w io.Writer, win *result.Window, s result.Settings, all bool) e
 	if err := printLines(w, win.Warnings); err != nil {
 		return err
 	}
-	answer := result.NewAnswer(win, s.Primary)
+	answer := win.Answer
 	if err := inStyle(w, bold, indented(answer.Sentence, "", columns(w))); err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ type runCmd struct {
 	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g (default: as in the test)."`
 	Fresh     bool   `help:"With a URL and --network: record the site again."`
 	Vitals    bool   `help:"Read web vitals from the page and compare them with the pixels; adds load."`
+	// Script is a list with commas, or given several times.
+	Script []string `placeholder:"POLICIES" help:"Instrument the page's scripts: calls, errors; adds load."`
 	gestureFlags
 	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`
 	Wait  bool   `help:"Wait for a device that is in use (default: fail)."`
@@ -70,6 +72,7 @@ func (runCmd) Help() string {
   eideticker run example.org
   eideticker run example.org --network 3g
   eideticker run example.org --vitals
+  eideticker run example.org --network 3g --script calls,errors
   eideticker run example.org --scroll
   eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
   eideticker run framerate --until-fail --no-video
@@ -99,6 +102,9 @@ A SELECTOR is CSS. Its element is found before the runs, in a browser that is th
 X,Y are pixels or percent of the page's window. Use them for a page that moves between loads.
 
 --vitals needs a browser on a virtual display of this machine. A script in the page reads its claims after the run.
+
+--script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions that ran
+while a frame was late. It needs a built-in page, or --network. Its records use no bandwidth of the page.
 
 --power on switches a device off after the last run.
 Without --retries, each measured run has one.
@@ -254,9 +260,15 @@ func (c runCmd) checkPrimary(t *suite.Test) error {
 	return nil
 }
 
-// onNetwork gives a test the network and the vitals of the command line.
+// onNetwork gives a test the network, the vitals and the policies of the command line.
 func (c runCmd) onNetwork(t *suite.Test) error {
 	t.Vitals = t.Vitals || c.Vitals
+	if len(c.Script) > 0 {
+		t.Script.Policies = c.Script
+		if err := t.Script.Check(session.Known()); err != nil {
+			return usagef("--script: %w", err)
+		}
+	}
 	if c.Network == "" {
 		return nil
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session/locate"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -64,6 +65,9 @@ func check(t *suite.Test, local bool, on ...Variant) (*replay.Archive, error) {
 		if _, wrong := budget.Of(name, string(limit)); err == nil && wrong != nil {
 			err = fmt.Errorf("test %s: budgets: %w", t.Name, wrong)
 		}
+	}
+	if err == nil {
+		err = checkScript(t, local)
 	}
 	if err == nil {
 		err = checkOn(t, read, local, on)
@@ -419,6 +423,9 @@ func urlName(address string) string {
 func Known() suite.Known {
 	k := suite.Known{Measures: append(analyze.Names(), quality.Name), Values: map[string][]string{},
 		Claims: vitals.Name}
+	for _, p := range policy.List() {
+		k.Policies = append(k.Policies, p.Name)
+	}
 	for _, m := range append(k.Measures[:len(k.Measures):len(k.Measures)], k.Claims) {
 		k.Values[m] = analyze.Values(m)
 	}

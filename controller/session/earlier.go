@@ -17,7 +17,10 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/analyze/vitals"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/groundtruth"
 	"github.com/eideticker/eideticker/netsim/har"
@@ -35,6 +38,8 @@ type Earlier struct {
 	failed      string          // why the run failed or was rejected, or ""
 	network     *result.Network // nil: the device's own
 	vitals      *vitals.Claims  // of the page; nil: they were not read
+	script      *scripts.Run    // nil: its files are missing, or scripts were not instrumented
+	scriptOnce  *result.Script  // of the first measurement, without its files; nil: unknown
 	fall        *har.Waterfall  // nil: unknown
 	har         bool            // the HAR file exists, readable or not
 	report      *site.Report    // of the only page; nil: unknown
@@ -86,7 +91,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	}
 	if results != nil {
 		e.name, e.retried, e.network = cmp.Or(e.name, results.Recording.Name), results.RetriedRuns, results.Network
-		e.vitals = results.Vitals
+		e.vitals, e.scriptOnce = results.Vitals, results.Script
 		maps.Copy(e.environment, results.Environment)
 	}
 	if results != nil && record != nil {
@@ -94,6 +99,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	}
 	delete(e.environment, result.EnvAnalysisBuild) // another one now
 	e.withNetwork(ctx, record, idOf(r))
+	e.withScripts(ctx, idOf(r))
 	return e
 }
 
@@ -207,7 +213,7 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfol
 		return
 	}
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0],
-		Report: *e.report, Measures: s.Measures})
+		Report: *e.report, Script: e.scriptOf(found), Measures: s.Measures})
 	if err != nil {
 		e.note("results could not be compared with the drawn content: %v", err)
 		return
@@ -350,6 +356,15 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 	}
 	results.Notes = append(results.Notes, e.notes...)
 	results.Network, results.Vitals = e.network, e.vitals
+	results.Script = e.scriptOf(found)
+}
+
+// scriptOf returns the calls of the run's scripts with the late frames of new results; nil: unknown.
+func (e *Earlier) scriptOf(found *runfolder.Found) *result.Script {
+	if e.script == nil {
+		return e.scriptOnce
+	}
+	return e.script.Results(found.Results.Windows)
 }
 
 // carry adds data of a run to results.
@@ -376,6 +391,61 @@ func (r *Record) why() string {
 	return ""
 }
 
+// withScripts reads the records of the run's scripts. Files of another recording are skipped.
+// Without them, the first measurement's data is kept, without late frames: its windows may be
+// others.
+func (e *Earlier) withScripts(ctx context.Context, id string) {
+	if e.scriptOnce == nil && e.environment[result.EnvScript] == "" {
+		return
+	}
+	var info *scripts.Info
+	var arrived []trace.Arrived
+	err := e.open(ctx, scripts.InfoFile,
+		func(f io.Reader) (err error) { info, err = scripts.ReadInfo(f); return err })
+	switch {
+	case err == nil && info == nil:
+		err = errors.New("it is not there")
+	case err == nil && !strings.EqualFold(info.Recording, id):
+		err = errors.New("it is of another recording")
+	}
+	if err == nil {
+		err = e.open(ctx, scripts.LogFile, func(f io.Reader) (err error) {
+			arrived, err = scripts.ReadLog(f, timeline.Time(info.StartNS))
+			return err
+		})
+		if err != nil { // the batches before the error remain
+			e.note("records of scripts are missing, since %s cannot be read: %v", scripts.LogFile, err)
+		}
+		e.script = scripts.New(info, arrived)
+		return
+	}
+	e.note("late frames have no causes in scripts, since %s cannot be read: %v", scripts.InfoFile, err)
+	if e.scriptOnce != nil {
+		once := *e.scriptOnce
+		once.Late, once.Log = nil, ""
+		e.scriptOnce = &once
+	}
+}
+
+// Scripts returns a function for [runfolder.FolderOptions.More] of a folder. It adds the files with
+// the records of scripts.
+func (e *Earlier) Scripts(to string) func(dir string) error {
+	if e.script == nil {
+		return nil
+	}
+	if sameFolder(e.dir, to) {
+		return func(string) error { return nil }
+	}
+	return func(dir string) error {
+		for _, name := range []string{scripts.InfoFile, scripts.LogFile} {
+			if err := e.link(name, dir, scripts.MaxLog); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // Network returns the traffic of the run's network, for a folder; nil: the device's own network.
 func (e *Earlier) Network(to string) *runfolder.Network {
 	if e.network == nil {
@@ -383,29 +453,33 @@ func (e *Earlier) Network(to string) *runfolder.Network {
 	}
 	results := *e.network
 	n := &runfolder.Network{Results: &results, Fall: e.fall}
-	a, errA := os.Stat(e.dir)
-	b, errB := os.Stat(to)
-	if errA == nil && errB == nil && os.SameFile(a, b) {
+	if sameFolder(e.dir, to) {
 		if e.har {
 			results.File = HARFile
 		}
 		return n
 	}
 	if e.fall != nil { // an unreadable file stays in its folder
-		results.File, n.HAR = HARFile, e.linkHAR
+		results.File, n.HAR = HARFile, func(dir string) error { return e.link(HARFile, dir, har.MaxBytes) }
 	}
 	return n
 }
 
-// linkHAR links or copies the HAR file into another folder.
-func (e *Earlier) linkHAR(dir string) error {
-	from, to := filepath.Join(e.dir, HARFile), filepath.Join(dir, HARFile)
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// link links or copies a file into another folder.
+func (e *Earlier) link(name, dir string, limit int64) error {
+	from, to := filepath.Join(e.dir, name), filepath.Join(dir, name)
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	return e.open(context.Background(), HARFile, func(f io.Reader) error { // it was read already
+	return e.open(context.Background(), name, func(f io.Reader) error { // it was read already
 		return writeTo(to, func(w io.Writer) error {
-			_, err := io.Copy(w, io.LimitReader(f, har.MaxBytes))
+			_, err := io.Copy(w, io.LimitReader(f, limit))
 			return err
 		})
 	})

@@ -139,7 +139,7 @@ func again(t *testing.T, dir, to string) *result.Results {
 	}
 	e.Keep(found)
 	if err := runfolder.WriteFolder(t.Context(), to, r, found, runfolder.FolderOptions{Force: true, Source: path,
-		NoVideo: true, Network: e.Network(to)}, untold{}); err != nil {
+		NoVideo: true, Network: e.Network(to), More: e.Scripts(to)}, untold{}); err != nil {
 		t.Fatal(err)
 	}
 	return resultsIn(t, to)

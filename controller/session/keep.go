@@ -22,10 +22,10 @@ import (
 // keep writes the results of a run and its record, with its state. failure is the error of the
 // first step that failed. A run that failed keeps its last frame, and results of all its frames.
 // file is nil if nothing was recorded. found is nil if nothing was measured.
-func (r *run) keep(ctx context.Context, record *Record, file *recording.Reader, t *traffic, found *runfolder.Found,
+func (r *run) keep(ctx context.Context, record *Record, file *recording.Reader, t *take, found *runfolder.Found,
 	failure error) (*runfolder.Found, error) {
 	if failure == nil && found != nil {
-		failure = r.writeResults(ctx, record, file, t, found)
+		failure = r.writeResults(ctx, record, file, t.traffic, found)
 	}
 	if failure == nil {
 		r.judge(record, found)
@@ -41,8 +41,8 @@ func (r *run) keep(ctx context.Context, record *Record, file *recording.Reader, 
 		}
 	}
 	var err error
-	if t != nil && !t.kept {
-		err = r.writeHAR(r.Dir, record, t, found)
+	if t.traffic != nil && !t.traffic.kept {
+		err = r.writeHAR(r.Dir, record, t.traffic, found)
 	}
 	record.ElapsedNS = int64(time.Since(record.began)) // changes of the wall clock do not matter
 	record.Notes = r.noted()
@@ -158,7 +158,7 @@ func reason(ctx context.Context, err error) string {
 
 // keepFailed keeps evidence of a failure: the last frame, and results and video of all frames. An
 // interrupted run has no time for results.
-func (r *run) keepFailed(ctx context.Context, record *Record, file *recording.Reader, t *traffic,
+func (r *run) keepFailed(ctx context.Context, record *Record, file *recording.Reader, t *take,
 	found *runfolder.Found) *runfolder.Found {
 	if found == nil && ctx.Err() == nil && !r.Bare {
 		all, err := runfolder.Run(ctx, file, runfolder.Settings{Measures: []string{"fps"}, To: file.Frames(),
@@ -166,7 +166,10 @@ func (r *run) keepFailed(ctx context.Context, record *Record, file *recording.Re
 		if err == nil {
 			found = all
 			found.Results.Notes = append(found.Results.Notes, record.why())
-			err = r.writeResults(ctx, record, file, t, found)
+			if t.script != nil {
+				found.Results.Script = t.script.Results(found.Results.Windows)
+			}
+			err = r.writeResults(ctx, record, file, t.traffic, found)
 		}
 		if err != nil {
 			r.log.Warn("the failed run's last frame could not be shown", "why", err)

@@ -42,6 +42,9 @@ func (r *run) measure(ctx context.Context, p *pages, t *take, file *recording.Re
 	if t.claims != nil {
 		m.found.Results.Vitals = t.claims.compare(m.found, file, t)
 	}
+	if t.script != nil {
+		m.found.Results.Script = t.script.Results(m.found.Results.Windows)
+	}
 	r.log.Info("measured")
 	if m.checks, err = r.compareWithDrawn(ctx, file, m.found, t); err != nil { // the numbers stay valid
 		r.note("results could not be compared with the drawn content: %v", err)
@@ -121,7 +124,7 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 	_, end := r.Progress.Phase("comparing with the drawn content", 0)
 	defer end()
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: file, Outcome: found.Outcomes[0],
-		Masks: found.Masks[0], Report: *take.report, Measures: t.Measures})
+		Masks: found.Masks[0], Report: *take.report, Script: found.Results.Script, Measures: t.Measures})
 	if err != nil {
 		return c, err
 	}

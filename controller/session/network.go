@@ -312,6 +312,13 @@ func onNetwork(n *testnet.Network) listening {
 			c, err := n.ListenPacket(port)
 			return c, pageHost, err
 		},
+		beside: func(port uint16) (net.Listener, string, error) {
+			l, err := n.ListenBeside(port)
+			if err != nil {
+				return nil, "", err
+			}
+			return l, l.Addr().String(), nil
+		},
 	}
 }
 

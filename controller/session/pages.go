@@ -42,6 +42,7 @@ type pages struct {
 	nonce     string
 	file      *greenFile // the green page as a file; nil: it is served
 	archive   *archived  // answers for all sites; nil: no archive
+	script    *scripting // of all pages; nil: they are served as they are
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none
@@ -66,6 +67,9 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 	removeTempFolders(os.TempDir(), greenPrefix)
 	removeTempFolders(os.TempDir(), authorityPrefix)
 	err := p.secure(t, dir)
+	if err == nil {
+		err = p.instrumentScripts(ctx, t, dir)
+	}
 	if err == nil && read != nil {
 		err = p.serveArchive(ctx, t, read)
 	}
@@ -134,6 +138,8 @@ type listening struct {
 	connections func(port string) (l net.Listener, host string, err error)
 	// nil without a network of the run's own
 	packets func(port string) (c net.PacketConn, host string, err error)
+	// beside opens a port whose packets use nothing of the network; nil: as connections
+	beside func(port uint16) (l net.Listener, host string, err error)
 }
 
 // Ports of a run's own network.
@@ -278,7 +284,7 @@ func (p *pages) close() error {
 	if p.file != nil {
 		err = errors.Join(err, p.file.remove())
 	}
-	return errors.Join(err, p.insecure())
+	return errors.Join(err, p.script.close(), p.insecure())
 }
 
 const greenPrefix = "eideticker-green-"

@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -41,6 +42,7 @@ type take struct {
 	input       *input.Info
 	machine     *machine.Activity // while the test was played
 	claims      *pageClaims       // nil: they were not read
+	script      *scripts.Run      // nil: scripts were not instrumented
 }
 
 // play records the screen while the controller runs the test.
@@ -55,6 +57,9 @@ func (r *run) play(ctx context.Context, p *prepared) (take, error) {
 	maps.Copy(t.environment, p.stage.About())
 	if r.vitals() {
 		t.environment[result.EnvVitals] = "observed"
+	}
+	if p.pages.script != nil {
+		t.environment[result.EnvScript] = strings.Join(p.pages.script.policies, ", ")
 	}
 	r.noteSandbox(p.stage)
 	return t, err
@@ -140,11 +145,15 @@ func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen
 	detach := r.Remote.attach(link, emit)
 	t.Played, err = controller.Run(ctx, setup)
 	detach()
+	ended := timeline.Monotonic().Now()
 	if r.vitals() && err == nil {
 		t.claims = r.readClaims(ctx, p.stage)
 	}
 	if reports != nil {
 		t.report = r.awaitReport(reports, link.rtt(), err != nil, cancel)
+	}
+	if p.pages.script != nil {
+		t.script = r.readScripts(ctx, p, ended, err != nil, emit)
 	}
 	if p.network != nil {
 		t.traffic = r.witness(p, emit)

@@ -69,7 +69,7 @@ func (p *pages) insecure() (err error) {
 
 // options returns the options of a server with a handler.
 func (p *pages) options(n suite.Network, h http.Handler) serve.Options {
-	o := serve.Options{Handler: h, HTTP1: n.Protocol == suite.HTTP1, HTTP2: n.Protocol == suite.HTTP2}
+	o := serve.Options{Handler: p.script.wrap(h), HTTP1: n.Protocol == suite.HTTP1, HTTP2: n.Protocol == suite.HTTP2}
 	if p.authority != nil {
 		o.Authority = p.authority.Authority
 	}

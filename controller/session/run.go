@@ -150,6 +150,7 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 		defer file.Close() // only read
 		record.Recording = idOf(file)
 	}
+	r.writeScripts(t.script, record.Recording)
 	if failure == nil {
 		failure = r.reached(ctx, p, t.traffic)
 	}
@@ -163,7 +164,7 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 		m, failure = r.measure(ctx, p.pages, &t, file)
 		record.measured(&m)
 	}
-	return r.keep(ctx, record, file, t.traffic, m.found, failure)
+	return r.keep(ctx, record, file, &t, m.found, failure)
 }
 
 // awaitQuiet waits for a quiet machine, if that is asked for. After the limit, the run begins.

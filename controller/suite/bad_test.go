@@ -30,8 +30,8 @@ var bad = []struct{ name, file, want string }{
 	{"unknown key, nothing near", head + "xyzzy: 1\n",
 		`bad.yaml:3:1: a test has no key "xyzzy"; known: about, begin, budgets, cadence, cooldown, masks, measures, ` +
 			`name, network, ` +
-			`page, places, primary, region, repeat, retries, steps, sync, t0, thresholds, timeout, tolerance, ` +
-			`url, vitals, warmup, window`},
+			`page, places, primary, region, repeat, retries, script, steps, sync, t0, thresholds, timeout, ` +
+			`tolerance, url, vitals, warmup, window`},
 	{"key twice", head + "repeat: 1\nname: y\n", "bad.yaml:4:1: a test has name twice: first in line 1"},
 	{"two names for one key", head + "sync: markers\nend: 20s\n",
 		"bad.yaml:4:1: sync and end are the same: one of them is enough"},
@@ -112,6 +112,17 @@ var bad = []struct{ name, file, want string }{
 		`bad.yaml:4:19: archive "../site.zip": must be a file's name in or below its folder`},
 	{"determinism of nothing", head + "network: {rtt: 40ms, determinism: 1}\n",
 		"bad.yaml:3:35: determinism needs replay"},
+	{"policy", head + "script: {policies: [calls, error]}\n",
+		`bad.yaml:3:28: unknown policy "error"; did you mean errors?`},
+	{"policy in short", head + "script: cals\n", `bad.yaml:3:9: unknown policy "cals"; did you mean calls?`},
+	{"policy, nothing near", head + "script: [xyzzy]\n",
+		`bad.yaml:3:10: unknown policy "xyzzy"; known: calls, errors`},
+	{"policy twice", head + "script: [calls, calls]\n", "bad.yaml:3:17: policy calls is given twice"},
+	{"policy that is none", head + "script: [a b]\n", `bad.yaml:3:10: policy "a b": must be a name such as calls`},
+	{"policies of nothing", head + "script: []\n", "bad.yaml:3:9: script is empty: name policies such as calls"},
+	{"policies missing", head + "script: {}\n", "bad.yaml:3:9: script lacks policies"},
+	{"policies, wrong key", head + "script: {policy: calls}\n",
+		"bad.yaml:3:9: script lacks policies (and 1 more problem; eideticker suite check lists all)"},
 	{"protocol", head + "network: {protocol: http/2}\n",
 		`bad.yaml:3:21: protocol: "http/2" is none of http/1.1, h2 and h3; did you mean h2?`},
 	{"protocol, nothing near", head + "network: {protocol: gopher}\n",
@@ -277,8 +288,8 @@ func known() Known {
 	return Known{
 		Pages: []string{"/framerate.html", "/load.html"}, Measures: []string{"fps", "tearing", "response"},
 		Values:   map[string][]string{"fps": {"frames", "framerate"}, "tearing": {"torn"}, "response": {"latency_p50"}},
-		Networks: []string{"cable", "dsl"},
-		Dir:      fstest.MapFS{"site.zip": {}, "pan-1.touch": {}, "empty.touch": {Data: []byte("what is this\n")}},
+		Networks: []string{"cable", "dsl"}, Policies: []string{"calls", "errors"},
+		Dir: fstest.MapFS{"site.zip": {}, "pan-1.touch": {}, "empty.touch": {Data: []byte("what is this\n")}},
 	}
 }
 

@@ -314,6 +314,32 @@ func (n *Network) check(known *Known) error {
 
 func (n *Network) short() string { return "profile" }
 
+func (s *Scripts) check(known *Known) error {
+	var found problems
+	if len(s.Policies) == 0 {
+		return problem(nil, "script is empty: name policies such as calls")
+	}
+	for i, name := range s.Policies {
+		if found.full() {
+			break
+		}
+		switch {
+		case !kinds.MatchString(name):
+			found.add(problem(at("policies", i), "policy %q: must be a name such as calls", strict.Clip(name)))
+		case known.Policies != nil && !slices.Contains(known.Policies, name):
+			found.add(problem(at("policies", i), "unknown policy %q%s", name, wording.Meant(name, known.Policies)))
+		case slices.Contains(s.Policies[:i], name):
+			found.add(problem(at("policies", i), "policy %s is given twice", name))
+		}
+	}
+	return errors.Join(found...)
+}
+
+// Check checks the policies of a command line.
+func (s *Scripts) Check(known Known) error { return s.check(&known) }
+
+func (s *Scripts) short() string { return "policies" }
+
 func (l *Link) check(*Known) error {
 	switch {
 	case *l == (Link{}):

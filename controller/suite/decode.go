@@ -112,6 +112,8 @@ func one(what string) string {
 	switch what {
 	case "measures", "masks", "steps", "fingers", "files":
 		return strings.TrimSuffix(what, "s")
+	case "policies":
+		return "policy"
 	}
 	return what
 }

@@ -20,6 +20,7 @@ sync: markers
 window: 1280x720
 places: screen
 vitals: true
+script: {policies: [calls, errors]}
 repeat: 10
 warmup: 1
 cooldown: 2s

@@ -19,6 +19,7 @@ type Known struct {
 	Values   map[string][]string // of each measure
 	Claims   string              // measure of a test with vitals
 	Networks []string            // profiles
+	Policies []string            // of scripts
 	Dir      fs.FS               // the file's folder, in which its recordings are
 }
 

@@ -43,6 +43,8 @@ type Test struct {
 	Steps   []Step  `yaml:"steps"` // done once the content is there, in order
 	// the page's own claims are read, which adds load
 	Vitals bool `yaml:"vitals"`
+	// the page's scripts are instrumented, which adds load
+	Script Scripts `yaml:"script"`
 
 	Repeat   int           `yaml:"repeat" min:"1" max:"10000"` // runs that count; 0: what the user asks for, else one
 	Warmup   int           `yaml:"warmup" min:"0" max:"10000"` // runs before them that do not
@@ -88,6 +90,14 @@ func (n Network) On(profile string) Network {
 	return Network{Profile: profile, Protocol: n.Protocol, KeyLog: n.KeyLog, Replay: n.Replay,
 		Determinism: n.Determinism}
 }
+
+// Scripts is how the scripts of a page are instrumented on their way to the browser.
+type Scripts struct {
+	Policies []string `yaml:"policies" need:"true"` // names, in the order in which they nest
+}
+
+// Given reports if scripts are instrumented.
+func (s Scripts) Given() bool { return len(s.Policies) > 0 }
 
 // Protocol is what browsers and servers speak, as TLS calls it.
 type Protocol string

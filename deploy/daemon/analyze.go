@@ -100,7 +100,8 @@ func (d *Daemon) analyze(j *job) (err error) {
 	found.Results.Recording.File = runfolder.RecordingFile
 	earlier.HoldAgainst(j.context, r, s, found)
 	earlier.Keep(found)
-	o := runfolder.FolderOptions{Force: true, NoVideo: p.NoVideo, Network: earlier.Network(dir)}
+	o := runfolder.FolderOptions{Force: true, NoVideo: p.NoVideo, Network: earlier.Network(dir),
+		More: earlier.Scripts(dir)}
 	if err := runfolder.WriteFolder(j.context, dir, r, found, o, t); err != nil {
 		return err
 	}

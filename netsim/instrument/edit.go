@@ -12,6 +12,7 @@ type shape uint8
 
 const (
 	enter shape = iota // at the head of a function's block
+	head               // at the head of the program
 	leave              // at its end
 	arrow              // before the expression of an arrow function
 	arrowEnd
@@ -39,7 +40,7 @@ func (s shape) hasID() bool { return s == enter || s == arrow || s == arrowBlock
 // opens reports whether the insertion is before its node. Others are behind their node.
 func (s shape) opens() bool {
 	switch s {
-	case enter, arrow, arrowBlock, give, giveList, caught, finally, suspend, resume:
+	case enter, head, arrow, arrowBlock, give, giveList, caught, finally, suspend, resume:
 		return true
 	}
 	return false
@@ -61,9 +62,12 @@ var counting = [shapes]string{
 
 // texts returns the insertions of a plan. The nonce is appended to each name, a single letter.
 func texts(plan Plan) (all [shapes]string) {
-	templates := timing
-	if plan.Shape == Count {
+	var templates [shapes]string
+	switch plan.Shape {
+	case Count:
 		templates = counting
+	case Time:
+		templates = timing
 	}
 	for s, template := range templates {
 		var b strings.Builder
@@ -76,6 +80,7 @@ func texts(plan Plan) (all [shapes]string) {
 		}
 		all[s] = b.String()
 	}
+	all[head] = plan.Head
 	return all
 }
 

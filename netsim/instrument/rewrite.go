@@ -19,6 +19,8 @@ const (
 	Count Shape = iota
 	// Time also marks each exit and each suspension.
 	Time
+	// Only inserts the plan's head.
+	Only
 )
 
 // Plan describes the insertions of one program.
@@ -28,6 +30,8 @@ type Plan struct {
 	Nonce string
 	// First is the number of the program's first function.
 	First uint32
+	// Head is inserted before the first statement, behind directives. It consists of statements.
+	Head string
 }
 
 // Insertion is a part of the rewritten program that the original lacks.
@@ -63,6 +67,13 @@ func Rewrite(src string, goal ecma.Goal, plan Plan) (Result, error) {
 	if err != nil {
 		return unchanged, err
 	}
+	return rewriteTree(tree, plan)
+}
+
+// rewriteTree is Rewrite for a parsed program without the nonce.
+func rewriteTree(tree *ecma.Tree, plan Plan) (Result, error) {
+	src := tree.Source
+	unchanged := Result{Text: src}
 	e := editor{tree: tree, texts: texts(plan), plan: plan}
 	if e.visit(); e.size > maxGrowth*len(src)+minGrowth {
 		return unchanged, fmt.Errorf("insertions of %d bytes exceed %d times the program", e.size, maxGrowth)

@@ -25,6 +25,10 @@ type scope struct {
 // visit adds the edits of all nodes. It walks backwards, so a function precedes its contents.
 func (e *editor) visit() {
 	nodes := e.tree.Nodes
+	e.head()
+	if e.plan.Shape == Only {
+		return
+	}
 	e.list()
 	id := e.plan.First + uint32(len(e.functions))
 	scopes := []scope{{}}
@@ -52,6 +56,22 @@ func (e *editor) visit() {
 	}
 }
 
+// head adds the plan's head. An empty program has none.
+func (e *editor) head() {
+	root, first := len(e.tree.Nodes)-1, -1
+	for i := range e.tree.Children(root) {
+		first = i
+	}
+	if e.plan.Head == "" || first < 0 {
+		return
+	}
+	at, semicolon := e.tree.Nodes[first].Start, false
+	for s := 1; s < root && e.tree.Nodes[s].Flags&ecma.Directive != 0; s += 2 {
+		at, semicolon = e.tree.Nodes[s].End, e.tree.Nodes[s].Flags&ecma.Unterminated != 0
+	}
+	e.add(at, root, head).semicolon = semicolon
+}
+
 // list lists the functions and makes room for the edits, so that they are not copied.
 func (e *editor) list() {
 	functions, edits := 0, 0
@@ -62,7 +82,7 @@ func (e *editor) list() {
 			edits += mostEdits[n.Kind]
 		}
 	}
-	e.edits = make([]edit, 0, edits+2*functions)
+	e.edits = append(make([]edit, 0, len(e.edits)+edits+2*functions), e.edits...)
 	e.functions = make([]Function, 0, functions)
 	for _, n := range e.tree.Nodes {
 		if n.Kind.IsFunction() {

@@ -21,6 +21,7 @@ type carrier struct {
 	ready   chan struct{} // closed when the thread is what it is to be
 	done    chan struct{}
 	flows   *flows
+	beside  *bypass
 	up      bool // from the device
 
 	mu     sync.Mutex
@@ -47,7 +48,8 @@ const (
 	maxAtOnce = 64        // packets that are read before it is looked whether others have arrived
 )
 
-func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (*carrier, error) {
+func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows,
+	beside *bypass) (*carrier, error) {
 	pipe, err := newPipe(d, seed, stream, at)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,7 @@ func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flow
 		return nil, fmt.Errorf("make an event: %w", err)
 	}
 	c := &carrier{in: in, out: out, wake: wake, ready: make(chan struct{}), done: make(chan struct{}), pipe: pipe,
-		clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
+		clock: timeline.Monotonic(), flows: flows, beside: beside, up: stream == streamUp}
 	timeline.AddProcs(1)
 	go c.run()
 	<-c.ready // else a busy machine keeps the first packets waiting for a thread that has no priority yet
@@ -181,6 +183,10 @@ func (c *carrier) take() bool {
 	if err != nil || n <= 0 {
 		c.spare = append(c.spare, b)
 		return false
+	}
+	if c.pass(b[:n]) {
+		c.spare = append(c.spare, b)
+		return true
 	}
 	now := c.clock.Now()
 	c.mu.Lock()

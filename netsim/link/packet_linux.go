@@ -20,6 +20,7 @@ type Packet struct {
 	conditions Conditions
 	down, up   *carrier
 	flows      *flows
+	beside     bypass
 	tuns       []int
 	once       sync.Once
 	err        error
@@ -53,10 +54,10 @@ func OpenPacket(c Conditions, seed uint64) (p *Packet, err error) {
 		return p, fmt.Errorf("the servers' side: %w", err)
 	}
 	now := timeline.Monotonic().Now()
-	if p.down, err = carry(server, device, c.Down, seed, streamDown, now, p.flows); err != nil {
+	if p.down, err = carry(server, device, c.Down, seed, streamDown, now, p.flows, &p.beside); err != nil {
 		return p, err
 	}
-	p.up, err = carry(device, server, c.Up, seed, streamUp, now, p.flows)
+	p.up, err = carry(device, server, c.Up, seed, streamUp, now, p.flows, &p.beside)
 	return p, err
 }
 

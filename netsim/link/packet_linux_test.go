@@ -253,7 +253,7 @@ func TestCarrierMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &carrier{in: fds[0], out: -1, pipe: pipe, clock: clock, flows: newFlows()}
+	c := &carrier{in: fds[0], out: -1, pipe: pipe, clock: clock, flows: newFlows(), beside: &bypass{}}
 	c.bytes = maxOnWay - 2*cap(c.buffer()) + 1 // there is room for one
 	for want := range uint64(2) {
 		if _, err := unix.Write(fds[1], make([]byte, 20)); err != nil {

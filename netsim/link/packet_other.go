@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os/exec"
 	"time"
 )
@@ -44,6 +45,12 @@ func (*Packet) Set(Conditions) error { return errNoPackets }
 
 // Counts returns nothing.
 func (*Packet) Counts() (down, up Counts) { return Counts{}, Counts{} }
+
+// Bypass does nothing.
+func (*Packet) Bypass(netip.AddrPort) {}
+
+// Bypassed returns nothing.
+func (*Packet) Bypassed() (down, up Counts) { return Counts{}, Counts{} }
 
 // Flows returns nothing.
 func (*Packet) Flows() []Flow { return nil }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/netsim/internal/body"
 )
 
 // Archive is a recording of sites, all of it in memory. It does not change after it was read.
@@ -99,6 +101,9 @@ func (f Fields) Header() http.Header {
 	}
 	return h
 }
+
+// codings returns the content codings, in the order in which they were applied.
+func (f Fields) codings() []string { return body.Codings(f.Header().Values("Content-Encoding")) }
 
 // sortedFields returns a header's fields by name.
 func sortedFields(h http.Header) (f Fields) {

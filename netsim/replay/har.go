@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/internal/body"
 )
 
 // importHAR reads what a browser or another program has exported. Its bodies are unpacked; those
@@ -117,7 +118,7 @@ func postedHAR(b *har.Body) ([]byte, error) {
 	if text, ok := b.Bytes(); ok {
 		return text, nil
 	}
-	if mediaType(b.MIMEType) != "application/x-www-form-urlencoded" {
+	if body.MediaType(b.MIMEType) != "application/x-www-form-urlencoded" {
 		return nil, fmt.Errorf("the HAR lacks the bytes of a form of %.60s", b.MIMEType)
 	}
 	var parts []string
@@ -129,23 +130,23 @@ func postedHAR(b *har.Body) ([]byte, error) {
 
 // bodyHAR takes a response's content, and makes its header true again.
 func (e *Exchange) bodyHAR(c *har.Content, p *pool, l Limits) error {
-	body, ok := c.Bytes()
+	content, ok := c.Bytes()
 	switch {
 	case !ok && e.Method == http.MethodHead:
 		return nil
 	case !ok && e.Missing == "":
 		e.Missing = "the HAR has no body for it"
 		return nil
-	case int64(len(body)) > l.Body:
-		e.Missing = fmt.Sprintf("its body of %d bytes is larger than %d", len(body), l.Body)
+	case int64(len(content)) > l.Body:
+		e.Missing = fmt.Sprintf("its body of %d bytes is larger than %d", len(content), l.Body)
 		return nil
 	}
 	if c.Encoding == "" {
 		e.ResponseHeader = inUTF8(e.ResponseHeader)
 	}
-	applied := codings(e.ResponseHeader)
-	if packed, err := packAs(body, applied); err == nil {
-		body = packed
+	applied := e.ResponseHeader.codings()
+	if packed, err := body.Pack(content, applied); err == nil {
+		content = packed
 	} else {
 		e.ResponseHeader = e.ResponseHeader.without("Content-Encoding")
 	}
@@ -153,9 +154,9 @@ func (e *Exchange) bodyHAR(c *har.Content, p *pool, l Limits) error {
 		e.ResponseHeader = e.ResponseHeader.without("Content-Length", "Transfer-Encoding")
 	}
 	var err error
-	e.ResponseBody, err = p.take(body)
-	if err == nil && len(body) > 0 {
-		e.Chunks = []Chunk{{int64(len(body)), 0}}
+	e.ResponseBody, err = p.take(content)
+	if err == nil && len(content) > 0 {
+		e.Chunks = []Chunk{{int64(len(content)), 0}}
 	}
 	return err
 }
@@ -242,7 +243,7 @@ func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {
 		RedirectURL: e.ResponseHeader.Get("Location"), HeadersSize: -1, BodySize: e.ResponseBody.Size}
 	c := &h.Response.Content
 	c.MIMEType = e.ResponseHeader.Get("Content-Type")
-	plain, err := unpack(e.ResponseBody.Bytes, codings(e.ResponseHeader), 8*DefaultLimits().Body)
+	plain, err := body.Unpack(e.ResponseBody.Bytes, e.ResponseHeader.codings(), 8*DefaultLimits().Body)
 	switch {
 	case e.Missing != "":
 		h.Response.BodySize, c.Size = -1, max(1, e.ResponseBody.Size) // so that it is seen to be missing
@@ -264,7 +265,7 @@ func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {
 // isText reports whether a body is the same when it is written as text in JSON: a text that says to
 // be in another alphabet is not.
 func isText(contentType string, b []byte) bool {
-	kind := mediaType(contentType)
+	kind := body.MediaType(contentType)
 	if !utf8.Valid(b) || !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") &&
 		!strings.HasSuffix(kind, "xml") && !strings.HasSuffix(kind, "javascript") {
 		return false

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/eideticker/eideticker/netsim/internal/body"
 )
 
 //go:embed testdata/browser.har
@@ -39,7 +41,7 @@ func TestImportHAR(t *testing.T) {
 		late.ResponseHeader.Get("Content-Length") != "" {
 		t.Errorf("%+v", late.ResponseHeader)
 	}
-	if plain, err := unpack(late.ResponseBody.Bytes, []string{"br"}, 100); err != nil || string(plain) != "let a = 1" {
+	if plain, err := body.Unpack(late.ResponseBody.Bytes, []string{"br"}, 100); err != nil || string(plain) != "let a = 1" {
 		t.Errorf("%q %v", plain, err)
 	}
 	if string(form.Body.Bytes) != "a+b=1%262" || string(form.ResponseBody.Bytes) != "\x89PNG" {
@@ -96,7 +98,7 @@ func TestExportHAR(t *testing.T) {
 		if !ok {
 			continue
 		}
-		got, err := unpack(e.ResponseBody.Bytes, codings(e.ResponseHeader), 1<<20)
+		got, err := body.Unpack(e.ResponseBody.Bytes, e.ResponseHeader.codings(), 1<<20)
 		body := want.ResponseBody.Bytes
 		if i == 0 {
 			body = plain
@@ -280,7 +282,7 @@ func FuzzImportWPR(f *testing.F) {
 		add("https", "GET", "https://a.test/", "", answered(200, "hello", true, "Content-Type", "text/html"), nil)
 		add("http", "POST", "http://a.test/", "x", nil, nil)
 	})
-	text, err := unpack(whole, []string{"gzip"}, 1<<20)
+	text, err := body.Unpack(whole, []string{"gzip"}, 1<<20)
 	if err != nil {
 		f.Fatal(err)
 	}

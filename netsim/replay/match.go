@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/eideticker/eideticker/netsim/internal/body"
 )
 
 // Rules define which requests match a recorded one.
@@ -255,7 +257,7 @@ func (m *match) rank(a *asked, f *found) rank {
 			r.fields += 2
 		}
 	}
-	if accepts(a.header.Get("Accept-Encoding"), codings(e.ResponseHeader)) {
+	if body.Accepts(a.header.Get("Accept-Encoding"), e.ResponseHeader.codings()) {
 		r.fields++
 	}
 	return r
@@ -292,7 +294,7 @@ func (a *asked) fit(e *Exchange) (found, string) {
 	switch {
 	case e.Status == http.StatusPartialContent && e.Header.Get("Range") == wanted:
 		return f, ""
-	case e.Status == http.StatusOK && len(codings(e.ResponseHeader)) == 0 &&
+	case e.Status == http.StatusOK && len(e.ResponseHeader.codings()) == 0 &&
 		!strings.EqualFold(e.ResponseHeader.Get("Accept-Ranges"), "none"):
 		f.from, f.to, _ = parseRange(wanted, e.ResponseBody.Size)
 		return f, "" // a range that makes no sense is answered by all of it

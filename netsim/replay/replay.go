@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/internal/body"
+	"github.com/eideticker/eideticker/netsim/internal/document"
 )
 
 // ReplayerOptions are how a [Replayer] answers.
@@ -306,12 +308,12 @@ type preparedKey struct {
 // if necessary, and with the requested part.
 func (r *Replayer) prepare(in *http.Request, f *found) *prepared {
 	e := f.Exchange
-	applied := codings(e.ResponseHeader)
+	applied := e.ResponseHeader.codings()
 	inject := r.script != nil && f.to == 0 && isDocument(in, e)
 	take := in.Header.Get("Accept-Encoding")
 	k := preparedKey{e, inject, strings.Join(applied, ",")}
-	if !accepts(take, applied) {
-		if k.coding = ""; inject && acceptsOne(take, "gzip") {
+	if !body.Accepts(take, applied) {
+		if k.coding = ""; inject && body.AcceptsOne(take, "gzip") {
 			k.coding = "gzip"
 		}
 	}
@@ -346,14 +348,14 @@ func (r *Replayer) make(k preparedKey, applied []string) *prepared {
 
 // rewrite changes a body; one that cannot be unpacked stays as it was recorded.
 func (r *Replayer) rewrite(p *prepared, k preparedKey, applied []string) {
-	plain, err := unpack(p.body, applied, 8*DefaultLimits().Body)
+	plain, err := body.Unpack(p.body, applied, 8*DefaultLimits().Body)
 	if err != nil {
 		r.ledger.note("%s is sent as it was recorded: %v", k.e.URL, err)
 		return
 	}
 	if k.inject {
 		var ok bool
-		if plain, ok = inject(plain, r.script); !ok {
+		if plain, ok = document.Inject(plain, r.script); !ok {
 			r.ledger.note("%s has no clock and chance of its own: it is in UTF-16", k.e.URL)
 			return
 		}
@@ -362,7 +364,7 @@ func (r *Replayer) rewrite(p *prepared, k preparedKey, applied []string) {
 	if k.coding != "" {
 		again = strings.Split(k.coding, ",")
 	}
-	body, err := packAs(plain, again)
+	body, err := body.Pack(plain, again)
 	if err != nil {
 		r.ledger.note("%s is sent as it was recorded: %v", k.e.URL, err)
 		return
@@ -384,7 +386,7 @@ func (r *Replayer) rewrite(p *prepared, k preparedKey, applied []string) {
 	}
 	for _, name := range []string{"Content-Security-Policy", "Content-Security-Policy-Report-Only"} {
 		for i, policy := range p.header[name] {
-			p.header[name][i] = allowScript(policy, r.hash)
+			p.header[name][i] = document.AllowScript(policy, r.hash)
 		}
 	}
 }
@@ -445,7 +447,7 @@ func cut(all []Chunk, from, to int64) (out []Chunk) {
 // isDocument reports whether a response is an HTML document that the browser will show: what a
 // script fetches to read it stays as it is.
 func isDocument(in *http.Request, e *Exchange) bool {
-	if mediaType(e.ResponseHeader.Get("Content-Type")) != "text/html" || e.ResponseBody.Size == 0 ||
+	if body.MediaType(e.ResponseHeader.Get("Content-Type")) != "text/html" || e.ResponseBody.Size == 0 ||
 		e.Status == http.StatusPartialContent {
 		return false
 	}

@@ -9,6 +9,7 @@ import {HeatControl} from './heatcontrol.js';
 import {quality} from './results.js';
 import {figure} from './pictures.js';
 import {grouped} from './format.js';
+import {scripts, scriptWarnings} from './scripts.js';
 import {vitals} from './vitals.js';
 
 /** @typedef {import('./pictures.js').Files} Files */
@@ -49,10 +50,8 @@ export class RunView {
     if (results && !results.windows.length) {
       fill(this.place, h('p.refusal.card', null, 'Nothing was measured in this recording.'));
     }
-    const claims = vitals(results?.vitals, this.seek);
-    if (claims) {
-      found.append(claims);
-    }
+    found.append(...[scriptWarnings(results?.script), scripts(files, results, this.seek),
+      vitals(results?.vitals, this.seek)].filter(Boolean));
     const own = (results?.pictures ?? []).map((p) => figure(files, p, this.seek)).filter(Boolean);
     if (own.length) {
       found.append(h('article.card', null, h('h3', null, 'Pictures'), own));

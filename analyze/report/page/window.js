@@ -8,6 +8,7 @@ import {clock, grouped} from './format.js';
 import {answer, checks, first, refused, rest, resultCard, sentences, silent, told} from './results.js';
 import {figure} from './pictures.js';
 import {network} from './network.js';
+import {legend, ScriptLane, taskTable, within} from './scripts.js';
 import {counted, plain} from './words.js';
 
 /** @typedef {import('rig').Window} RunWindow */
@@ -36,8 +37,9 @@ export class WindowView {
       return plot.box;
     };
     const w = data.whole;
+    const ran = within(run?.script, w.start_ns, view);
     const near = events.map((e) => ({...e, at_ns: e.at_ns - data.from}))
-      .filter((e) => e.at_ns >= view.whole[0] && e.at_ns <= view.whole[1]);
+      .filter((e) => e.at_ns >= view.whole[0] && e.at_ns <= view.whole[1] && !(ran && e.source === 'script'));
     const link = run?.network;
     const asked = run?.settings.measures ?? [];
     const said = told(w, asked);
@@ -58,6 +60,8 @@ export class WindowView {
           h('li.k-unique', null, 'changed (high)'), h('li.k-same', null, 'the same as before (low)'),
           h('li.k-lost', null, 'lost (hatched)'), h('li.k-shown', null, 'has evidence (▼)')), this.zoomButtons()),
         drawn(new FrameLane(view, timeline, seek)),
+        ran ? [h('div.chart-head', null, h('h3', null, 'Scripts'), legend(ran)),
+          drawn(new ScriptLane(view, timeline, seek, ran)), taskTable(ran, view, seek)] : null,
         near.length ? [h('div.chart-head', null, h('h3', null, 'Events')),
           drawn(new EventLane(view, timeline, seek, near)), eventTable(near, view, seek)] : null) : null,
       strips(files, w, seek), link ? network(files, link, view, w.start_ns, seek) : null,

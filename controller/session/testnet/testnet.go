@@ -110,6 +110,17 @@ func (n *Network) ListenPacket(port string) (net.PacketConn, error) {
 	return n.Link.Server.ListenPacket("udp", net.JoinHostPort("", port))
 }
 
+// ListenBeside listens at a port of the servers whose TCP packets pass the link at once.
+// Conditions, counts and flows of the link do not include them. A network has one such port.
+func (n *Network) ListenBeside(port uint16) (net.Listener, error) {
+	at := netip.AddrPortFrom(link.ServerAddress.Addr(), port)
+	l, err := n.Link.Server.Listen("tcp", at.String())
+	if err == nil {
+		n.Link.Bypass(at)
+	}
+	return l, err
+}
+
 // Close ends the network and joins its goroutines.
 func (n *Network) Close() error {
 	var given error // the interface goes back while the link exists

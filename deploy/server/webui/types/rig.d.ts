@@ -219,6 +219,127 @@ export interface Network {
   by_domain: Traffic[];
 }
 
+export interface ScriptPrograms {
+  served: number;
+  instrumented: number;
+  bytes: number;
+  covered_bytes: number;
+  added_bytes: number;
+  functions: number;
+  functions_called: number;
+  text: string;
+}
+
+export interface PlainScript {
+  url: string;
+  reason: string;
+  count: number;
+}
+
+export interface ScriptRealm {
+  kind: string;
+  url: string;
+}
+
+export interface Gap {
+  from_ns: number;
+  to_ns: number;
+  records: number;
+  cause: string;
+}
+
+export interface ScriptCost {
+  per_call_ns: Span;
+  counted_ns: Span;
+  text: string;
+}
+
+export interface Function {
+  name: string;
+  url: string;
+  line: number;
+  column: number;
+  calls: number;
+  self_ns: Span;
+  total_ns: Span;
+  min_ns: Span;
+  mean_ns: Span;
+  max_ns: Span;
+  place: string;
+  self_text: string;
+  self_bounds_text: string;
+  total_text: string;
+  mean_text: string;
+  max_text: string;
+}
+
+export interface Task {
+  begin_ns: number;
+  end_ns: number;
+  function: number;
+  realm: number;
+  calls: number;
+}
+
+export interface Place {
+  function: string;
+  url: string;
+  line: number;
+  column: number;
+  text: string;
+}
+
+export interface ScriptError {
+  kind: string;
+  message: string;
+  url: string;
+  line: number;
+  column: number;
+  at_ns: number;
+  count: number;
+  frame: number;
+  stack: Place[];
+  place: string;
+}
+
+export interface RanMeantime {
+  function: number;
+  self_ns: Span;
+}
+
+export interface LateFrame {
+  window: number;
+  frame: number;
+  response: boolean;
+  from_ns: number;
+  to_ns: number;
+  functions: RanMeantime[];
+  unexplained_ns: Span;
+  sentence: string;
+}
+
+export interface Script {
+  sentence: string;
+  policies: string[];
+  programs: ScriptPrograms;
+  plain: PlainScript[];
+  realms: ScriptRealm[];
+  clock_ns: number;
+  records: number;
+  lost: number;
+  gaps: Gap[];
+  lost_text: string;
+  cost: ScriptCost;
+  functions: Function[];
+  tasks: Task[];
+  tasks_left_out: number;
+  errors: ScriptError[];
+  errors_left_out: number;
+  late: LateFrame[];
+  warnings: string[];
+  log: string;
+}
+
 export interface Timing {
   name: string;
   at_ms: number;
@@ -252,6 +373,7 @@ export interface Results {
   quality: Result;
   windows: Window[];
   network?: Network;
+  script?: Script;
   vitals?: Claims;
   video?: Video;
   pictures: Picture[];
@@ -288,7 +410,7 @@ export interface Activity {
   noise: string;
 }
 
-export interface Place {
+export interface LocatePlace {
   selector: string;
   x_px: number;
   y_px: number;
@@ -391,7 +513,7 @@ export interface Record {
   environment: {[name: string]: string};
   input: Info | null;
   machine: Activity | null;
-  places?: Place[];
+  places?: LocatePlace[];
   network: SessionNetwork | null;
   area_px: number[];
   pings: number;
@@ -673,6 +795,9 @@ export interface StartParams {
   until_fail?: boolean;
   seed?: number;
   no_video?: boolean;
+  filmstrip_step_ns?: number;
+  vitals?: boolean;
+  fresh?: boolean;
   label?: string;
   branch?: string;
   revision?: string;

@@ -1,4 +1,5 @@
-package replay
+// Package body packs and unpacks the bodies of HTTP messages.
+package body
 
 import (
 	"bufio"
@@ -19,23 +20,21 @@ import (
 
 var errTooLong = errors.New("it is larger than may be when it is unpacked")
 
-// codings returns the content codings of a header, in the order in which they were applied (RFC
-// 9110, 8.4).
-func codings(f Fields) (all []string) {
-	for _, h := range f {
-		if strings.EqualFold(h.Name, "Content-Encoding") {
-			for one := range strings.SplitSeq(h.Value, ",") {
-				if one = strings.ToLower(strings.TrimSpace(one)); one != "" && one != "identity" {
-					all = append(all, strings.TrimPrefix(one, "x-"))
-				}
+// Codings returns the content codings of fields Content-Encoding, in the order in which they were
+// applied (RFC 9110, 8.4).
+func Codings(fields []string) (all []string) {
+	for _, field := range fields {
+		for one := range strings.SplitSeq(field, ",") {
+			if one = strings.ToLower(strings.TrimSpace(one)); one != "" && one != "identity" {
+				all = append(all, strings.TrimPrefix(one, "x-"))
 			}
 		}
 	}
 	return all
 }
 
-// unpack decodes content codings. The result is bounded.
-func unpack(b []byte, applied []string, most int64) ([]byte, error) {
+// Unpack decodes content codings. The result is bounded.
+func Unpack(b []byte, applied []string, most int64) ([]byte, error) {
 	if len(applied) > 4 {
 		return nil, errors.New("it is packed more than four times")
 	}
@@ -94,8 +93,8 @@ func unpackOne(b []byte, coding string, most int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// packAs applies content codings.
-func packAs(b []byte, apply []string) ([]byte, error) {
+// Pack applies content codings.
+func Pack(b []byte, apply []string) ([]byte, error) {
 	for _, coding := range apply {
 		var out bytes.Buffer
 		var z io.WriteCloser
@@ -126,18 +125,19 @@ func packAs(b []byte, apply []string) ([]byte, error) {
 	return b, nil
 }
 
-// accepts reports whether an Accept-Encoding allows codings (RFC 9110, 12.5.3). Of who says nothing
-// it is not to be thought that they know any.
-func accepts(field string, applied []string) bool {
+// Accepts reports whether an Accept-Encoding allows codings (RFC 9110, 12.5.3). Without a
+// field, none is allowed.
+func Accepts(field string, applied []string) bool {
 	for _, coding := range applied {
-		if !acceptsOne(field, coding) {
+		if !AcceptsOne(field, coding) {
 			return false
 		}
 	}
 	return true
 }
 
-func acceptsOne(field, coding string) bool {
+// AcceptsOne is Accepts for one coding.
+func AcceptsOne(field, coding string) bool {
 	any := false
 	for one := range strings.SplitSeq(field, ",") {
 		name, parameters, _ := strings.Cut(one, ";")
@@ -158,8 +158,8 @@ func acceptsOne(field, coding string) bool {
 	return any
 }
 
-// mediaType returns a Content-Type without its parameters, in lower case.
-func mediaType(contentType string) string {
+// MediaType returns a Content-Type without its parameters, in lower case.
+func MediaType(contentType string) string {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		kind, _, _ = strings.Cut(contentType, ";")

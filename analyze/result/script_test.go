@@ -1,0 +1,178 @@
+package result
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+func nsSpan(ms, within float64) Span { return Span{ms * 1e6, (ms - within) * 1e6, (ms + within) * 1e6} }
+
+// paused has frames 100 ms apart. Frame 12 stands for 200 ms, and 14 for 500 ms until 19.
+func paused(late ...LateFrame) *Results {
+	fps := analyze.Result{Measure: "fps", State: analyze.Exact, Values: []analyze.Value{
+		value("framerate", 9, "frames/s", analyze.Higher), value("dropped_frames", 3, "frames", analyze.Lower)},
+		Series: []analyze.Series{{Name: "frame_time", Unit: "ms", Frames: []int{10, 11, 12, 14, 19},
+			Values: []float64{100, 100, 200, 500, 100}}}}
+	w := window(fps)
+	w.Times.Earliest, w.Times.Latest, w.Red, w.EndNS = w.Times.Time, w.Times.Time, -1, w.StartNS+9e8
+	r := &Results{Recording: Recording{Frames: 30, PeriodNS: 1e8}, Windows: []Window{*w},
+		Quality: analyze.Result{Measure: "quality", State: analyze.Exact}}
+	r.Script = &Script{Late: late, Functions: []Function{
+		{Name: "slow", URL: "http://a.test/js/app.js?x=1", Line: 12, Column: 5, Calls: 1, Self: nsSpan(380, 1)},
+		{Name: "(anonymous)", URL: "http://a.test/", Line: 7, Column: 900, Calls: 1, Self: nsSpan(90, 0)},
+		{Name: "tiny", URL: "app.js", Line: 1, Calls: 1, Self: nsSpan(1, 0)}}}
+	return r
+}
+
+// lateBy500 is frame 19, which came at 0.95 s.
+func lateBy500(rest Span, ran ...RanMeantime) LateFrame {
+	return LateFrame{Frame: 19, FromNS: 2_400_000_000, ToNS: 2_900_000_000, Functions: ran, UnexplainedNS: rest}
+}
+
+func TestLateFrames(t *testing.T) {
+	gap := Gap{FromNS: 2_850_000_000, ToNS: 2_950_000_000, Records: 3, Cause: "quota"}
+	soon := lateBy500(nsSpan(30, 1))
+	soon.FromNS = 2_850_000_000
+	answer := lateBy500(nsSpan(119, 1), RanMeantime{0, nsSpan(380, 1)})
+	answer.Response = true
+	const at = "The frame at 0.95 s came 400 ms late. "
+	for _, tc := range []struct {
+		name   string
+		late   LateFrame
+		gaps   []Gap
+		want   string
+		answer string // behind the pause in the window's answer
+	}{
+		{"one function", lateBy500(nsSpan(50, 1), RanMeantime{0, Span{4.5e8, 4.491e8, 4.505e8}}), nil,
+			at + "slow (app.js:12) ran for 450 (449–451) ms meanwhile.", ": slow (app.js:12) ran for 450 ms of it"},
+		{"several", lateBy500(nsSpan(29, 1), RanMeantime{0, nsSpan(380, 1)}, RanMeantime{1, nsSpan(90, 0)},
+			RanMeantime{2, nsSpan(1, 0)}), nil,
+			at + "slow (app.js:12) ran for 380 (379–381) ms, anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			": slow (app.js:12) ran for 380 ms of it"},
+		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
+			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +
+				"No instrumented script ran for 410 (409–411) ms of it.", ""},
+		{"a rest of a frame time", lateBy500(nsSpan(120, 1), RanMeantime{0, nsSpan(370, 1)}), nil,
+			at + "slow (app.js:12) ran for 370 (369–371) ms meanwhile.", ": slow (app.js:12) ran for 370 ms of it"},
+		{"nothing", lateBy500(nsSpan(500, 1)), nil, at + "No instrumented script ran meanwhile.", ""},
+		{"nothing, with a gap", lateBy500(nsSpan(500, 1)), []Gap{gap}, at + "Records of its scripts are lost.", ""},
+		{"a function and a gap", lateBy500(nsSpan(400, 1), RanMeantime{1, nsSpan(90, 0)}), []Gap{gap},
+			at +
+				"An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. Other records of that time are lost.",
+			""},
+		{"earlier than usual", soon, nil,
+			"The frame at 0.95 s came after 50 ms. No instrumented script ran meanwhile.", ""},
+		{"an answer", answer, nil, "The answer at 0.95 s came after 500 ms. " +
+			"slow (app.js:12) ran for 380 (379–381) ms meanwhile.", ": slow (app.js:12) ran for 380 ms of it"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := paused(tc.late)
+			r.Script.Gaps = tc.gaps
+			full, err := r.Complete()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := full.Script.Late[0].Sentence; got != tc.want {
+				t.Errorf("%s\nwant\n%s", got, tc.want)
+			}
+			want := "The animation dropped 3 frames; the worst pause was 500 ms, at 0.5 s" + tc.answer + "."
+			if got := full.Windows[0].Answer.Sentence; got != want {
+				t.Errorf("%s\nwant\n%s", got, want)
+			}
+			if r.Script.Late[0].Sentence != "" || r.Script.Functions[0].Place != "" {
+				t.Error("Complete changed its results")
+			}
+		})
+	}
+}
+
+func TestCausesOfAnswers(t *testing.T) {
+	response := func(pings, p50 float64, more ...analyze.Value) analyze.Result {
+		return analyze.Result{Measure: "response", Values: append([]analyze.Value{
+			value("pings", pings, "pings", analyze.Neither), value("missed", 0, "pings", analyze.Lower),
+			value("latency_p50", p50, "ms", analyze.Lower)}, more...),
+			Series: []analyze.Series{{Name: "latency", Frames: []int{11, 15}, Values: []float64{20, 500}}}}
+	}
+	speed := analyze.Result{Measure: "speedindex", Values: []analyze.Value{
+		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}}
+	causes := map[int]string{15: "slow (app.js:12) ran for 380 ms of it"}
+	for _, tc := range []struct {
+		of   *Window
+		want string
+	}{
+		{window(response(1, 500)), "The answer came after 500 ms: slow (app.js:12) ran for 380 ms of it."},
+		{window(response(1, 500), speed), "The answer came after 500 ms: slow (app.js:12) ran for 380 ms of it; " +
+			"the picture was complete after 1.25 s."},
+		{window(response(2, 20, value("latency_p95", 500, "ms", analyze.Lower),
+			value("latency_max", 500, "ms", analyze.Lower))),
+			"The median answer came after 20 ms, and 95 % of the answers " +
+				"within 500 ms; the slowest took 500 ms: slow (app.js:12) ran for 380 ms of it."},
+	} {
+		if got := newAnswer(tc.of, nil, causes).Sentence; got != tc.want {
+			t.Errorf("%s\nwant\n%s", got, tc.want)
+		}
+	}
+}
+
+func TestScriptTexts(t *testing.T) {
+	for _, tc := range []struct {
+		edit func(*Script)
+		want []string // some of the texts
+	}{
+		{func(s *Script) { *s = Script{} }, []string{"No instrumented function was called.", "No program was served."}},
+		{func(s *Script) { s.Programs = ScriptPrograms{Served: 1, Functions: 3}; s.Plain = nil },
+			[]string{"The only program is not instrumented. 0 of 3 functions ran."}},
+		{func(s *Script) { s.Programs = ScriptPrograms{Served: 2, Instrumented: 2, Functions: 1} },
+			[]string{"2 programs, all instrumented. 0 of 1 function ran."}},
+		{func(s *Script) {
+			s.Programs = ScriptPrograms{Served: 2, Instrumented: 1}
+			s.Plain = []PlainScript{{Reason: "no UTF-8", Count: 1}}
+		}, []string{"1 of 2 programs is not instrumented: no UTF-8."}},
+		{func(s *Script) { s.Lost, s.Gaps = 1, nil }, []string{"1 record of scripts is lost. Calls may be missing."}},
+		{func(s *Script) { s.Lost, s.Gaps, s.Functions = 0, nil, nil; s.Late, s.Tasks = nil, nil },
+			[]string{"5 errors."}},
+		{func(s *Script) { s.Functions[0].Self = Span{1.5e9, 1.4e9, 1.6e9} },
+			[]string{"slow (app.js:12) ran longest: 1.50 (1.40–1.60) s."}},
+		{func(s *Script) { s.Functions[0].Self = Span{31_000, 30_500, 31_000} },
+			[]string{"slow (app.js:12) ran longest: 0.031 (0.030–0.031) ms."}},
+		{func(s *Script) { s.Cost.CountedNS = Span{} }, []string{"and 0 ms of the recording."}},
+	} {
+		r := sample()
+		tc.edit(r.Script)
+		full, err := r.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(full.Script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(string(b), want) {
+				t.Errorf("no %q in %s", want, b)
+			}
+		}
+	}
+}
+
+// TestHostileScript: pages write most of a script's data, so all of it is checked.
+func TestHostileScript(t *testing.T) {
+	r := sample()
+	s := r.Script
+	s.Functions = slices.Repeat(s.Functions, MaxFunctions)
+	s.Late[0].Window, s.Late[0].ToNS = math.MinInt, math.MinInt64
+	s.Functions[0].Self = Span{math.NaN(), math.Inf(-1), math.Inf(1)}
+	if _, err := r.Complete(); err == nil || !strings.Contains(err.Error(), "script: 400 functions, at most 200") {
+		t.Errorf("got %v", err)
+	}
+	r = sample()
+	r.Script.Functions[0].Self.High = math.NaN()
+	if _, err := r.Complete(); err == nil || !strings.Contains(err.Error(), "script functions[0]: self_ns") {
+		t.Errorf("got %v", err)
+	}
+}

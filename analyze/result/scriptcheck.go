@@ -1,0 +1,141 @@
+package result
+
+import "fmt"
+
+// maxSpan is the longest time in ns of a script, which a float64 holds exactly.
+const maxSpan = 1 << 53
+
+// script checks the claims of instrumented pages.
+func (c *checker) script(s *Script, windows int) {
+	for _, l := range []struct {
+		name      string
+		have, max int
+	}{
+		{"policies", len(s.Policies), 20}, {"plain", len(s.Plain), MaxPlain}, {"realms", len(s.Realms), MaxRealms},
+		{"gaps", len(s.Gaps), MaxGaps}, {"functions", len(s.Functions), MaxFunctions}, {"tasks", len(s.Tasks),
+			MaxTasks},
+		{"errors", len(s.Errors), MaxErrors}, {"late", len(s.Late), MaxLate}, {"warnings", len(s.Warnings), MaxGaps},
+	} {
+		c.require(l.have <= l.max, "%d %s, at most %d", l.have, l.name, l.max)
+	}
+	if c.err != nil {
+		return
+	}
+	for _, name := range s.Policies {
+		c.name("policy", name)
+	}
+	c.in("programs", func() { c.programs(s.Programs) })
+	for _, p := range s.Plain {
+		c.text("url", p.URL, maxText)
+		c.text("reason", p.Reason, maxText)
+		c.counts("count of plain", int64(p.Count))
+	}
+	for i, r := range s.Realms {
+		c.require(r.Kind == RealmWindow || r.Kind == RealmFrame || r.Kind == RealmWorker || r.Kind == RealmNode,
+			"kind of realm %d is %.40q", i, r.Kind)
+		c.text("url", r.URL, maxText)
+	}
+	c.counts("clock_ns, records, lost or left out", s.ClockNS, s.Records, s.Lost, s.TasksLeft, s.ErrorsLeft)
+	for i, g := range s.Gaps {
+		c.in(fmt.Sprintf("gaps[%d]", i), func() {
+			c.ordered(g.FromNS, g.ToNS)
+			c.counts("records", g.Records)
+			c.name("cause", g.Cause)
+		})
+	}
+	c.in("cost", func() { c.span("per_call_ns", s.Cost.PerCallNS); c.span("counted_ns", s.Cost.CountedNS) })
+	for i := range s.Functions {
+		c.in(fmt.Sprintf("functions[%d]", i), func() { c.function(&s.Functions[i]) })
+	}
+	for i, t := range s.Tasks {
+		c.in(fmt.Sprintf("tasks[%d]", i), func() {
+			c.ordered(t.BeginNS, t.EndNS)
+			c.require(i == 0 || t.BeginNS >= s.Tasks[i-1].BeginNS, "it begins before the task before it")
+			c.index("function", t.Function, -1, len(s.Functions))
+			c.index("realm", t.Realm, 0, len(s.Realms))
+			c.counts("calls", int64(t.Calls))
+		})
+	}
+	for i := range s.Errors {
+		c.in(fmt.Sprintf("errors[%d]", i), func() { c.scriptError(&s.Errors[i]) })
+	}
+	for i := range s.Late {
+		c.in(fmt.Sprintf("late[%d]", i), func() { c.late(&s.Late[i], windows, len(s.Functions)) })
+	}
+	c.texts("warnings", s.Warnings)
+	c.link(s.Log, true)
+}
+
+func (c *checker) programs(p ScriptPrograms) {
+	c.counts("a figure", int64(p.Served), int64(p.Instrumented), p.Bytes, p.CoveredBytes, p.AddedBytes,
+		int64(p.Functions), int64(p.CalledOfThem))
+	c.require(p.Instrumented <= p.Served, "%d of %d are instrumented", p.Instrumented, p.Served)
+	c.require(p.CoveredBytes <= p.Bytes, "%d of %d bytes are covered", p.CoveredBytes, p.Bytes)
+	c.require(p.CalledOfThem <= p.Functions, "%d of %d functions were called", p.CalledOfThem, p.Functions)
+}
+
+func (c *checker) function(f *Function) {
+	c.source(f.Name, f.URL, f.Line, f.Column)
+	c.counts("calls", f.Calls)
+	for name, s := range map[string]Span{"self_ns": f.Self, "total_ns": f.Total, "min_ns": f.Min, "mean_ns": f.Mean,
+		"max_ns": f.Max} {
+		c.span(name, s)
+	}
+}
+
+func (c *checker) source(name, url string, line, column int) {
+	c.text("name", name, maxText)
+	c.text("url", url, maxText)
+	c.require(line >= 0 && line <= maxFrames && column >= 0 && column <= maxFrames, "line %d, column %d", line, column)
+}
+
+func (c *checker) scriptError(e *ScriptError) {
+	c.require(e.Kind == ErrorThrown || e.Kind == ErrorRejection || e.Kind == ErrorCaught || e.Kind == ErrorResource,
+		"kind is %.40q", e.Kind)
+	c.source(e.Message, e.URL, e.Line, e.Column)
+	c.ordered(e.AtNS, e.AtNS)
+	c.counts("count", int64(e.Count))
+	c.frame(e.Frame, true)
+	c.require(len(e.Stack) <= MaxStack, "a stack of %d places, at most %d", len(e.Stack), MaxStack)
+	for _, p := range e.Stack[:min(len(e.Stack), MaxStack)] {
+		c.source(p.Function, p.URL, p.Line, p.Column)
+	}
+}
+
+func (c *checker) late(l *LateFrame, windows, functions int) {
+	c.index("window", l.Window, 0, windows)
+	c.frame(l.Frame, false)
+	c.ordered(l.FromNS, l.ToNS)
+	c.require(len(l.Functions) <= functions, "%d functions of %d ran meanwhile", len(l.Functions), functions)
+	if c.err != nil {
+		return
+	}
+	for _, f := range l.Functions {
+		c.index("function", f.Function, 0, functions)
+		c.span("self_ns", f.Self)
+	}
+	c.span("unexplained_ns", l.UnexplainedNS)
+}
+
+// span requires finite bounds on either side of a value that is not negative.
+func (c *checker) span(name string, s Span) {
+	ok := s.Low >= 0 && s.Low <= s.Value && s.Value <= s.High && s.High <= maxSpan // false for NaN
+	c.require(ok, "%s: %g is not between %g and %g, or they are out of range", name, s.Value, s.Low, s.High)
+}
+
+// ordered requires two times of which the second is not earlier.
+func (c *checker) ordered(from, to int64) {
+	const limit = 1 << 62 // so that differences do not overflow
+	c.require(from >= -limit && from <= to && to <= limit, "it lasts from %d to %d ns", from, to)
+}
+
+// index requires an index of a list of n, or one from least on.
+func (c *checker) index(what string, i, least, n int) {
+	c.require(i >= least && i < n, "%s is %d, and there are %d", what, i, n)
+}
+
+func (c *checker) counts(what string, all ...int64) {
+	for _, n := range all {
+		c.require(n >= 0, "%s: %d", what, n)
+	}
+}

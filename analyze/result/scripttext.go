@@ -1,0 +1,295 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+)
+
+// fill makes empty lists of those that are nil, and writes the texts.
+func (s *Script) fill(r *Results) *Script {
+	full := *s
+	s = &full
+	s.Policies, s.Plain, s.Realms, s.Gaps = some(s.Policies), some(s.Plain), some(s.Realms), some(s.Gaps)
+	s.Tasks, s.Warnings = some(s.Tasks), some(s.Warnings)
+	s.Functions = append([]Function{}, s.Functions...)
+	for i := range s.Functions {
+		s.Functions[i].describe()
+	}
+	s.Errors = append([]ScriptError{}, s.Errors...)
+	for i := range s.Errors {
+		e := &s.Errors[i]
+		e.Place = place(e.URL, e.Line, e.Column)
+		e.Stack = append([]Place{}, e.Stack...)
+		for k := range e.Stack {
+			p := &e.Stack[k]
+			p.Text = called(p.Function, place(p.URL, p.Line, p.Column))
+		}
+	}
+	s.Late = append([]LateFrame{}, s.Late...)
+	for i := range s.Late {
+		l := &s.Late[i]
+		l.Functions = some(l.Functions)
+		l.Sentence = s.why(l, r)
+	}
+	s.Programs.Text, s.LostText = s.coverage(), s.lost()
+	s.Cost.Text = fmt.Sprintf("The instrumentation cost %s per call, calibrated in the page, and %s of the recording.",
+		s.Cost.PerCallNS.in("ns"), s.Cost.CountedNS.time())
+	s.Sentence = s.summary()
+	return s
+}
+
+func (f *Function) describe() {
+	f.Place = place(f.URL, f.Line, f.Column)
+	f.SelfText, f.SelfBounds = f.Self.texts(f.Self.unit())
+	f.TotalText, _ = f.Total.texts(f.Total.unit())
+	f.MeanText, _ = f.Mean.texts(f.Mean.unit())
+	f.MaxText, _ = f.Max.texts(f.Max.unit())
+}
+
+// label names a function with its place.
+func (f *Function) label() string { return called(f.Name, f.Place) }
+
+func called(name, place string) string {
+	if name == "" || name == "(anonymous)" {
+		name = "anonymous function"
+	}
+	if place == "" {
+		return name
+	}
+	return name + " (" + place + ")"
+}
+
+// place returns the last part of an address with the line. Files of few long lines get the column.
+func place(url string, line, column int) string {
+	url, _, _ = strings.Cut(url, "?")
+	name := url
+	if _, after, ok := strings.Cut(url, "://"); ok {
+		if name = path.Base(after); strings.HasSuffix(after, "/") {
+			name += "/"
+		}
+	}
+	const long = 200 // columns
+	switch {
+	case name == "" || line == 0:
+		return name
+	case column > long:
+		return fmt.Sprintf("%s:%d:%d", name, line, column)
+	}
+	return fmt.Sprintf("%s:%d", name, line)
+}
+
+// unit returns the unit in which people read a time in ns.
+func (s Span) unit() string {
+	if s.Value >= 1e9 {
+		return "s"
+	}
+	return "ms"
+}
+
+// time returns a time in ns with its bounds, such as "112 (111–113) ms".
+func (s Span) time() string { return s.in(s.unit()) }
+
+func (s Span) in(unit string) string {
+	text, bounds := s.texts(unit)
+	if bounds == "" {
+		return text
+	}
+	number, _, _ := strings.Cut(text, " ")
+	return fmt.Sprintf("%s (%s) %s", number, bounds, unit)
+}
+
+// texts returns a time in ns with its unit, and its bounds without one. These are rounded outwards,
+// and empty if they equal the value.
+func (s Span) texts(unit string) (text, bounds string) {
+	scale := map[string]float64{"s": 1e9, "ms": 1e6, "ns": 1}[unit]
+	digits := 0
+	for limit := 10.0; unit == "ms" && digits < 3 && s.Value > 0 && s.Value/scale < limit; limit /= 10 {
+		digits++
+	}
+	if unit == "s" {
+		digits = 2
+	}
+	step := math.Pow(10, float64(digits))
+	write := func(x float64) string { return decimal(x/step, digits) }
+	const near = 1e-6 // of a step, for bounds that are exact
+	value := write(math.Round(s.Value / scale * step))
+	low, high := write(math.Floor(s.Low/scale*step+near)), write(math.Ceil(s.High/scale*step-near))
+	if low != value || high != value {
+		bounds = low + "–" + high
+	}
+	return value + " " + unit, bounds
+}
+
+// decimal groups the digits before the point by threes.
+func decimal(x float64, digits int) string {
+	if math.IsNaN(x) || math.Abs(x) > maxSpan {
+		return "?" // it is not valid
+	}
+	whole, rest, point := strings.Cut(strconv.FormatFloat(x, 'f', digits, 64), ".")
+	n, _ := strconv.ParseInt(whole, 10, 64) // digits only
+	if whole = wording.Count(n); point {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+func (s *Script) coverage() string {
+	p := s.Programs
+	text := "No program was served."
+	switch left := p.Served - p.Instrumented; {
+	case left == 1 && p.Served == 1:
+		text = "The only program is not instrumented" + s.reasons()
+	case left > 0:
+		text = fmt.Sprintf("%s of %s %s not instrumented%s", wording.Count(left), wording.Plural(p.Served, "program"),
+			map[bool]string{true: "is", false: "are"}[left == 1], s.reasons())
+	case p.Served > 0:
+		text = wording.Plural(p.Served, "program") + ", all instrumented."
+	}
+	return text + fmt.Sprintf(" %s of %s ran.", wording.Count(p.CalledOfThem), wording.Plural(p.Functions, "function"))
+}
+
+// reasons returns why programs are not instrumented, the most frequent first.
+func (s *Script) reasons() string {
+	count := map[string]int{}
+	for _, p := range s.Plain {
+		count[p.Reason] += p.Count
+	}
+	reasons := sortedKeys(count)
+	slices.SortStableFunc(reasons, func(a, b string) int { return count[b] - count[a] })
+	if len(reasons) == 0 {
+		return "."
+	}
+	for i, r := range reasons {
+		if len(reasons) > 1 {
+			reasons[i] = fmt.Sprintf("%s (%s)", r, wording.Count(count[r]))
+		}
+	}
+	return ": " + wording.Few(reasons) + "."
+}
+
+func (s *Script) lost() string {
+	if s.Lost == 0 && len(s.Gaps) == 0 {
+		return ""
+	}
+	var causes []string
+	for _, g := range s.Gaps {
+		if !slices.Contains(causes, g.Cause) {
+			causes = append(causes, g.Cause)
+		}
+	}
+	text := wording.Plural(s.Lost, "record") + " of scripts " + map[bool]string{true: "is", false: "are"}[s.Lost == 1] +
+		" lost"
+	if len(causes) > 0 {
+		text += " in " + wording.Plural(len(s.Gaps), "gap") + ": " + wording.Few(causes)
+	}
+	return text + ". Calls may be missing."
+}
+
+func (s *Script) summary() string {
+	var parts []string
+	if n := len(s.Late); n > 0 {
+		parts = append(parts, wording.Plural(n, "late frame"))
+	}
+	if n := int64(len(s.Errors)) + s.ErrorsLeft; n > 0 {
+		parts = append(parts, wording.Plural(n, "error"))
+	}
+	if len(s.Functions) > 0 && s.Functions[0].Calls > 0 {
+		f := &s.Functions[0]
+		parts = append(parts, fmt.Sprintf("%s ran longest: %s", f.label(), f.Self.time()))
+	}
+	if len(parts) == 0 {
+		return "No instrumented function was called."
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+// why states in words why a frame came late.
+func (s *Script) why(l *LateFrame, r *Results) string {
+	if l.Window < 0 || l.Window >= len(r.Windows) {
+		return "" // it is not valid
+	}
+	w := &r.Windows[l.Window]
+	zero, usual := w.StartNS, float64(r.Recording.PeriodNS)
+	if w.T0 != nil {
+		zero = w.T0.AtNS
+	}
+	if pauses := w.pauses(); len(pauses) > 0 {
+		usual = 1e6 * pauses[len(pauses)/2].ms
+	}
+	stood := float64(l.ToNS) - float64(l.FromNS)
+	text := fmt.Sprintf("The frame at %s came ", seconds(l.ToNS-zero, 2))
+	switch late := stood - usual; {
+	case l.Response:
+		usual = 0
+		text = fmt.Sprintf("The answer at %s came after %s. ", seconds(l.ToNS-zero, 2), span(stood/1e6))
+	case late > 0:
+		text += span(late/1e6) + " late. "
+	default:
+		text += "after " + span(stood/1e6) + ". "
+	}
+	ran := s.ran(l, stood)
+	lost := slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.FromNS < l.ToNS && g.ToNS > l.FromNS })
+	switch rest := l.UnexplainedNS; {
+	case lost && ran == "":
+		return text + "Records of its scripts are lost."
+	case ran == "":
+		return text + "No instrumented script ran meanwhile."
+	case lost:
+		return text + capitalAnonymous(ran) + " meanwhile. Other records of that time are lost."
+	case rest.Value > usual && rest.Value > stood/4:
+		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + " of it."
+	}
+	return text + capitalAnonymous(ran) + " meanwhile."
+}
+
+// ran lists the functions that ran longest within a late frame.
+func (s *Script) ran(l *LateFrame, stood float64) string {
+	const most = 3
+	var names []string
+	for i, f := range l.Functions {
+		if f.Function < 0 || f.Function >= len(s.Functions) || len(names) == most || i > 0 && f.Self.Value < stood/20 {
+			break
+		}
+		ran := " "
+		if i == 0 {
+			ran = " ran "
+		}
+		names = append(names, s.Functions[f.Function].label()+ran+"for "+f.Self.time())
+	}
+	return strings.Join(names, ", ")
+}
+
+// capitalAnonymous keeps the case of names.
+func capitalAnonymous(s string) string {
+	if strings.HasPrefix(s, "anonymous function") {
+		return "An " + s
+	}
+	return s
+}
+
+// causes returns for late frames of a window the function that ran for most of the time.
+func (s *Script) causes(window int) map[int]string {
+	if s == nil {
+		return nil
+	}
+	all := map[int]string{}
+	for i := range s.Late {
+		l := &s.Late[i]
+		if l.Window != window || len(l.Functions) == 0 {
+			continue
+		}
+		f := l.Functions[0]
+		if f.Function < 0 || f.Function >= len(s.Functions) || f.Self.Value < (float64(l.ToNS)-float64(l.FromNS))/4 {
+			continue
+		}
+		text, _ := f.Self.texts(f.Self.unit())
+		all[l.Frame] = fmt.Sprintf("%s ran for %s of it", s.Functions[f.Function].label(), text)
+	}
+	return all
+}

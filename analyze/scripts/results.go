@@ -1,0 +1,216 @@
+package scripts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+)
+
+// NoRecords is the warning of a run whose pages sent nothing.
+const NoRecords = "No page sent records: its scripts were not instrumented, did not run, or could not reach the rig."
+
+// Results returns the part of results.json. The windows have their results already.
+func (r *Run) Results(windows []result.Window) *result.Script {
+	t := r.Trace
+	s := &result.Script{
+		Policies: r.Info.Policies, Records: t.Records, Lost: t.Lost, Log: LogFile,
+		Cost:     result.ScriptCost{CountedNS: span(t.Counted)},
+		Warnings: append(slices.Clone(r.Info.Warnings), t.Problems...),
+	}
+	if r.Info.Received.Batches == 0 {
+		s.Warnings = append(s.Warnings, NoRecords)
+	}
+	r.programsTo(s)
+	r.realmsTo(s)
+	late := r.late(windows)
+	index := r.functionsTo(s, late)
+	r.tasksTo(s, index)
+	r.errorsTo(s, windows)
+	for _, l := range late {
+		of := l.LateFrame
+		for _, share := range l.shares {
+			if i, ok := index[share.Function]; ok {
+				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
+			}
+		}
+		s.Late = append(s.Late, of)
+	}
+	s.Warnings = s.Warnings[:min(len(s.Warnings), result.MaxGaps)]
+	return s
+}
+
+// span returns a duration of which no part is negative, with bounds on either side.
+func span(d trace.Span) result.Span {
+	low := max(0, d.Low)
+	value := max(low, d.Value)
+	return result.Span{Value: float64(value), Low: float64(low), High: float64(max(value, d.High))}
+}
+
+func (r *Run) programsTo(s *result.Script) {
+	for i := range r.Info.Programs {
+		p := &r.Info.Programs[i]
+		s.Programs.Served++
+		s.Programs.Bytes += p.Bytes
+		if p.Plain != "" {
+			if len(s.Plain) < result.MaxPlain {
+				s.Plain = append(s.Plain, result.PlainScript{URL: p.URL, Reason: p.Plain, Count: p.Count})
+			}
+			continue
+		}
+		s.Programs.Instrumented++
+		s.Programs.CoveredBytes += p.Bytes
+		s.Programs.AddedBytes += p.Added
+		s.Programs.Functions += len(p.Functions)
+	}
+}
+
+// realmsTo adds the realms with their clocks, costs, gaps and blocked features.
+func (r *Run) realmsTo(s *result.Script) {
+	kinds := map[record.RealmKind]string{record.Window: result.RealmWindow, record.Frame: result.RealmFrame,
+		record.Worker: result.RealmWorker, record.Node: result.RealmNode}
+	causes := map[record.Cause]string{record.RingFull: "ring full", record.OverQuota: "quota",
+		record.Unreachable: "rig unreachable", record.BatchMissing: "batch missing",
+		record.BatchInvalid: "invalid records"}
+	cost := &s.Cost.PerCallNS
+	for _, realm := range r.Trace.Realms {
+		if len(s.Realms) < result.MaxRealms {
+			s.Realms = append(s.Realms, result.ScriptRealm{Kind: kinds[realm.Kind], URL: realm.URL})
+		}
+		s.ClockNS = max(s.ClockNS, int64(realm.Offset.Width()))
+		if pair := span(realm.Pair); pair.High > 0 {
+			if cost.High == 0 {
+				*cost = pair
+			}
+			cost.Low, cost.High = min(cost.Low, pair.Low), max(cost.High, pair.High)
+		}
+		for _, g := range realm.Gaps {
+			if len(s.Gaps) < result.MaxGaps {
+				s.Gaps = append(s.Gaps, result.Gap{FromNS: int64(realm.When(g.From).Mid()),
+					ToNS: int64(realm.When(g.To).Mid()), Records: g.Records, Cause: causes[g.Cause]})
+			}
+		}
+		for _, e := range realm.Events {
+			if e.Detail.Kind == "blocked" {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("The page forbids %s.", e.Detail.What))
+			}
+		}
+	}
+}
+
+// functionsTo adds the functions of late frames, and then those with the longest self time. It
+// returns their places by number.
+func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
+	totals := r.Trace.Totals()
+	chosen := map[uint32]bool{}
+	for _, l := range late {
+		for _, share := range l.shares {
+			chosen[share.Function] = true
+		}
+	}
+	unknown := 0
+	totals = slices.DeleteFunc(totals, func(t trace.Total) bool {
+		_, f := r.Function(t.Function)
+		if f == nil {
+			unknown++
+		}
+		return f == nil
+	})
+	if unknown > 0 {
+		s.Warnings = append(s.Warnings,
+			fmt.Sprintf("The pages sent calls of %d functions that were not served.", unknown))
+	}
+	s.Programs.CalledOfThem = len(totals)
+	room := result.MaxFunctions
+	for _, t := range totals {
+		if chosen[t.Function] {
+			room--
+		}
+	}
+	index := map[uint32]int{}
+	for _, t := range totals {
+		if !chosen[t.Function] {
+			if room <= 0 {
+				continue
+			}
+			room--
+		}
+		p, f := r.Function(t.Function)
+		index[t.Function] = len(s.Functions)
+		s.Functions = append(s.Functions, result.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
+			Calls: t.Calls, Self: span(t.Self), Total: span(t.Total), Min: span(t.Min), Mean: span(t.Mean),
+			Max: span(t.Max)})
+	}
+	return index
+}
+
+// tasksTo adds the longest tasks in order.
+func (r *Run) tasksTo(s *result.Script, index map[uint32]int) {
+	all := r.Trace.Tasks()
+	whole := len(all)
+	all = slices.DeleteFunc(all, func(t trace.Task) bool { return t.Realm >= len(s.Realms) })
+	slices.SortStableFunc(all, func(a, b trace.Task) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
+	all = all[:min(len(all), result.MaxTasks)]
+	s.TasksLeft = int64(whole - len(all))
+	for _, t := range all {
+		realm := r.Trace.Realms[t.Realm]
+		of := result.Task{BeginNS: int64(realm.When(t.Begin).Mid()), EndNS: int64(realm.When(t.End).Mid()),
+			Realm: t.Realm, Calls: t.Calls, Function: -1}
+		if i, ok := index[t.Function]; ok {
+			of.Function = i
+		}
+		s.Tasks = append(s.Tasks, of)
+	}
+	slices.SortStableFunc(s.Tasks, func(a, b result.Task) int { return cmp.Compare(a.BeginNS, b.BeginNS) })
+}
+
+// errorsTo adds the errors. Equal ones at one place count as one.
+func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
+	type signature struct {
+		kind, message, url string
+		line, column       int
+	}
+	known := map[signature]*result.ScriptError{}
+	var all []*result.ScriptError
+	for _, realm := range r.Trace.Realms {
+		for _, e := range realm.Events {
+			d := &e.Detail
+			if !failure(d.Kind) {
+				continue
+			}
+			at := int64(realm.When(e.At).Mid())
+			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.column(d.URL, d.Line, d.Column)}
+			if had := known[of]; had != nil {
+				had.Count++
+				if had.AtNS = min(had.AtNS, at); len(had.Stack) == 0 {
+					had.Stack = r.stack(d.Stack)
+				}
+				continue
+			}
+			one := &result.ScriptError{Kind: of.kind, Message: of.message, URL: of.url, Line: of.line,
+				Column: of.column, AtNS: at, Count: 1, Stack: r.stack(d.Stack)}
+			known[of] = one
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *result.ScriptError) int { return cmp.Compare(a.AtNS, b.AtNS) })
+	for _, one := range all {
+		if len(s.Errors) == result.MaxErrors {
+			s.ErrorsLeft += int64(one.Count)
+			continue
+		}
+		one.Frame = frameAfter(windows, one.AtNS)
+		s.Errors = append(s.Errors, *one)
+	}
+}
+
+func (r *Run) stack(of []record.Place) (all []result.Place) {
+	for _, p := range of[:min(len(of), result.MaxStack)] {
+		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line,
+			Column: r.column(p.URL, p.Line, p.Column)})
+	}
+	return all
+}

@@ -1,0 +1,428 @@
+package scripts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+)
+
+// The collector started at start. Page times are pageBehind less than those since its start.
+const (
+	start      = timeline.Time(50 * time.Second)
+	pageBehind = 100.0 // ms
+	period     = int64(time.Second / 60)
+)
+
+// page is a realm that records.
+type page struct {
+	record.Batch
+	calls uint32
+}
+
+func newPage(realm uint32) *page {
+	p := &page{Batch: record.Batch{Kind: record.Window, Realm: realm, Origin: 1e12}}
+	p.add(record.Start, 0, 1)
+	p.ask(0, 1)
+	p.Records = append(p.Records, record.Record{Code: record.Cost, ID: 10_000, At: 1})
+	return p
+}
+
+func (p *page) add(code record.Code, id uint32, at float64) {
+	p.Records = append(p.Records, record.Record{Code: code, ID: id, At: at})
+}
+
+// ask adds a question of the clock whose answer took 1 ms.
+func (p *page) ask(n uint32, at float64) {
+	p.add(record.Asked, n, at)
+	p.add(record.Answered, n, at+1)
+	p.add(record.Rig, n, (at+0.5+pageBehind)*1e6)
+}
+
+// call adds a call of a function that calls nothing, as a task of its own.
+func (p *page) call(function uint32, from, to float64) {
+	p.add(record.Enter, function, from)
+	p.calls++
+	p.add(record.Leave, p.calls, to)
+	p.add(record.Idle, 0, to)
+}
+
+func (p *page) detail(at float64, d record.Detail) {
+	p.add(record.Happened, uint32(len(p.Details)), at)
+	p.Details = append(p.Details, d)
+}
+
+// arrived is the log of pages.
+func arrived(pages ...*page) (all []trace.Arrived) {
+	for _, p := range pages {
+		last := p.Records[len(p.Records)-1].At
+		p.Sent = last + 1
+		all = append(all, trace.Arrived{At: onRig(last + 2), Batch: &p.Batch})
+	}
+	return all
+}
+
+// onRig returns the time of the recording at a page time.
+func onRig(ms float64) timeline.Time { return start + timeline.Time((ms+pageBehind)*1e6) }
+
+// window has a change in each of the frames, which count from 100 at the page's time 0.
+func window(changes ...int) result.Window {
+	w := result.Window{StartNS: int64(onRig(0)), Times: result.FrameTimes{First: 100}}
+	for n := range changes[len(changes)-1] - 99 {
+		w.Times.Time = append(w.Times.Time, int64(n)*period)
+	}
+	s := measure.Series{Name: pauseSeries}
+	for i, n := range changes {
+		held := int64(1)
+		if i+1 < len(changes) {
+			held = int64(changes[i+1] - n)
+		}
+		s.Frames, s.Values = append(s.Frames, n), append(s.Values, float64(held*period)/1e6)
+	}
+	w.Results = []measure.Result{{Measure: "fps", Series: []measure.Series{{Name: "other"}, s}}}
+	return w
+}
+
+// info has n functions from the number first on, in two programs.
+func info(n int) *Info {
+	i := &Info{StartNS: int64(start), Policies: []string{"errors", "calls"}, Received: Received{Batches: 1},
+		Programs: []Program{{URL: "http://a.test/plain.js", Goal: "script", Bytes: 50, Plain: "it does not parse",
+			Count: 2},
+			{URL: "http://a.test/app.js", Goal: "script", Bytes: 1000, Added: 100, First: 11, Count: 1},
+			{URL: "http://a.test/lib.js", Goal: "module", Bytes: 500, Added: 20, First: 1, Count: 1,
+				Functions: []Function{{Name: "lib", Line: 1, Column: 1}}}}}
+	for k := range n {
+		i.Programs[1].Functions = append(i.Programs[1].Functions,
+			Function{Name: fmt.Sprintf("f%d", 11+k), Line: k + 1, Column: 5})
+	}
+	return i
+}
+
+// changesBut is the frames 100 to 130 but for those of a pause.
+func changesBut(from, to int) (all []int) {
+	for n := 100; n <= 130; n++ {
+		if n <= from || n >= to {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// checked returns results as a file has them. It fails the test if no file may have them.
+func checked(t *testing.T, windows []result.Window, s *result.Script) *result.Script {
+	t.Helper()
+	for i := range windows {
+		n := len(windows[i].Times.Time)
+		windows[i].Times.Earliest, windows[i].Times.Latest = make([]int64, n), make([]int64, n)
+		copy(windows[i].Times.Earliest, windows[i].Times.Time)
+		copy(windows[i].Times.Latest, windows[i].Times.Time)
+	}
+	r := &result.Results{Script: s}
+	r.Windows = make([]result.Window, len(windows))
+	full, err := r.Complete()
+	if err != nil && strings.Contains(err.Error(), "script") {
+		t.Fatal(err)
+	}
+	if full.Script == nil {
+		t.Fatal("no script")
+	}
+	return full.Script
+}
+
+// TestLateFrame: a function that kept the screen still is named, with bounds that hold its time.
+func TestLateFrame(t *testing.T) {
+	// frame 110 is at 166.7 ms, and 117 at 283.3 ms
+	p := newPage(7)
+	p.call(1, 20, 21)
+	p.call(12, 170, 282)
+	p.call(11, 300, 302)
+	broken := record.Detail{Kind: "error", Message: "x is not defined", URL: "http://a.test/app.js", Line: 3,
+		Column: 90}
+	p.detail(305, broken)
+	broken.Stack = []record.Place{{Function: "f12", URL: "http://a.test/app.js", Line: 3, Column: 90}}
+	p.detail(175, broken)
+	p.detail(306, record.Detail{Kind: "realm", URL: "http://a.test/"})
+	p.detail(307, record.Detail{Kind: "blocked", What: "a nested frame's runtime"})
+	of := info(3)
+	of.Moved = []Moved{{URL: "http://a.test/app.js", Line: 3, Served: 90, Column: 70}}
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	r := New(of, arrived(p))
+	s := checked(t, windows, r.Results(windows))
+
+	if len(s.Late) != 1 || len(s.Late[0].Functions) != 1 {
+		t.Fatalf("late %+v", s.Late)
+	}
+	l := s.Late[0]
+	f := s.Functions[l.Functions[0].Function]
+	if l.Frame != 117 || l.FromNS != windows[0].StartNS+10*period || l.ToNS != windows[0].StartNS+17*period ||
+		f.Name != "f12" || f.URL != "http://a.test/app.js" || f.Line != 2 || f.Calls != 1 {
+		t.Errorf("%+v, function %+v", l, f)
+	}
+	holds := func(what string, s result.Span, ms float64) {
+		t.Helper()
+		if !(s.Low <= ms*1e6 && ms*1e6 <= s.High) || s.High-s.Low > 12e6 {
+			t.Errorf("%s: %+v does not hold %g ms", what, s, ms)
+		}
+	}
+	holds("self time meanwhile", l.Functions[0].Self, 112)
+	holds("unexplained", l.UnexplainedNS, float64(7*period)/1e6-112)
+	holds("self time", f.Self, 112)
+	if !strings.Contains(l.Sentence, "f12 (app.js:2) ran for ") {
+		t.Errorf("sentence %q", l.Sentence)
+	}
+
+	if len(s.Errors) != 1 || s.Errors[0].Count != 2 || s.Errors[0].Frame != 117 || s.Errors[0].Column != 70 ||
+		len(s.Errors[0].Stack) != 1 || s.Errors[0].Stack[0].Column != 70 {
+		t.Errorf("errors %+v", s.Errors)
+	}
+	programs := result.ScriptPrograms{Served: 3, Instrumented: 2, Bytes: 1550, CoveredBytes: 1500, AddedBytes: 120,
+		Functions: 4, CalledOfThem: 3, Text: s.Programs.Text}
+	if s.Programs != programs || len(s.Plain) != 1 || s.Plain[0].Count != 2 ||
+		s.Plain[0].Reason != "it does not parse" {
+		t.Errorf("programs %+v, plain %+v", s.Programs, s.Plain)
+	}
+	if len(s.Realms) != 1 || s.Realms[0].Kind != result.RealmWindow || s.Realms[0].URL != "http://a.test/" ||
+		!strings.Contains(strings.Join(s.Warnings, " "), "The page forbids a nested frame's runtime.") {
+		t.Errorf("realms %+v, warnings %q", s.Realms, s.Warnings)
+	}
+	if len(s.Tasks) != 3 || s.Functions[s.Tasks[1].Function].Name != "f12" || s.Tasks[1].Calls != 1 ||
+		math.Abs(float64(s.Tasks[1].BeginNS-int64(onRig(170)))) > 1e6 || s.ClockNS > 4e6 || s.ClockNS <= 0 {
+		t.Errorf("tasks %+v, clock %d ns", s.Tasks, s.ClockNS)
+	}
+	if s.Log != LogFile || !reflect.DeepEqual(s.Policies, of.Policies) || s.Records != int64(len(p.Records)) {
+		t.Errorf("%s, %q, %d records", s.Log, s.Policies, s.Records)
+	}
+}
+
+// TestNotLate: a short pause is not late, nor is the end of a window. Nor is a pause without
+// scripts in a window of such pauses. Another long pause without scripts is late and unexplained.
+func TestNotLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		changes []int
+		calls   [][2]float64
+		want    []int
+	}{
+		"even":              {changesBut(130, 131), nil, nil},
+		"one frame dropped": {changesBut(110, 112), [][2]float64{{170, 180}}, nil},
+		"long, no script":   {changesBut(110, 117), nil, []int{117}},
+		"all long":          {[]int{100, 110, 120, 130}, nil, nil},
+		"all long, one with a script": {[]int{100, 110, 120, 130}, [][2]float64{{170, 260}, {340, 370}},
+			[]int{120}},
+		"at the end": {[]int{100, 101, 102}, [][2]float64{{40, 1000}}, nil},
+		"the worst first": {[]int{100, 101, 102, 103, 104, 108, 109, 110, 120, 121, 122}, nil,
+			[]int{120, 108}},
+	} {
+		p := newPage(1)
+		for _, c := range tc.calls {
+			p.call(11, c[0], c[1])
+		}
+		p.ask(1, 2000)
+		var got []int
+		for _, l := range New(info(1), arrived(p)).Results([]result.Window{window(tc.changes...)}).Late {
+			got = append(got, l.Frame)
+		}
+		if !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: late %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestLateAnswer: the functions between an input and its answer are named.
+func TestLateAnswer(t *testing.T) {
+	p := newPage(1)
+	p.call(11, 170, 260)
+	w := window(changesBut(130, 131)...)
+	w.Results = []measure.Result{{Measure: "response", Series: []measure.Series{
+		{Name: answerSeries, Frames: []int{117, 500}, Values: []float64{120, 90}}}}}
+	s := New(info(1), arrived(p)).Results([]result.Window{w})
+	if len(s.Late) != 1 || !s.Late[0].Response || s.Late[0].Frame != 117 || s.Late[0].ToNS-s.Late[0].FromNS != 120e6 ||
+		len(s.Late[0].Functions) != 1 {
+		t.Errorf("late %+v", s.Late)
+	}
+}
+
+// TestLimits: the lists are bounded. Functions of late frames are among the kept ones.
+func TestLimits(t *testing.T) {
+	p := newPage(1)
+	p.call(11, 190, 270) // the shortest of all but in the late frame
+	at := 1000.0
+	for k := range uint32(300) {
+		p.call(12+k, at, at+100)
+		at += 103
+	}
+	for range result.MaxTasks {
+		p.call(12, at, at+0.5)
+		at += 3
+	}
+	for k := range result.MaxErrors + 20 {
+		p.detail(at+float64(k), record.Detail{Kind: "error", Message: fmt.Sprint("error ", k)})
+	}
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(info(301), arrived(p)).Results(windows))
+	if len(s.Functions) != result.MaxFunctions || len(s.Tasks) != result.MaxTasks || s.TasksLeft != 301 ||
+		len(s.Errors) != result.MaxErrors || s.ErrorsLeft != 20 || s.Programs.CalledOfThem != 301 {
+		t.Errorf("%d functions, %d tasks and %d more, %d errors and %d more, %d called", len(s.Functions), len(s.Tasks),
+			s.TasksLeft, len(s.Errors), s.ErrorsLeft, s.Programs.CalledOfThem)
+	}
+	if len(s.Late) != 1 || len(s.Late[0].Functions) != 1 || s.Functions[s.Late[0].Functions[0].Function].Name != "f11" {
+		t.Errorf("late %+v", s.Late)
+	}
+	for i, task := range s.Tasks[1:] {
+		if task.BeginNS < s.Tasks[i].BeginNS {
+			t.Fatalf("task %d begins before the one before it", i+1)
+		}
+	}
+}
+
+// TestFalseClaims: functions that were not served, and times outside of the run, are not believed.
+func TestFalseClaims(t *testing.T) {
+	p := newPage(1)
+	p.call(11, 20, 30)
+	p.call(4_000_000_000, 40, 50)
+	p.call(3_999_999_999, 60, 61)
+	p.detail(-1e9, record.Detail{Kind: "error", Message: "before"})
+	p.detail(70, record.Detail{Kind: "error", Message: "within"})
+	p.detail(1e9, record.Detail{Kind: "error", Message: "after"})
+	r := New(info(1), arrived(p))
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, r.Results(windows))
+	if len(s.Functions) != 1 || s.Functions[0].Name != "f11" ||
+		!strings.Contains(strings.Join(s.Warnings, " "), "sent calls of 2 functions that were not served") {
+		t.Errorf("functions %+v, warnings %q", s.Functions, s.Warnings)
+	}
+	var errors []string
+	for _, e := range r.Events(onRig(1000)) {
+		if err := e.Validate(); err != nil {
+			t.Errorf("%+v: %v", e, err)
+		}
+		if e.Kind == ErrorEvent {
+			errors = append(errors, string(e.Data))
+		}
+	}
+	if len(errors) != 1 || !strings.Contains(errors[0], "within") {
+		t.Errorf("events %q", errors)
+	}
+}
+
+// TestEvents: errors, long tasks and the first tasks become events with their uncertainty.
+func TestEvents(t *testing.T) {
+	p := newPage(1)
+	p.call(12, 170, 282)
+	p.Records = append(p.Records, record.Record{Code: record.LongTask, ID: 112_000, At: 170})
+	p.detail(283, record.Detail{Kind: "rejection", Message: "no", URL: "http://a.test/app.js", Line: 3, Column: 90})
+	for k := range maxTaskEvents {
+		p.call(11, 300+3*float64(k), 300.5+3*float64(k))
+	}
+	of := info(3)
+	of.Moved = []Moved{{URL: "http://a.test/app.js", Line: 3, Served: 90, Column: 70}}
+	count := map[string]int{}
+	for _, e := range New(of, arrived(p)).Events(onRig(1e5)) {
+		if count[e.Kind]++; count[e.Kind] > 1 {
+			continue
+		}
+		want, data := 170.0, map[string]any{}
+		if err := json.Unmarshal(e.Data, &data); err != nil || e.Source != EventSource {
+			t.Errorf("%+v: %v", e, err)
+		}
+		switch e.Kind {
+		case ErrorEvent:
+			want = 283
+			if data["kind"] != "rejection" || data["column"] != 70.0 {
+				t.Errorf("%s", e.Data)
+			}
+		case LongTaskEvent:
+			if data["duration_ns"] != 112e6 {
+				t.Errorf("%s", e.Data)
+			}
+		case TaskEvent:
+			if data["function"] != "f12" || data["line"] != 2.0 || data["calls"] != 1.0 {
+				t.Errorf("%s", e.Data)
+			}
+		}
+		if off := e.At.Sub(onRig(want)).Abs(); off > e.Uncertainty || e.Uncertainty > 2*time.Millisecond {
+			t.Errorf("%s: %v from its time, ± %v", e.Kind, off, e.Uncertainty)
+		}
+	}
+	want := map[string]int{ErrorEvent: 1, LongTaskEvent: 1, TaskEvent: maxTaskEvents}
+	if !reflect.DeepEqual(count, want) {
+		t.Errorf("%v, want %v", count, want)
+	}
+}
+
+// TestNoRecords: a run whose pages sent nothing says so.
+func TestNoRecords(t *testing.T) {
+	of := info(0)
+	of.Received, of.Warnings = Received{}, []string{"first"}
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(of, nil).Results(windows))
+	if !reflect.DeepEqual(s.Warnings, []string{"first", NoRecords}) || len(s.Late) != 1 ||
+		len(s.Late[0].Functions) != 0 {
+		t.Errorf("%q, %+v", s.Warnings, s.Late)
+	}
+}
+
+// TestFiles: both files are read as they were written. A cut log has the batches before.
+func TestFiles(t *testing.T) {
+	of := info(2)
+	of.Warnings, of.Moved = []string{}, []Moved{{"u", 1, 2, 3}}
+	for i := range of.Programs {
+		if of.Programs[i].Functions == nil {
+			of.Programs[i].Functions = []Function{}
+		}
+	}
+	of.Received.Refused = map[string]int64{"quota": 3}
+	var b bytes.Buffer
+	if err := of.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadInfo(&b); err != nil || !reflect.DeepEqual(got, of) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		``:                                "unexpected end of JSON input",
+		`{"schema": "eideticker.run"}`:    `schema is "eideticker.run": must be "eideticker.script"`,
+		`{"schema": "eideticker.script"}`: "version is 0: must be 1",
+		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`: "start_ns is -1: must not be negative",
+		`{"schema": "eideticker.script", "version": 1, "programs": [{"url": "u", "bytes": -1}]}`: `program "u" has a ` +
+			"negative size",
+		`{"schema": "eideticker.script", "version": 1, "programs": [{"functions": [{"line": -1}]}]}`: "has a " +
+			"function at -1:0",
+	} {
+		if got, err := ReadInfo(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v; want %s", text, got, err, want)
+		}
+	}
+
+	var log bytes.Buffer
+	w, err := record.NewLogWriter(&log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 2 {
+		p := newPage(uint32(k + 1))
+		if err := w.Write(int64(k+5), p.Batch.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := log.Bytes()
+	all, err := ReadLog(bytes.NewReader(whole), start)
+	if err != nil || len(all) != 2 || all[1].At != start+6 || all[1].Batch.Realm != 2 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if all, err = ReadLog(bytes.NewReader(whole[:len(whole)-1]), start); err == nil || len(all) != 1 {
+		t.Errorf("cut: %+v, %v", all, err)
+	}
+	if all, err = ReadLog(strings.NewReader("EIDSLOG9"), start); err == nil || all != nil {
+		t.Errorf("of another kind: %+v, %v", all, err)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/analyze/result"
+)
+
+// printedResults returns the printed sample of package result, in 80 columns.
+func printedResults(t *testing.T, all bool, edit func(*result.Results)) string {
+	t.Helper()
+	t.Setenv("COLUMNS", "80")
+	r, err := result.Read("../../analyze/result/testdata/results.golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(r)
+	var out bytes.Buffer
+	if err := printResults(newPlainWriter(&out), r, all); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestPrintScript(t *testing.T) {
+	text := printedResults(t, true, func(r *result.Results) {
+		s := r.Script
+		for range 30 {
+			s.Functions = append(s.Functions, s.Functions[1])
+		}
+		s.Functions[1].Name = "Cart.prototype.\x1b[31mrenderAllProductsOfTheFirstCategory"
+		s.Errors = append(s.Errors, result.ScriptError{Kind: result.ErrorResource, Message: "img", Count: 1, Frame: -1,
+			URL: "https://page.test/" + strings.Repeat("very/", 30) + "long.png"})
+	})
+	_, text, found := strings.Cut(text, "\nScripts\n")
+	if !found {
+		t.Fatal("there is no section of scripts")
+	}
+	text, _, _ = strings.Cut(text, "The page claims")
+	for _, want := range []string{
+		"1 late frame; 6 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n",
+		"  ! 1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.\n",
+		"  ! the clock of a worker is bounded from two questions only\n",
+		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
+			"  (29–31) ms meanwhile.\n",
+		"\nslow app.js:12  ", "\n…lProductsOfTheFirstCategory  ", "12 more functions in results.json\n",
+		"TypeError: x is not a function\n", "resource  long.png   1      –      img\n",
+		"4 later errors left out\n",
+		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker\n(1). 412 of",
+		"The instrumentation cost 85 (80–90) ns per call, calibrated in the page, and\n" +
+			"0.41 (0.38–0.44) ms of the recording.\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if utf8.RuneCountInString(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") ||
+			strings.ContainsRune(line, '\x1b') {
+			t.Errorf("a line of %d columns: %q", utf8.RuneCountInString(line), line)
+		}
+	}
+}
+
+func TestPrintScriptInShort(t *testing.T) {
+	const warning = "\nScripts\n  ! 1,234 records of scripts are lost"
+	for name, tc := range map[string]struct {
+		edit      func(*result.Results)
+		want, not string
+	}{
+		"warnings": {func(*result.Results) {}, warning, "longest"},
+		"fine": {func(r *result.Results) { r.Script.Lost, r.Script.Gaps, r.Script.Warnings = 0, nil, nil },
+			"", "Scripts\n"},
+		"none": {func(r *result.Results) { r.Script = nil }, "", "Scripts\n"},
+	} {
+		if text := printedResults(t, false, tc.edit); !strings.Contains(text, tc.want) || strings.Contains(text,
+			tc.not) {
+			t.Errorf("%s: want %q, and no %q:\n%s", name, tc.want, tc.not, text)
+		}
+	}
+}

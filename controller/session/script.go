@@ -1,0 +1,381 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/instrument"
+	"github.com/eideticker/eideticker/netsim/instrument/collect"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+// checkScript checks if the scripts of a test's pages can be instrumented: the rig must serve them.
+// local states that the test loads a server of this machine through a link.
+func checkScript(t *suite.Test, local bool) error {
+	if !t.Script.Given() {
+		return nil
+	}
+	if _, err := policy.Named(strings.Join(t.Script.Policies, ",")); err != nil {
+		return fmt.Errorf("test %s: script: %w", t.Name, err)
+	}
+	switch {
+	case t.Network.Replay != "":
+		return nil
+	case local && strings.HasPrefix(t.URL, "https:"):
+		return fmt.Errorf("test %s: %s has TLS of its own, so its scripts cannot be instrumented; use http", t.Name,
+			t.URL)
+	case strings.HasPrefix(t.URL, "file:"):
+		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented; serve it at localhost and add "+
+			"--network", t.Name)
+	case len(loaded(t.Steps)) > 0:
+		return fmt.Errorf("test %s: script needs an archive if steps load pages", t.Name)
+	case t.Page == "" && !local:
+		return fmt.Errorf("test %s: script needs pages that this program serves; add --network", t.Name)
+	}
+	return nil
+}
+
+// Ports of the collector on a network of the run's own. The second one is for tests of a server at
+// the first.
+const (
+	collectorPort      = 4999
+	otherCollectorPort = 4998
+)
+
+// scripting instruments the scripts of a run's pages, and keeps the records that they send.
+type scripting struct {
+	policies   []string
+	instrument *instrument.Instrument
+	collector  *collect.Collector
+	server     *serve.Server
+	origin     string // of the collector
+	file       *os.File
+	arrived    chan struct{} // has one element after a batch
+
+	mu     sync.Mutex
+	log    *record.LogWriter // nil: finished, or a batch could not be written
+	failed error             // of the log
+	gone   error             // of the collector's server
+	realms map[uint32]*realmClaims
+}
+
+// realmClaims are the claims of a realm about its progress.
+type realmClaims struct {
+	ended bool
+	// offset is at most that of the page's clock, plus the fastest way of a batch
+	offset timeline.Time
+	sent   timeline.Time // page time of the last batch
+}
+
+// instrumentScripts makes the instrument of a test's pages, and runs its collector until ctx ends.
+// The log goes to dir.
+func (p *pages) instrumentScripts(ctx context.Context, t *suite.Test, dir string) (err error) {
+	if !t.Script.Given() {
+		return nil
+	}
+	s := &scripting{policies: t.Script.Policies, arrived: make(chan struct{}, 1), realms: map[uint32]*realmClaims{}}
+	chosen, err := policy.Named(strings.Join(s.policies, ","))
+	if err != nil {
+		return err
+	}
+	secret := rand.Text()
+	if s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: secret, Policies: chosen,
+		Collector: func(bool) string { return s.origin }}); err != nil {
+		return err
+	}
+	if s.file, err = os.Create(filepath.Join(dir, scripts.LogFile)); err == nil {
+		s.log, err = record.NewLogWriter(s.file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("keep the records of scripts: %w", err), s.close())
+	}
+	s.collector = collect.New(collect.Options{Secret: secret, Clock: timeline.Monotonic(), Accept: s.accept})
+	if err := p.openCollector(t, s); err != nil {
+		return errors.Join(fmt.Errorf("collect the records of scripts: %w", err), s.close())
+	}
+	p.script = s
+	p.serveCollector(ctx)
+	return nil
+}
+
+// nonceLetters is the length of a nonce after its dollar sign.
+const nonceLetters = 8
+
+// newNonce returns a part of names that no page uses. Its length is the same in all runs.
+func newNonce() string {
+	letters := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return c - '0' + 'a'
+		}
+		return c
+	}, rand.Text())
+	return "$" + letters[:nonceLetters]
+}
+
+// openCollector opens the collector's port. Servers with TLS in the run have it use TLS too: their
+// pages may not ask others.
+func (p *pages) openCollector(t *suite.Test, s *scripting) error {
+	o := serve.Options{Handler: s.collector, Blind: true}
+	if p.authority != nil {
+		o.Authority = p.authority.Authority
+	}
+	server, err := serve.New(o)
+	if err != nil {
+		return err
+	}
+	port := uint16(collectorPort)
+	if local := localServerOf(context.Background(), t.URL, hostsFile); local != nil && local.port == fmt.Sprint(port) {
+		port = otherCollectorPort
+	}
+	beside := p.listen.beside
+	if beside == nil {
+		beside = func(uint16) (net.Listener, string, error) { return p.listen.connections("") }
+	}
+	l, host, err := beside(port)
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	p.note(l.Addr())
+	if s.server = server; o.Authority != nil {
+		server.HTTPS(l)
+		s.origin = "https://" + host
+	} else {
+		server.HTTP(l)
+		s.origin = "http://" + host
+	}
+	return nil
+}
+
+// serveCollector runs the collector until ctx ends. close joins it. A run outlives its collector.
+func (p *pages) serveCollector(ctx context.Context) {
+	s := p.script
+	p.serving.Go(func() error {
+		if err := s.server.Run(ctx); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.gone = err
+		}
+		return nil
+	})
+}
+
+// wrap returns a handler whose responses are instrumented. A nil scripting instruments nothing.
+func (s *scripting) wrap(h http.Handler) http.Handler {
+	if s == nil {
+		return h
+	}
+	return s.instrument.Wrap(h)
+}
+
+// accept keeps a batch. The collector calls it with one batch at a time.
+func (s *scripting) accept(at timeline.Time, b *record.Batch, raw []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.log == nil {
+		return
+	}
+	if err := s.log.Write(int64(at.Sub(s.collector.Start())), raw); err != nil {
+		s.log, s.failed = nil, err
+		return
+	}
+	sent := timeline.Time(b.Sent * 1e6)
+	of := s.realms[b.Realm]
+	if of == nil {
+		of = &realmClaims{offset: at - sent}
+		s.realms[b.Realm] = of
+	}
+	of.offset, of.sent = min(of.offset, at-sent), max(of.sent, sent)
+	of.ended = of.ended || slices.ContainsFunc(b.Records, func(r record.Record) bool { return r.Code == record.End })
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Limits of the wait for the last batches after the content's end.
+const (
+	scriptsQuiet   = 2 * time.Second // without a batch: no more are expected
+	scriptsTimeout = 10 * time.Second
+)
+
+// settle waits until each realm has ended, or has sent its records until a time. A page that sends
+// nothing for scriptsQuiet is not waited for.
+func (s *scripting) settle(ctx context.Context, until timeline.Time) {
+	ctx, cancel := context.WithTimeout(ctx, scriptsTimeout)
+	defer cancel()
+	for !s.complete(until) {
+		quiet := time.NewTimer(scriptsQuiet)
+		select {
+		case <-s.arrived:
+			quiet.Stop()
+		case <-quiet.C:
+			return
+		case <-ctx.Done():
+			quiet.Stop()
+			return
+		}
+	}
+}
+
+func (s *scripting) complete(until timeline.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.realms {
+		if !of.ended && of.sent+of.offset < until {
+			return false
+		}
+	}
+	return len(s.realms) > 0
+}
+
+// finish ends the log and returns the scripts of the run. Batches that arrive later are dropped.
+func (s *scripting) finish() (*scripts.Run, error) {
+	s.mu.Lock()
+	failed, gone := s.failed, s.gone
+	s.log = nil
+	s.mu.Unlock()
+	info := &scripts.Info{StartNS: int64(s.collector.Start()), Policies: s.policies, Warnings: []string{},
+		Moved: []scripts.Moved{}, Programs: programsOf(s.instrument)}
+	warn := func(format string, args ...any) { info.Warnings = append(info.Warnings, fmt.Sprintf(format, args...)) }
+	if failed != nil {
+		warn("Records of scripts could not be kept: %s.", withoutPath(failed))
+	}
+	if gone != nil {
+		warn("The collector of scripts ended before the run: %v.", gone)
+	}
+	got := s.collector.Stats()
+	info.Received = scripts.Received{Batches: got.Batches, Records: got.Records, Bytes: got.Bytes, Dropped: got.Dropped,
+		Missing: got.Missing, Refused: map[string]int64{}}
+	maps.Copy(info.Received.Refused, got.Refused)
+	for _, reason := range slices.Sorted(maps.Keys(got.Refused)) {
+		warn("The collector refused %d batches of records: %s.", got.Refused[reason], reason)
+	}
+	if got.Dropped > 0 {
+		warn("The pages sent %d invalid records or details.", got.Dropped)
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	arrived, err := scripts.ReadLog(s.file, timeline.Time(info.StartNS))
+	if err != nil && failed == nil {
+		warn("Records of scripts cannot be read: %v.", err)
+	}
+	info.Moved = s.moved(arrived)
+	return scripts.New(info, arrived), nil
+}
+
+// withoutPath removes the path from an error about a file.
+func withoutPath(err error) error {
+	if of := (*os.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// programsOf returns the programs that were served.
+func programsOf(in *instrument.Instrument) []scripts.Program {
+	all := []scripts.Program{}
+	for _, p := range in.Programs() {
+		one := scripts.Program{URL: cut(p.URL, 2000), Hash: p.Hash, Goal: p.Goal, Bytes: int64(p.Bytes),
+			Added: int64(p.Added), First: p.First, Functions: []scripts.Function{}, Plain: cut(p.Reason, 500),
+			Count: p.Count}
+		for _, f := range p.Functions {
+			one.Functions = append(one.Functions,
+				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, Start: f.Start, End: f.End})
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// maxMoved limits the positions of errors.
+const maxMoved = 10_000
+
+// moved returns the positions that errors name and that insertions moved.
+func (s *scripting) moved(arrived []trace.Arrived) []scripts.Moved {
+	all, seen := []scripts.Moved{}, map[scripts.Moved]bool{}
+	add := func(url string, line, served int) {
+		at := scripts.Moved{URL: url, Line: line, Served: served}
+		if line <= 0 || seen[at] || len(seen) == maxMoved {
+			return
+		}
+		seen[at] = true
+		if _, at.Column = s.instrument.Original(url, line, served); at.Column != served {
+			all = append(all, at)
+		}
+	}
+	for _, a := range arrived {
+		for _, d := range a.Batch.Details {
+			add(d.URL, d.Line, d.Column)
+			for _, p := range d.Stack {
+				add(p.URL, p.Line, p.Column)
+			}
+		}
+	}
+	return all
+}
+
+// close ends the log's file, after the collector has ended.
+func (s *scripting) close() error {
+	if s == nil || s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// readScripts returns the scripts of a run after the content's end, and emits their events. So the
+// recorder must still be running. It does not wait for the records of a run that has failed.
+func (r *run) readScripts(ctx context.Context, p *prepared, ended timeline.Time, failed bool,
+	emit func(timeline.Event)) *scripts.Run {
+	s := p.pages.script
+	if !failed {
+		s.settle(ctx, ended)
+	}
+	found, err := s.finish()
+	if err != nil {
+		r.note("the records of scripts could not be read: %v", err)
+		return nil
+	}
+	if p.network != nil {
+		down, up := p.network.Link.Bypassed()
+		found.Info.Received.BytesDown, found.Info.Received.BytesUp = down.Bytes, up.Bytes
+	}
+	for _, e := range found.Events(timeline.Monotonic().Now()) {
+		emit(e)
+	}
+	for _, w := range found.Info.Warnings {
+		r.log.Warn("scripts", "warning", w)
+	}
+	r.log.Info("scripts", "programs", len(found.Info.Programs), "batches", found.Info.Received.Batches, "records",
+		found.Info.Received.Records, "lost", found.Trace.Lost)
+	return found
+}
+
+// writeScripts writes script.json, if scripts were instrumented.
+func (r *run) writeScripts(s *scripts.Run, recording string) {
+	if s == nil {
+		return
+	}
+	s.Info.Recording = recording
+	if err := writeTo(r.path(scripts.InfoFile), s.Info.Write); err != nil {
+		r.note("%s could not be written: %v", scripts.InfoFile, withoutPath(err))
+	}
+}

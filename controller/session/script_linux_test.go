@@ -1,0 +1,278 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// planted is a page whose script moves a bar. In the middle a slow function keeps the page still.
+// The page measures that function itself. Each picture stays for some animation frames. The square
+// turns blue at the end.
+const planted = `<!doctype html><title>planted</title><link rel="icon" href="data:,"><style>
+html { background: #fff }
+p { position: absolute; left: 0; top: 100px; width: 10px; height: 200px; margin: 0; background: #c22 }
+i { position: absolute; left: 700px; top: 400px; width: 40px; height: 40px }
+</style><p></p><i></i><script src="/app.js?every=%[1]d&amp;steps=%[2]d&amp;busy=%[3]d"></script>`
+
+// plantedScript is its script. Its second function is the slow one.
+const plantedScript = `"use strict";
+const bar = document.querySelector("p"), now = performance.now.bind(performance);
+function slow(ms) { const begun = now(); let at = begun; while (at - begun < ms) at = now(); return at - begun; }
+function step(n) { bar.style.width = 10 + 10 * n + "px"; }
+let frames = 0;
+function frame() {
+	const n = Math.floor(++frames / %[1]d);
+	if (n > %[2]d) {
+		document.querySelector("i").style.background = "#00f";
+		return;
+	}
+	step(n);
+	if (frames === Math.floor(%[1]d * %[2]d / 2) && %[3]d > 0) {
+		const before = now();
+		const inside = slow(%[3]d);
+		const outside = now() - before;
+		fetch("/truth", { method: "POST", body: JSON.stringify({ inside, outside }) });
+		setTimeout(() => { throw new Error("planted 7"); });
+	}
+	requestAnimationFrame(frame);
+}
+setTimeout(() => requestAnimationFrame(frame), 500);
+`
+
+// plantedServer serves that page, and takes its own measurement.
+type plantedServer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	truth []struct{ Inside, Outside float64 } // ms
+}
+
+func servePlanted(t *testing.T, every, steps, busy int) *plantedServer {
+	s := &plantedServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/app.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprintf(w, plantedScript, every, steps, busy)
+		case "/truth":
+			raw, err := io.ReadAll(r.Body)
+			var one struct{ Inside, Outside float64 }
+			if err == nil {
+				err = json.Unmarshal(raw, &one)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.truth = append(s.truth, one)
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, planted, every, steps, busy)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// needNetwork skips a test without the privileges for a network of its own. Under CI it fails.
+func needNetwork(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
+		t.Skip("a network of its own needs root")
+	}
+}
+
+// playScripts runs a test of a page in a browser.
+func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string) {
+	t.Helper()
+	takeTurn(t)
+	dir := filepath.Join(t.TempDir(), "set")
+	set, err := RunSet(t.Context(), SetOptions{Test: test,
+		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser}}, Repeat: 1, Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, Progress: untold{}})
+	if err != nil || len(set.Of(0)) != 1 {
+		t.Fatalf("%s, %v", reasons(set, 0), err)
+	}
+	return set.Of(0)[0], set.Dir
+}
+
+// plantedTest plays the page over a link until it is still.
+func plantedTest(t *testing.T, address string, policies string) *suite.Test {
+	t.Helper()
+	text := "name: planted\nurl: " + address + "/\nend: still 1s\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n"
+	if policies != "" {
+		text += "script: " + policies + "\n"
+	}
+	test, err := suite.Parse("planted.yaml", []byte(text), Known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return test
+}
+
+// TestScriptsNameTheSlowFunction: in real browsers, behind a link, the result names the function
+// that kept the screen still. Its bounds hold the time that the page measured itself.
+func TestScriptsNameTheSlowFunction(t *testing.T) {
+	needNetwork(t)
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			t.Parallel()
+			needBrowsers(t, browser)
+			server := servePlanted(t, 1, 60, 120)
+			made, dir := playScripts(t, plantedTest(t, server.URL, "[calls, errors]"), browser)
+			s := made.Found.Results.Script
+			if s == nil {
+				t.Fatal("no script in the results")
+			}
+			if made.Record.Environment[result.EnvScript] != "calls, errors" {
+				t.Errorf("environment %v", made.Record.Environment)
+			}
+			checkPlanted(t, server, s)
+			checkScriptFolder(t, dir, made, s)
+		})
+	}
+}
+
+func checkPlanted(t *testing.T, server *plantedServer, s *result.Script) {
+	t.Helper()
+	server.mu.Lock()
+	truth := slices.Clone(server.truth)
+	server.mu.Unlock()
+	if len(truth) != 1 {
+		t.Fatalf("the page measured itself %d times", len(truth))
+	}
+	i := slices.IndexFunc(s.Functions, func(f result.Function) bool { return f.Name == "slow" })
+	if i < 0 {
+		t.Fatalf("functions %+v, warnings %q, plain %+v", s.Functions, s.Warnings, s.Plain)
+	}
+	f := s.Functions[i]
+	if f.Calls != 1 || f.Line != 3 || !strings.HasSuffix(f.URL, "/app.js") || f.Self.Low > truth[0].Outside*1e6 ||
+		f.Self.High < truth[0].Inside*1e6 || f.Self.Low < 0.9*truth[0].Inside*1e6 {
+		t.Errorf("%+v, and the page measured %+v ms", f, truth[0])
+	}
+	if i != 0 {
+		t.Errorf("slow is function %d by self time", i)
+	}
+	late := slices.IndexFunc(s.Late, func(l result.LateFrame) bool {
+		return len(l.Functions) > 0 && l.Functions[0].Function == i
+	})
+	if late < 0 {
+		t.Fatalf("late %+v, clock %d ns", s.Late, s.ClockNS)
+	}
+	l := s.Late[late]
+	lasted := float64(l.ToNS - l.FromNS)
+	if ran := l.Functions[0].Self; lasted < 100e6 || ran.High < 0.9*truth[0].Inside*1e6 || ran.Low > lasted {
+		t.Errorf("%+v lasted %.0f ns, and the page measured %+v ms", l, lasted, truth[0])
+	}
+	var told []string
+	for _, e := range s.Errors {
+		told = append(told, e.Kind+" "+e.Message)
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], "error ") || !strings.Contains(told[0], "planted") ||
+		strings.Contains(told[0], "7") {
+		t.Errorf("errors %q", told)
+	}
+	// frame and step ran once for each picture
+	for name, least := range map[string]int64{"frame": 61, "step": 60} {
+		k := slices.IndexFunc(s.Functions, func(f result.Function) bool { return f.Name == name })
+		if k < 0 || s.Functions[k].Calls < least || s.Functions[k].Calls > least+2 {
+			t.Errorf("%s: %+v", name, s.Functions)
+		}
+	}
+}
+
+// checkScriptFolder checks the files of the run, its events and its network.
+func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
+	t.Helper()
+	dir = filepath.Join(dir, made.Dir)
+	r := opened(t, filepath.Join(dir, runfolder.RecordingFile))
+	seen := map[string]int{}
+	for _, e := range r.Events() {
+		if e.Source == scripts.EventSource {
+			seen[e.Kind]++
+		}
+	}
+	if seen[scripts.ErrorEvent] != 1 || seen[scripts.TaskEvent] < 60 {
+		t.Errorf("events %v", seen)
+	}
+	e, err := ReadEarlier(t.Context(), filepath.Join(dir, runfolder.RecordingFile), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := runfolder.Run(t.Context(), r, runfolder.Settings{Measures: []string{"fps"}, EndEvent: "end",
+		Name: e.Name()}, "test", untold{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Keep(found)
+	if again := found.Results.Script; again == nil || len(again.Functions) != len(s.Functions) ||
+		again.Records != s.Records {
+		t.Errorf("again: %+v", again)
+	}
+	for _, request := range made.Found.Results.Network.List {
+		if strings.Contains(request.URL, ".eideticker") {
+			t.Errorf("the waterfall has %s", request.URL)
+		}
+	}
+	info := e.script.Info
+	if info.Received.BytesUp < uint64(info.Received.Bytes) || info.Received.Bytes == 0 {
+		t.Errorf("%d bytes went up beside the link, with records of %d", info.Received.BytesUp, info.Received.Bytes)
+	}
+	if up := made.Found.Results.Network.BytesUp; up > 100_000 {
+		t.Errorf("the page sent %d bytes over the link", up)
+	}
+}
+
+// TestScriptsKeepThePicture: the pictures of an instrumented page are those of the plain page.
+func TestScriptsKeepThePicture(t *testing.T) {
+	needNetwork(t)
+	needBrowsers(t, "chromium")
+	server := servePlanted(t, 12, 10, 0)
+	seed, all := maphash.MakeSeed(), map[string]map[uint64]bool{}
+	for _, policies := range []string{"", "[calls, errors]"} {
+		made, dir := playScripts(t, plantedTest(t, server.URL, policies), "chromium")
+		if s := made.Found.Results.Script; (s != nil) != (policies != "") {
+			t.Fatalf("%s: script %+v", policies, s)
+		}
+		all[policies] = unique(t, seed, opened(t, filepath.Join(dir, made.Dir, runfolder.RecordingFile)),
+			&made.Found.Results.Windows[0])
+	}
+	if plain, timed := all[""], all["[calls, errors]"]; len(plain) < 11 || !maps.Equal(plain, timed) {
+		t.Errorf("%d pictures of the plain page, %d of the instrumented one: %v, %v", len(plain), len(timed), plain,
+			timed)
+	}
+}
+
+// unique returns the hashes of a window's pictures.
+func unique(t *testing.T, seed maphash.Seed, r *recording.Reader, w *result.Window) map[uint64]bool {
+	t.Helper()
+	all := map[uint64]bool{}
+	for n := w.Start; n <= w.End; n++ {
+		img, err := r.Image(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h maphash.Hash
+		h.SetSeed(seed)
+		_, _ = h.Write(frame.NewConverter(img.Layout).Picture(img).Pix)
+		all[h.Sum64()] = true
+	}
+	return all
+}

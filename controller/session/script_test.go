@@ -1,0 +1,338 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/instrument"
+	"github.com/eideticker/eideticker/netsim/instrument/collect"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+	"github.com/eideticker/eideticker/netsim/site"
+)
+
+// TestScriptChecks: only pages that the rig serves can be instrumented. Others are refused with the
+// way out.
+//
+// Fault: --script for a page that the rig does not serve
+func TestScriptChecks(t *testing.T) {
+	live := "url: http://localhost:3000/\nend: 2s\n"
+	for name, tc := range map[string]struct {
+		test  string
+		local bool
+		want  string
+	}{
+		"page":          {"page: /load.html\n", false, ""},
+		"page, network": {"page: /load.html\nnetwork: 3g\n", false, ""},
+		"live":          {live + "network: 3g\n", true, ""},
+		"archive, steps": {"url: https://a.example\nend: 2s\nnetwork: {replay: a.wacz}\nsteps: [{load: b.example}]\n",
+			false, ""},
+		"site":             {"url: https://a.example\nend: 2s\n", false, "this program serves; add --network"},
+		"live, no network": {live, false, "pages that this program serves; add --network"},
+		"file":             {"url: file:///a.html\nend: 2s\n", false, "serve it at localhost and add --network"},
+		"live with TLS":    {"url: https://localhost/\nend: 2s\nnetwork: 3g\n", true, "localhost/ has TLS of its own"},
+		"steps":            {"page: /load.html\nsteps: [{load: b.example}]\n", false, "an archive if steps load pages"},
+	} {
+		test := readTest(t, "name: page\nscript: [calls]\n"+tc.test)
+		err := checkScript(test, tc.local)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+		test.Script = suite.Scripts{}
+		if err := checkScript(test, tc.local); err != nil {
+			t.Errorf("%s without script: %v", name, err)
+		}
+	}
+	test := readTest(t, "name: page\npage: /load.html\nscript: [cals]\n")
+	if err := Check(test); err == nil || !strings.Contains(err.Error(), "calls") {
+		t.Errorf("unknown policy: %v", err)
+	}
+	if known := Known().Policies; !slices.Contains(known, "calls") || !slices.Contains(known, "errors") {
+		t.Errorf("known policies %q", known)
+	}
+}
+
+// TestNonces: names of the page cannot be those of the instrument, and all are of one length.
+func TestNonces(t *testing.T) {
+	form, seen := regexp.MustCompile(`^\$[A-Za-z]{8}$`), map[string]bool{}
+	for range 100 {
+		n := newNonce()
+		if seen[n] || !form.MatchString(n) {
+			t.Fatalf("nonce %q", n)
+		}
+		seen[n] = true
+	}
+}
+
+// scriptsOf is a scripting with a log in a new folder, and a collector on a clock that stands.
+func scriptsOf(t *testing.T) *scripting {
+	t.Helper()
+	s := &scripting{arrived: make(chan struct{}, 1), realms: map[uint32]*realmClaims{}}
+	s.collector = collect.New(collect.Options{Secret: "unguessable", Clock: &stepped{1_000_000_000}, Accept: s.accept})
+	file, err := os.Create(filepath.Join(t.TempDir(), scripts.LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	s.file = file
+	if s.log, err = record.NewLogWriter(file); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// batchOf is a batch of a realm, sent at a page time in ms.
+func batchOf(realm, sequence uint32, sent float64, codes ...record.Code) (*record.Batch, []byte) {
+	b := &record.Batch{Kind: record.Window, Realm: realm, Sequence: sequence, Origin: 1e12, Sent: sent}
+	for _, c := range codes {
+		b.Records = append(b.Records, record.Record{Code: c, At: sent})
+	}
+	return b, b.Append(nil)
+}
+
+// TestSettle: the wait for the last batches ends once all realms have sent them. It ends too if
+// nothing more comes, or if it lasts too long.
+func TestSettle(t *testing.T) {
+	const second = int64(time.Second)
+	send := func(s *scripting, at int64, realm, sequence uint32, sent float64, codes ...record.Code) {
+		b, raw := batchOf(realm, sequence, sent, codes...)
+		s.accept(timeline.Time(at), b, raw)
+	}
+	for name, tc := range map[string]struct {
+		before func(s *scripting)
+		during func(s *scripting)
+		want   time.Duration
+	}{
+		"no realm":      {func(*scripting) {}, nil, scriptsQuiet},
+		"sent all":      {func(s *scripting) { send(s, 11*second, 1, 0, 9500) }, nil, 0},
+		"ended":         {func(s *scripting) { send(s, 5*second, 1, 0, 3500, record.End) }, nil, 0},
+		"killed before": {func(s *scripting) { send(s, 5*second, 1, 0, 3500) }, nil, scriptsQuiet},
+		"the last batch": {func(s *scripting) { send(s, 9*second, 1, 0, 7500); send(s, 5*second, 2, 0, 0, record.End) },
+			func(s *scripting) { time.Sleep(time.Second); send(s, 12*second, 1, 1, 9000) }, time.Second},
+		// the second batch took longer than the first: it is known to be sent before the end
+		"an old batch": {func(s *scripting) { send(s, 9*second, 1, 0, 7500) },
+			func(s *scripting) { time.Sleep(time.Second); send(s, 12*second, 1, 1, 8000) }, time.Second + scriptsQuiet},
+		"endless": {func(s *scripting) { send(s, 1*second, 1, 0, 0) }, func(s *scripting) {
+			for k := range uint32(12) {
+				time.Sleep(time.Second)
+				send(s, 2*second, 1, k+1, 1)
+			}
+		}, scriptsTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scriptsOf(t)
+			synctest.Test(t, func(t *testing.T) {
+				s.arrived = make(chan struct{}, 1)
+				tc.before(s)
+				var during sync.WaitGroup
+				defer during.Wait()
+				if tc.during != nil {
+					during.Go(func() { tc.during(s) })
+				}
+				began := time.Now()
+				s.settle(t.Context(), timeline.Time(10*second))
+				if took := time.Since(began); took != tc.want {
+					t.Errorf("it took %v, want %v", took, tc.want)
+				}
+			})
+		})
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	scriptsOf(t).settle(over, 1)
+}
+
+// TestRecordsAreKept: the log has the batches until the end of the run. A log that cannot be
+// written marks the run and does not end it.
+func TestRecordsAreKept(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		s := scriptsOf(t)
+		chosen, err := policy.Named("calls")
+		if err == nil {
+			s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable",
+				Policies: chosen, Collector: func(bool) string { return "" }})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, raw := batchOf(1, 0, 100, record.Start, record.End)
+		s.accept(2_000_000_000, b, raw)
+		if full {
+			path := s.file.Name()
+			s.file.Close()
+			if s.log, err = record.NewLogWriter(failing{}); err == nil {
+				b, raw = batchOf(1, 1, 200)
+				s.accept(3_000_000_000, b, raw)
+			}
+			if s.file, err = os.Open(path); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.file.Close() })
+		}
+		found, err := s.finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, raw = batchOf(1, 2, 300)
+		s.accept(4_000_000_000, b, raw) // too late
+		if found.Trace.Records != 2 || len(found.Trace.Realms) != 1 {
+			t.Errorf("full %v: %+v", full, found.Trace)
+		}
+		said := strings.Join(found.Info.Warnings, " ")
+		if strings.Contains(said, "Records of scripts could not be kept: no space") != full {
+			t.Errorf("full %v: %q", full, said)
+		}
+		kept, err := os.ReadFile(s.file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err := scripts.ReadLog(bytes.NewReader(kept), 0); err != nil || len(all) != 1 {
+			t.Errorf("full %v: %d batches, %v", full, len(all), err)
+		}
+	}
+}
+
+// failing is a full disk. It takes the head of a log.
+type failing struct{}
+
+func (failing) Write(b []byte) (int, error) {
+	if len(b) <= 8 {
+		return len(b), nil
+	}
+	return 0, &os.PathError{Op: "write", Path: "/secret/place", Err: errors.New("no space left on device")}
+}
+
+// TestCollectorBesidePages: pages of this machine are instrumented and have a collector that only
+// their secret opens. It ends with them.
+func TestCollectorBesidePages(t *testing.T) {
+	page, err := site.Find("framerate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := PageTest(page)
+	test.Script.Policies = []string{"calls"}
+	dir := t.TempDir()
+	p, err := servePages(t.Context(), test, nil, nil, dir, onHost(loopback))
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin := p.script.origin
+	get := func(address string) (int, error) {
+		r, err := http.Get(address)
+		if err != nil {
+			return 0, err
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		return r.StatusCode, r.Body.Close()
+	}
+	if code, err := get(origin + "/.eideticker/guessed-secret/clock"); err != nil || code != http.StatusNotFound {
+		t.Errorf("a guessed secret: %d, %v", code, err)
+	}
+	if code, err := get(p.address); err != nil || code != http.StatusOK {
+		t.Errorf("the page: %d, %v", code, err)
+	}
+	if !slices.ContainsFunc(p.served, func(a netip.AddrPort) bool { return origin == "http://"+a.String() }) {
+		t.Errorf("the collector at %s is not among the served addresses %v", origin, p.served)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := get(origin); err == nil {
+		t.Error("the collector still answers")
+	}
+	if _, err := os.Stat(filepath.Join(dir, scripts.LogFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestScriptsMeasuredAgain: the records are read again when a recording is measured again. Files of
+// another recording are not.
+func TestScriptsMeasuredAgain(t *testing.T) {
+	dir := aRun(t)
+	path := filepath.Join(dir, runfolder.RecordingFile)
+	info := &scripts.Info{Recording: RecordingID(path), StartNS: int64(frameAt(0)), Policies: []string{"errors"},
+		Received: scripts.Received{Batches: 1}}
+	b, _ := batchOf(9, 0, 300)
+	at := func(code record.Code, id uint32, ms float64) {
+		b.Records = append(b.Records, record.Record{Code: code, ID: id, At: ms})
+	}
+	at(record.Start, 0, 1)
+	at(record.Asked, 1, 1)
+	at(record.Answered, 1, 2)
+	at(record.Rig, 1, 1.5e6)
+	at(record.Happened, 0, 250)
+	b.Details = []record.Detail{{Kind: "error", Message: "it broke"}}
+	raw := b.Append(nil)
+	write := func() {
+		t.Helper()
+		if err := writeTo(filepath.Join(dir, scripts.InfoFile), info.Write); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeTo(filepath.Join(dir, scripts.LogFile), func(to io.Writer) error {
+			w, err := record.NewLogWriter(to)
+			if err == nil {
+				err = w.Write(301_000_000, raw)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// the first measurement names it
+	mark := func(s *result.Script) {
+		t.Helper()
+		r, err := result.Read(filepath.Join(dir, result.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Script = s
+		if err := result.Write(filepath.Join(dir, result.FileName), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	mark(&result.Script{Policies: []string{"errors"}, Log: scripts.LogFile, Warnings: []string{"as it was"}})
+	if got := again(t, dir, dir); got.Script == nil || len(got.Script.Errors) != 1 ||
+		got.Script.Errors[0].Message != "it broke" || got.Script.Log != scripts.LogFile {
+		t.Fatalf("again: %+v", got.Script)
+	}
+	to := filepath.Join(t.TempDir(), "other")
+	if got := again(t, dir, to); got.Script == nil || len(got.Script.Errors) != 1 {
+		t.Errorf("elsewhere: %+v", got.Script)
+	}
+	for _, name := range []string{scripts.InfoFile, scripts.LogFile} {
+		if _, err := os.Stat(filepath.Join(to, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	info.Recording = "0123"
+	write()
+	mark(&result.Script{Policies: []string{"errors"}, Log: scripts.LogFile, Warnings: []string{"as it was"}})
+	got := again(t, dir, dir)
+	if got.Script == nil || !slices.Equal(got.Script.Warnings, []string{"as it was"}) || got.Script.Log != "" ||
+		!strings.Contains(strings.Join(got.Notes, "\n"), "script.json cannot be read: it is of another recording") {
+		t.Errorf("of another recording: %+v, %q", got.Script, got.Notes)
+	}
+	mark(nil)
+	if got := again(t, dir, dir); got.Script != nil {
+		t.Errorf("a run without instrumentation: %+v", got.Script)
+	}
+}

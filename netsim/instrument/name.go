@@ -1,0 +1,145 @@
+package instrument
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/netsim/ecma"
+)
+
+const (
+	anonymous = "(anonymous)"
+	maxName   = 80 // bytes
+)
+
+// names returns the names of a program's functions, in the order of [Result.Functions]. A function
+// without a name has that of the variable, property or member to which it is assigned.
+func names(tree *ecma.Tree) (all []string) {
+	given := map[int]string{}
+	for i, n := range tree.Nodes {
+		switch n.Kind {
+		case ecma.VariableDeclarator, ecma.AssignmentExpression, ecma.AssignmentPattern, ecma.Property,
+			ecma.MethodDefinition, ecma.PropertyDefinition:
+			if int(n.First) == i || i == 0 {
+				continue
+			}
+			value := i - 1
+			for tree.Nodes[value].Kind == ecma.ParenthesizedExpression {
+				value--
+			}
+			if target := int(tree.Nodes[i-1].First) - 1; tree.Nodes[value].Kind.IsFunction() && target >= int(n.First) {
+				given[value] = targetName(tree, target)
+			}
+		case ecma.ExportDefaultDeclaration:
+			if tree.Nodes[i-1].Kind.IsFunction() {
+				given[i-1] = "default"
+			}
+		}
+	}
+	for i, n := range tree.Nodes {
+		if n.Kind.IsFunction() {
+			all = append(all, cmp.Or(ownName(tree, i), given[i], anonymous))
+		}
+	}
+	return all
+}
+
+// ownName returns the name in a function's head.
+func ownName(tree *ecma.Tree, i int) string {
+	first := -1
+	for child := range tree.Children(i) {
+		first = child
+	}
+	if tree.Nodes[i].Kind == ecma.ArrowFunctionExpression || first < 0 || tree.Nodes[first].Kind != ecma.Identifier {
+		return ""
+	}
+	return short(tree.Text(first))
+}
+
+// targetName returns the name of a variable, key or member.
+func targetName(tree *ecma.Tree, i int) string {
+	text := tree.Text(i)
+	switch tree.Nodes[i].Kind {
+	case ecma.Identifier, ecma.PrivateIdentifier:
+		return short(text)
+	case ecma.Literal:
+		if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') {
+			text = text[1 : len(text)-1]
+		}
+		return short(text)
+	case ecma.MemberExpression:
+		if len(text) > maxName || strings.ContainsAny(text, " \t\r\n(") {
+			// The property alone is short.
+			return targetName(tree, i-1)
+		}
+		return short(text)
+	}
+	return ""
+}
+
+// short cuts a name and removes control characters.
+func short(name string) string {
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// position is a place in a text, from 1. Columns count UTF-16 code units.
+type position struct{ line, column int }
+
+// walker finds the positions of ascending offsets.
+type walker struct {
+	text string
+	at   int
+	position
+}
+
+// newWalker begins a text at a position of its resource.
+func newWalker(text string, begin position) *walker {
+	w := &walker{text: text, position: begin}
+	if begin == (position{1, 1}) && strings.HasPrefix(text, "\uFEFF") {
+		w.at = len("\uFEFF")
+	}
+	return w
+}
+
+// to returns the position of an offset that is not before the one of the last call.
+func (w *walker) to(offset int) position {
+	for offset = min(offset, len(w.text)); w.at < offset; {
+		r, size := utf8.DecodeRuneInString(w.text[w.at:])
+		w.at += size
+		switch {
+		case r == '\r' && strings.HasPrefix(w.text[w.at:], "\n"): // the \n counts
+		case r == '\n', r == '\r', r == '\u2028', r == '\u2029':
+			w.line, w.column = w.line+1, 1
+		case r > 0xFFFF:
+			w.column += 2
+		default:
+			w.column++
+		}
+	}
+	return w.position
+}
+
+// describe returns names and places of the functions of a program that begins at a position.
+func describe(text string, functions []Function, names []string, begin position) []FunctionInfo {
+	all, order := make([]FunctionInfo, len(functions)), make([]int, len(functions))
+	for i, f := range functions {
+		all[i], order[i] = FunctionInfo{Name: names[i], Start: f.Start, End: f.End}, i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(functions[a].Start, functions[b].Start) })
+	w := newWalker(text, begin)
+	for _, i := range order {
+		p := w.to(int(functions[i].Start))
+		all[i].Line, all[i].Column = p.line, p.column
+	}
+	return all
+}

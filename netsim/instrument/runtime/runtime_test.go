@@ -1,0 +1,473 @@
+package runtime_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+	"github.com/eideticker/eideticker/netsim/instrument/runtime"
+)
+
+const nonce = "$test"
+
+func prelude(t testing.TB, policies string) string {
+	t.Helper()
+	all, err := policy.Named(policies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := runtime.Options{Nonce: nonce, Collector: "http://rig.test/.eideticker/x/", Integrity: true}
+	for _, p := range all {
+		o.Policies = append(o.Policies, p.Runtime)
+	}
+	return runtime.Prelude(o)
+}
+
+// TestPreludeIsOneLine: a prelude is ASCII without a line break or an end of a script element. Each
+// of its statements ends with a semicolon or a brace, so joined lines mean the same.
+func TestPreludeIsOneLine(t *testing.T) {
+	for _, policies := range []string{"calls", "errors", "calls,errors"} {
+		text := prelude(t, policies)
+		if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+			t.Errorf("%s: character %q", policies, text[i:])
+		}
+		for _, bad := range []string{"</", "<!--", "`", " // "} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: contains %s", policies, bad)
+			}
+		}
+		tree, err := ecma.Parse(text, ecma.Script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range tree.Nodes {
+			if n.Flags&ecma.Unterminated != 0 && n.End < uint32(len(text)) {
+				t.Errorf("%s: no semicolon at the end of %s", policies, text[n.Start:n.End])
+			}
+		}
+		if size := len(text); size > 24<<10 {
+			t.Errorf("%s: %d bytes", policies, size)
+		}
+	}
+}
+
+// message is a batch as testdata/run.mjs decodes it.
+type message struct {
+	Magic                                string
+	Version, Kind, Sequence, Bytes, Size int
+	Realm                                uint32
+	Origin, Sent                         float64
+	Records                              []struct {
+		Code     record.Code
+		Argument uint16
+		ID       uint32
+		At       float64
+	}
+	Details []record.Detail
+}
+
+type result struct {
+	Value    json.RawMessage
+	Thrown   string
+	Failures []string
+	Requests []struct {
+		URL, Method, Credentials, Mode, Type string
+		Keepalive, Beacon, Removed           bool
+	}
+	Batches []message
+}
+
+// records returns all records of codes.
+func (r result) records(codes ...record.Code) (all []record.Record) {
+	for _, b := range r.Batches {
+		for _, one := range b.Records {
+			for _, c := range codes {
+				if one.Code == c {
+					all = append(all, record.Record{Code: one.Code, Argument: one.Argument, ID: one.ID, At: one.At})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// details returns the details at the places of their records.
+func (r result) details(t *testing.T) (all []record.Detail) {
+	for _, b := range r.Batches {
+		for _, one := range b.Records {
+			if one.Code == record.Happened {
+				if int(one.ID) >= len(b.Details) {
+					t.Fatalf("detail %d of %d", one.ID, len(b.Details))
+				}
+				all = append(all, b.Details[one.ID])
+			}
+		}
+	}
+	return all
+}
+
+type realm struct {
+	Prelude string `json:"prelude"`
+	Code    string `json:"code"`
+	Worker  bool   `json:"worker"`
+}
+
+// ran runs a realm in Node. The page must not notice a failure.
+func ran(t *testing.T, c realm) result {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	input, err := json.Marshal([]realm{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "testdata/run.mjs")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
+	out, err := cmd.Output()
+	var all []result
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil || len(all) != 1 {
+		t.Fatal(err)
+	}
+	r := all[0]
+	if r.Thrown != "" || len(r.Failures) > 0 {
+		t.Fatalf("thrown %s, rejections %q", r.Thrown, r.Failures)
+	}
+	realm, sequence := uint32(0), 0
+	for _, b := range r.Batches {
+		if b.Magic != "EIDS" || b.Version != 1 || b.Bytes != b.Size || b.Origin != 5000 || b.Realm == 0 ||
+			realm != 0 && b.Realm != realm || b.Sequence < sequence || len(b.Records) > 65536 || b.Bytes > 1<<20+64<<10 {
+			t.Fatalf("batch %d of realm %d: %d bytes of %d, origin %g", b.Sequence, b.Realm, b.Bytes, b.Size, b.Origin)
+		}
+		realm, sequence = b.Realm, b.Sequence+1
+	}
+	return r
+}
+
+func codes(all []record.Record) (list []record.Code) {
+	for _, r := range all {
+		list = append(list, r.Code)
+	}
+	return list
+}
+
+// TestCalls: each inserted function adds one record, and the stack's end another one.
+func TestCalls(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		await rig.timers(2000);
+		const d = E$test(70); rig.pass(3);
+		if (R$test(d, 'v') !== 'v') throw new Error('R');
+		await rig.turn();
+		const e = E$test(71), f = E$test(72);
+		K$test(e); if (F$test(e) !== e) throw new Error('F'); C$test(e);
+		if (s$test(e, 5) !== 5) throw new Error('s');
+		await rig.turn();
+		if (r$test(e, 6) !== 6) throw new Error('r');
+		R$test(e); R$test(0, 1); R$test(undefined, 1); K$test(undefined); C$test(F$test(undefined));
+		await rig.turn();
+		await rig.timers(2000);
+		return [d, e, f];`})
+	if string(r.Value) != "[1,2,3]" {
+		t.Errorf("calls have the numbers %s", r.Value)
+	}
+	calls := r.records(record.Enter, record.Leave, record.Caught, record.Reopen, record.Reclose, record.Suspend,
+		record.Resume, record.Idle)
+	want := []record.Record{{Code: record.Enter, ID: 70}, {Code: record.Leave, ID: 1}, {Code: record.Idle},
+		{Code: record.Enter, ID: 71}, {Code: record.Enter, ID: 72}, {Code: record.Caught, ID: 2},
+		{Code: record.Reopen, ID: 2}, {Code: record.Reclose, ID: 2}, {Code: record.Suspend, ID: 2}, {Code: record.Idle},
+		{Code: record.Resume, ID: 2}, {Code: record.Leave, ID: 2}, {Code: record.Idle}}
+	if length := calls[1].At - calls[0].At; length != 3 {
+		t.Errorf("the first call has %g ms, want 3", length)
+	}
+	for i := len(calls) - 1; i >= 0; i-- {
+		if calls[i].At < 100 || i > 0 && calls[i].At < calls[i-1].At {
+			t.Errorf("record %d is at %g", i, calls[i].At)
+		}
+		calls[i].At = 0
+	}
+	if !reflect.DeepEqual(calls, want) {
+		t.Errorf("records %v, want %v", calls, want)
+	}
+	if d := r.details(t); len(d) != 1 || d[0].Kind != "realm" || d[0].URL != "http://a.test/page" {
+		t.Errorf("details %v", d)
+	}
+	if start := r.records(record.Start); len(start) != 1 || start[0].At != 100 {
+		t.Errorf("start %v", start)
+	}
+	// The fake clock does not move in the calibration, so it ends at the limit.
+	if cost := r.records(record.Cost); len(cost) != 1 || cost[0].ID != 16384 || cost[0].At != 0 {
+		t.Errorf("cost %v", cost)
+	}
+	if r.Batches[0].Kind != int(record.Window) {
+		t.Errorf("kind %d", r.Batches[0].Kind)
+	}
+	for _, q := range r.Requests {
+		if !q.Removed && (q.Credentials != "omit" || q.Mode != "cors" || q.Keepalive ||
+			q.Type != map[string]string{"POST": "text/plain"}[q.Method]) {
+			t.Errorf("request %+v", q)
+		}
+	}
+	if !r.Requests[0].Removed {
+		t.Error("the prelude's element is not removed")
+	}
+}
+
+// TestClock: eight questions come at the start, then one every 10 s. Their records are consecutive.
+func TestClock(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "errors"), Code: `await rig.timers(35000);`})
+	all := r.records(record.Asked, record.Answered, record.Rig)
+	if len(all) != 3*11 {
+		t.Fatalf("%d records of questions", len(all))
+	}
+	for i := 0; i < len(all); i += 3 {
+		asked, answered, rig := all[i], all[i+1], all[i+2]
+		if !reflect.DeepEqual(codes(all[i:i+3]), []record.Code{record.Asked, record.Answered, record.Rig}) ||
+			int(asked.ID) != i/3 || answered.ID != asked.ID || rig.ID != asked.ID || answered.At-asked.At != 2 ||
+			rig.At != (asked.At+1)*1e6 {
+			t.Errorf("question %d: %v", i/3, all[i:i+3])
+		}
+	}
+}
+
+// TestFullRing: a full ring drops the newest records. The gap has their number, and calls the calls'.
+func TestFullRing(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		await rig.timers(1000);
+		let d;
+		for (let i = 0; i < 70000; i++) d = E$test(9);
+		rig.pass(1);
+		await rig.timers(1000);
+		R$test(E$test(10));
+		await rig.timers(1000);
+		return d;`})
+	if string(r.Value) != "70000" {
+		t.Errorf("the last call is %s", r.Value)
+	}
+	enters, gaps, calls := r.records(record.Enter), r.records(record.Gap), r.records(record.Calls)
+	lost := uint32(70000 - (len(enters) - 1))
+	// The end of the stack is lost, too.
+	if len(gaps) != 1 || gaps[0].Argument != 1 || gaps[0].ID != lost+1 || len(calls) != 1 || calls[0].ID != 70000 ||
+		lost < 70000-65536 || lost > 70000-65500 {
+		t.Errorf("%d of 70001 begins, gaps %v, calls %v", len(enters), gaps, calls)
+	}
+	if last := r.records(record.Leave); len(last) != 1 || last[0].ID != 70001 {
+		t.Errorf("ends %v", last)
+	}
+}
+
+// TestCollectorGone: lost batches become gaps. After three of them, the realm sends nothing until
+// its end.
+func TestCollectorGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		status, gone string
+		cause        uint16
+	}{
+		"unreachable": {"0", "3", 3}, "error": {"500", "3", 3}, "quota": {"429", "1", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+				await rig.timers(1000);
+				const posts = () => rig.requests.filter(q => q.method === 'POST').length;
+				const before = posts();
+				rig.answer(() => ` + c.status + `);
+				for (let i = 0; i < 10; i++) R$test(E$test(1));
+				await rig.timers(3000);
+				const tries = posts() - before;
+				rig.answer(() => 204);
+				R$test(E$test(2));
+				await rig.timers(3000);
+				rig.answer(() => ` + c.status + `);
+				for (let i = 0; i < 3; i++) { R$test(E$test(3)); await rig.timers(9000); }
+				const all = posts();
+				for (let i = 0; i < 3; i++) { R$test(E$test(4)); await rig.timers(9000); }
+				if (posts() !== all) throw new Error('not stopped');
+				rig.fire('pagehide');
+				return tries;`})
+			if string(r.Value) != c.gone {
+				t.Errorf("%s tries, want %s", r.Value, c.gone)
+			}
+			gaps, calls := r.records(record.Gap), r.records(record.Calls)
+			if len(gaps) != 2 || gaps[0].Argument != c.cause || gaps[1].Argument != c.cause || gaps[0].ID != 21 ||
+				len(calls) != 2 || calls[0].ID != 10 || calls[1].ID != 17 {
+				t.Errorf("gaps %v, calls %v", gaps, calls)
+			}
+			if enters := r.records(record.Enter); len(enters) != 1 || enters[0].ID != 2 {
+				t.Errorf("begins %v", enters)
+			}
+			if end := r.records(record.End); len(end) != 1 {
+				t.Errorf("ends %v", end)
+			}
+		})
+	}
+}
+
+// TestPageEnds: the last records go by beacon, as many as browsers send.
+func TestPageEnds(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		await rig.timers(1000);
+		for (let i = 0; i < 2500; i++) R$test(E$test(5));
+		rig.fire('pagehide');
+		await rig.timers(1000);`})
+	var beacons, size int
+	for i, q := range r.Requests {
+		if q.Beacon {
+			if beacons++; q.Type != "text/plain" || q.URL != "http://rig.test/.eideticker/x/records" {
+				t.Errorf("beacon %+v", r.Requests[i])
+			}
+		}
+	}
+	for _, b := range r.Batches {
+		if size = max(size, b.Bytes); b.Bytes > 65536 && beacons != 1 {
+			t.Errorf("a batch of %d bytes", b.Bytes)
+		}
+	}
+	// The ring still has the rest, which goes by an ordinary request.
+	if enters, end := r.records(record.Enter), r.records(record.End); beacons != 1 || len(enters) != 2500 || len(end) != 1 {
+		t.Errorf("%d beacons, %d begins, %d ends, up to %d bytes", beacons, len(enters), len(end), size)
+	}
+	if cost := r.records(record.Cost); len(cost) != 2 {
+		t.Errorf("costs %v", cost)
+	}
+}
+
+// TestHostilePage: a page that replaces natives and prototypes neither breaks the records nor is
+// broken.
+func TestHostilePage(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls,errors"), Code: `
+		const stop = () => { throw new Error('the runtime uses a patched native'); };
+		const turn = rig.turn, timers = rig.timers, fire = rig.fire;
+		performance.now = stop; queueMicrotask = stop; fetch = stop; setTimeout = stop; crypto.getRandomValues = stop;
+		for (const type of [Array, String, RegExp, Object, Response, TextEncoder, DataView, Uint32Array, Uint8Array]) {
+			for (const name of Object.getOwnPropertyNames(type.prototype)) {
+				if (name === 'constructor') continue;
+				try { Object.defineProperty(type.prototype, name, {get: stop, configurable: true}); } catch (e) {}
+			}
+		}
+		for (const name of ['signal', 'priority', 'toJSON', 'get', 'then', 'type', '0'])
+			Object.defineProperty(Object.prototype, name, {get: () => undefined, set: stop, configurable: true});
+		JSON.stringify = JSON.parse = Math.floor = Math.min = Object.defineProperty = Reflect.apply = stop;
+		Promise.prototype.then = Promise.prototype.catch = stop;
+		const d = E$test(3);
+		R$test(d);
+		for (const name of 'ERKFCsrP') {
+			try { globalThis[name + '$test'] = 0; } catch (e) {}
+			if (delete globalThis[name + '$test']) throw new Error('deleted ' + name);
+		}
+		R$test(E$test(4));
+		for (const name in globalThis) if (name[1] === '$') throw new Error('listed ' + name);
+		fire('error', {message: 'Uncaught E: "x"', filename: 'http://a.test/a.js?q', lineno: 3, colno: 4}, 'ErrorEvent');
+		fire('pagehide');`})
+	if enters := r.records(record.Enter); len(enters) != 2 || enters[1].ID != 4 {
+		t.Errorf("begins %v", enters)
+	}
+	if d := r.details(t); len(d) != 2 || d[1].Message != "E: \"…\"" || d[1].URL != "http://a.test/a.js" {
+		t.Errorf("details %+v", d)
+	}
+}
+
+// TestErrors: messages are masked, and stacks of all browsers are read.
+func TestErrors(t *testing.T) {
+	const chromium = `TypeError: Cannot read 'x' of 12\n    at Object.f [as g] (http://a.test/a.js?v=1:2:3)\n` +
+		`    at async http://a.test/b.js:40:50\n    at new Foo (http://a.test/c.js:6:7)\n` +
+		`    at eval (eval at h (http://a.test/d.js:1:1), <anonymous>:8:9)\n    at Array.map (<anonymous>)`
+	const firefox = `f@http://a.test/a.js?v=1:2:3\n@http://a.test/b@1/b.js:40:50\nasync*g@http://a.test/c.js:6:7\n`
+	r := ran(t, realm{Prelude: prelude(t, "errors"), Code: `
+		const error = (stack, message) => ({stack, message, name: 'TypeError'});
+		rig.fire('error', {message: "Uncaught TypeError: Cannot read 'x' of 12", filename: 'http://a.test/a.js?v=1',
+			lineno: 2, colno: 3, error: error("` + chromium + `", "Cannot read 'x' of 12")}, 'ErrorEvent');
+		rig.fire('unhandledrejection', {reason: error("` + firefox + `", 'see http://a.test/x?token=abc#d, it’s “it” 7')},
+			'PromiseRejectionEvent');
+		rig.fire('unhandledrejection', {reason: 'text "a" 1'}, 'PromiseRejectionEvent');
+		rig.fire('unhandledrejection', {reason: {get stack() { throw 1; }, get message() { throw 2; }}},
+			'PromiseRejectionEvent');
+		rig.fire('error', {target: rig.element('img', {src: '../i.png?u=me'})});
+		rig.fire('error', {target: rig.element('link', {href: 'http://[bad'})});
+		rig.fire('error', {target: rig.element('video', {})});
+		const deep = error('x@http://a.test/' + 'long/'.repeat(150) + ':1:1\n', '');
+		deep.stack = deep.stack.repeat(60);
+		rig.fire('error', {message: 'y'.repeat(5000), filename: '', lineno: 0, colno: 0, error: deep}, 'ErrorEvent');
+		for (let i = 0; i < 300; i++) rig.fire('error', {message: 'm', filename: 'f', lineno: 1, colno: 1}, 'ErrorEvent');
+		await rig.timers(5000);
+		return [rig.listeners('error'), rig.listeners('unhandledrejection')];`})
+	if string(r.Value) != "[[true],[true]]" {
+		t.Errorf("listeners capture %s", r.Value)
+	}
+	all := r.details(t)
+	if len(all) < 9 {
+		t.Fatalf("%d details", len(all))
+	}
+	want := []record.Detail{
+		{Kind: "error", Message: "TypeError: Cannot read '…' of #", URL: "http://a.test/a.js", Line: 2, Column: 3,
+			Stack: []record.Place{{Function: "Object.f [as g]", URL: "http://a.test/a.js", Line: 2, Column: 3},
+				{URL: "http://a.test/b.js", Line: 40, Column: 50},
+				{Function: "new Foo", URL: "http://a.test/c.js", Line: 6, Column: 7},
+				{Function: "eval", URL: "<anonymous>", Line: 8, Column: 9}}},
+		{Kind: "rejection", Message: "TypeError: see http://a.test/x it’s “…” #", URL: "http://a.test/a.js", Line: 2,
+			Column: 3, Stack: []record.Place{{Function: "f", URL: "http://a.test/a.js", Line: 2, Column: 3},
+				{URL: "http://a.test/b@1/b.js", Line: 40, Column: 50},
+				{Function: "async*g", URL: "http://a.test/c.js", Line: 6, Column: 7}}},
+		{Kind: "rejection", Message: `text "…" #`},
+		{Kind: "rejection", Message: "object"},
+		{Kind: "resource", URL: "http://a.test/i.png", Tag: "img"},
+		{Kind: "resource", URL: "http://[bad", Tag: "link"},
+	}
+	for i := range want {
+		if !reflect.DeepEqual(all[i+1], want[i]) {
+			t.Errorf("detail %d is\n%+v, want\n%+v", i, all[i+1], want[i])
+		}
+	}
+	deep := all[7]
+	if len(deep.Message) != 1000 || len(deep.Stack) == 0 || len(deep.Stack) > 10 || deep.Line != 1 {
+		t.Errorf("a deep stack becomes %d entries, a long message %d bytes", len(deep.Stack), len(deep.Message))
+	}
+	if last := all[len(all)-1]; last.Kind != "blocked" || !strings.HasSuffix(last.What, " errors in excess of 256") {
+		t.Errorf("the last detail is %+v", last)
+	}
+	for _, b := range r.Batches {
+		if len(b.Details) > 256 {
+			t.Errorf("%d details", len(b.Details))
+		}
+	}
+}
+
+// TestRealms: a worker has no document, a second prelude does nothing, and an old browser is left
+// alone.
+func TestRealms(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls,errors"), Worker: true, Code: `R$test(E$test(1)); await rig.timers(1000);`})
+	if len(r.Batches) == 0 || r.Batches[0].Kind != int(record.Worker) || len(r.records(record.Enter)) != 1 {
+		t.Errorf("a worker sends %+v", r.Batches)
+	}
+	twice := prelude(t, "calls")
+	r = ran(t, realm{Prelude: runtime.Guard(nonce) + twice + ";" + twice, Worker: true,
+		Code: `R$test(E$test(1)); await rig.timers(1000);`})
+	if len(r.records(record.Start)) != 1 || len(r.records(record.Enter)) != 1 {
+		t.Errorf("two preludes send %+v", r.Batches)
+	}
+	r = ran(t, realm{Prelude: "delete self.queueMicrotask;" + twice, Code: `
+		const d = E$test(1);
+		return [R$test(d, 'a'), s$test(d, 'b'), r$test(d, 'c')];`})
+	if string(r.Value) != `["a","b","c"]` || len(r.Batches) > 0 {
+		t.Errorf("an old browser: %s, %+v", r.Value, r.Batches)
+	}
+	r = ran(t, realm{Prelude: runtime.Guard(nonce), Code: `
+		const d = E$test(1), x = F$test(d);
+		K$test(d); C$test(x);
+		return [R$test(d, 'a'), s$test(d, 'b'), r$test(d, 'c')];`})
+	if string(r.Value) != `["a","b","c"]` {
+		t.Errorf("without a prelude: %s", r.Value)
+	}
+}
