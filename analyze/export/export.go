@@ -22,9 +22,11 @@ type Selection struct {
 	Path     string // of the recording
 	From, To int    // frames, To excluded
 	Edit     recorder.Edit
-	NoEvents bool   // omit events and requests
+	NoEvents bool   // omit events, requests and scripts
 	Results  string // results.json of the recording, for series and kinds of frames; empty: none
 	Network  string // HAR file of the recording, for traces; empty: none
+	Scripts  string // folder with script.json and script.log of the recording, for traces; empty: none
+	MaxCalls int    // of scripts in a trace, the longest ones (default: 200,000)
 	Program  string // that exports
 	// Progress is called with the number of frames that are done. It may be nil.
 	Progress func(frames int)

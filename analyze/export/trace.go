@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -22,7 +23,8 @@ import (
 // A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
 // too. Its first process is the recording. It has a track ("thread") of frames, one of gaps, one of
 // formats, and one for each source of events. Frames and gaps are complete events (X), events are
-// instants (i), and changes are counters (C). Its second process has the requests of the network.
+// instants (i), and changes are counters (C). Its second process has the requests of the network,
+// and its third one the scripts of pages.
 //
 // Times are microseconds with three decimals from the recording's first frame. Perfetto drops
 // negative times, so they count from an event or a gap before that frame, if there is one.
@@ -64,14 +66,18 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-// TraceCounts are numbers of gaps, events and requests.
-type TraceCounts struct{ Gaps, Events, Requests int }
+// TraceCounts are numbers of gaps, events, requests and calls of scripts.
+type TraceCounts struct{ Gaps, Events, Requests, Calls int }
 
-// Trace writes the trace, and returns how many gaps, events and requests it has.
+// Trace writes the trace, and returns how much of each kind it has.
 func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error) {
 	t := traceWriter{Selection: s, ctx: ctx, w: w}
 	err := t.write()
-	return TraceCounts{t.gapCount, t.eventCount, t.requestCount}, err
+	n := TraceCounts{Gaps: t.gapCount, Events: t.eventCount, Requests: t.requestCount}
+	if t.scripts != nil {
+		n.Calls = t.scripts.info.Calls
+	}
+	return n, err
 }
 
 // traceWriter writes one trace line by line. It holds one frame at most.
@@ -89,6 +95,7 @@ type traceWriter struct {
 	counter    pixelCounter
 	kinds      *frameKinds
 	tracks     []*requestTrack
+	scripts    *scriptsOfRun // nil: none
 
 	gapCount, eventCount, requestCount int
 }
@@ -113,6 +120,7 @@ type frameArgs struct {
 	ChangedBytes  int64  `json:"changed_bytes"`
 	ChangedRows   int    `json:"changed_rows"`
 	MovedRows     int    `json:"moved_rows"`
+	Late          string `json:"late,omitempty"` // what scripts did before it, in words
 }
 
 type gapArgs struct {
@@ -143,6 +151,8 @@ type traceInfo struct {
 	WallOffsetNS int64  `json:"wall_offset_ns"`
 	OriginNS     int64  `json:"origin_ns"`
 	FirstFrame   micros `json:"first_frame_us"`
+
+	Scripts *scriptInfo `json:"scripts,omitempty"`
 }
 
 func (t *traceWriter) write() error {
@@ -153,6 +163,14 @@ func (t *traceWriter) write() error {
 	t.gaps = t.Selection.gaps()
 	t.gapCount = len(t.gaps)
 	events := t.events(from, to)
+	if t.scripts, err = t.readScripts(from, to); err != nil {
+		return err
+	}
+	if t.scripts != nil { // the process of scripts has these too
+		events = slices.DeleteFunc(events, func(e chosenEvent) bool {
+			return e.Source == scripts.EventSource && e.Kind != scripts.LongTaskEvent
+		})
+	}
 	slices.SortStableFunc(events, func(a, b chosenEvent) int { return cmp.Compare(a.At, b.At) })
 	t.eventCount = len(events)
 	if err := t.readRequests(from, to); err != nil {
@@ -173,15 +191,20 @@ func (t *traceWriter) write() error {
 		t.frames,
 		func() error { return t.instants(events, tracks) },
 		t.requests,
+		t.scriptSlices,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	info, err := json.Marshal(traceInfo{
+	about := traceInfo{
 		Recording: filepath.Base(t.Path), Program: t.Program, WallOffsetNS: t.Reader.Info().WallOffset,
 		OriginNS: int64(t.origin), FirstFrame: t.since(t.firstFrame),
-	})
+	}
+	if t.scripts != nil {
+		about.Scripts = &t.scripts.info
+	}
+	info, err := json.Marshal(about)
 	if err != nil {
 		return err
 	}
@@ -374,6 +397,7 @@ func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
 	}
 	a.ChangedBytes, a.ChangedRows, a.MovedRows = changeSize(c)
 	a.Unique = n == 0 || a.ChangedBytes > 0
+	a.Late = t.kinds.causes[n]
 	t.held.begun, t.held.at, t.held.args = true, m.Sampled.Mid(), a
 	t.held.name = t.kinds.of(n, a.Unique, m.Flags)
 }

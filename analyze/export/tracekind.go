@@ -20,9 +20,10 @@ import (
 // Kinds of drawn frames need the run's results. Frames come in order.
 type frameKinds struct {
 	markers []markerSpan
-	long    map[int]bool // frames that stayed too long
-	behind  map[int]bool // frames behind dropped ones
-	late    bool         // the next new frame is late
+	long    map[int]bool   // frames that stayed too long
+	behind  map[int]bool   // frames behind dropped ones
+	late    bool           // the next new frame is late
+	causes  map[int]string // of late frames, by their scripts
 }
 
 // markerSpan is a marker of frames from First to Last.
@@ -32,7 +33,7 @@ type markerSpan struct {
 }
 
 func (s *Selection) frameKinds(ctx context.Context) (*frameKinds, error) {
-	k := &frameKinds{long: map[int]bool{}, behind: map[int]bool{}}
+	k := &frameKinds{long: map[int]bool{}, behind: map[int]bool{}, causes: map[int]string{}}
 	windows, err := marker.Find(s.Reader, 0, s.Reader.Frames(), marker.Options{Stop: ctx.Err})
 	var problems *marker.Error
 	switch {
@@ -51,6 +52,11 @@ func (s *Selection) frameKinds(ctx context.Context) (*frameKinds, error) {
 	r, err := s.results()
 	if err != nil || r == nil {
 		return k, err
+	}
+	if r.Script != nil {
+		for _, l := range r.Script.Late {
+			k.causes[l.Frame] = l.Sentence
+		}
 	}
 	for i := range r.Windows {
 		for _, m := range r.Windows[i].Results {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -239,9 +238,10 @@ func (b *tab) marker(r *result.Results, n int, wants string) {
 }
 
 // TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
-// schemes.
+// schemes. axe-core finds no violation.
 func TestPageFitsWindows(t *testing.T) {
 	browsertest.Path(t) // before the run is made
+	browsertest.Axe(t)
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
@@ -252,12 +252,9 @@ func TestPageFitsWindows(t *testing.T) {
 			strings.HasPrefix(url, "data:")
 	})
 	for _, scheme := range []string{"light", "dark"} {
-		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		b.Check(err)
 		for _, width := range []int64{360, 700, 1000, 1400, 2200} {
-			b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+			b.Look(scheme, width)
+			b.Do(chromedp.Navigate("file://" + path))
 			b.picture(fmt.Sprintf("%s-%d-folded.png", scheme, width))
 			b.unfold()
 			b.isAt(r, r.Windows[0].Start)
@@ -266,6 +263,7 @@ func TestPageFitsWindows(t *testing.T) {
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
+			b.Audited(fmt.Sprintf("%s, %d", scheme, width))
 			dark := browsertest.Eval[float64](b.Tab,
 				`Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
 			if dark != (scheme == "dark") {
@@ -292,7 +290,8 @@ func TestScriptsInABrowser(t *testing.T) {
 	b.unfold()
 	const lane = `[...document.querySelectorAll('.chart')].find((e) => e.querySelector('.script-task'))`
 	b.await("the lane is drawn", lane+`?.querySelector('.script-long').getAttribute('d') !== ''`)
-	if got := browsertest.Eval[string](b.Tab, `[...`+lane+`.querySelectorAll('text')].map((e) => e.textContent).join()`); got !=
+	if got := browsertest.Eval[string](b.Tab,
+		`[...`+lane+`.querySelectorAll('text')].map((e) => e.textContent).join()`); got !=
 		"main,worker" {
 		t.Errorf("the rows are %q: the worker started first, and the frame has no task", got)
 	}
@@ -316,7 +315,8 @@ func TestScriptsInABrowser(t *testing.T) {
 	} {
 		x, y := point(tc.frame, tc.y)
 		b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
-		if got := browsertest.Eval[string](b.Tab, lane+`.querySelector('.tip').textContent`); !strings.Contains(got, tc.want) {
+		if got := browsertest.Eval[string](b.Tab, lane+`.querySelector('.tip').textContent`); !strings.Contains(got,
+			tc.want) {
 			t.Errorf("at frame %d the lane says %q, want %q", tc.frame, got, tc.want)
 		}
 	}
@@ -378,7 +378,8 @@ func TestHostileNamesInABrowser(t *testing.T) {
 	r.Recording.Name, r.Notes = evil, []string{evil}
 	r.Network.List[0].Method, r.Network.List[0].URL = evil, evil
 	s := r.Script
-	s.Warnings, s.Gaps[0].Cause, s.Plain[0] = []string{evil}, evil, result.PlainScript{URL: evil, Reason: evil, Count: 1}
+	s.Warnings, s.Gaps[0].Cause, s.Plain[0] = []string{evil}, evil, result.PlainScript{URL: evil, Reason: evil,
+		Count: 1}
 	s.Functions[0].Name, s.Functions[0].URL, s.Realms[1].URL = evil, evil, evil
 	s.Errors[0].Message, s.Errors[0].URL, s.Errors[0].Stack[0] = evil, evil, result.Place{Function: evil, URL: evil}
 	r.Vitals = &vitals.Claims{Sentence: evil, Element: evil, Errors: []string{evil},
@@ -455,10 +456,12 @@ func TestPageText(t *testing.T) {
 		"1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.",
 		"1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.",
 		"The clock of a worker is bounded from two questions only", "104The answer at 0.15 s came after 33 ms.",
-		"slowapp.js:12340 ms39–4141 ms14 ms31 ms", "(anonymous)lib.min.js:1:203451,2004.3 ms", "not caught · app.js:20 · 2 times",
+		"slowapp.js:12340 ms39–4141 ms14 ms31 ms", "(anonymous)lib.min.js:1:203451,2004.3 ms",
+		"not caught · app.js:20 · 2 times",
 		"load (app.js:20)", "4 later errors not shown", "https://page.test/sw.js", "service worker",
 		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker (1).",
-		"The instrumentation cost 85 (80–90) ns per call", "agree within 0.24 ms", "51,234 records arrived. script.log has all.",
+		"The instrumentation cost 85 (80–90) ns per call", "agree within 0.24 ms",
+		"51,234 records arrived. script.log has all.",
 		"slow (app.js:12)main0.117 s32 ms431", "not listedworker0.120 s4.5 ms2",
 	})
 	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('[data-frame="104"]').length`); n == 0 {

@@ -280,12 +280,14 @@ func runScript(windows []result.Window) *result.Script {
 		Cost:     result.ScriptCost{PerCallNS: result.Span{Value: 85, Low: 80, High: 90}, CountedNS: ms(0.4, 0.03)},
 		Warnings: []string{"the page forbids the runtime in 1 nested frame"}, Log: "script.log",
 	}
-	for i, name := range []string{"slow", "layoutRows", "(anonymous)", "Cart.prototype.renderAllProductsOfTheFirstCategory",
+	for i, name := range []string{"slow", "layoutRows", "(anonymous)",
+		"Cart.prototype.renderAllProductsOfTheFirstCategory",
 		"diff", "patch", "parse", "onScroll", "tick", "hash", "merge", "clone", "key", "noop"} {
 		self := 160 / float64(i+1)
 		calls := int64(7 + 311*i*i)
-		s.Functions = append(s.Functions, result.Function{Name: name, URL: app, Line: 12 + 31*i, Column: 3, Calls: calls,
-			Self: ms(self, self/80), Total: ms(self*1.4, 1), Min: ms(0.001, 0.1), Mean: ms(self/float64(calls), 0.01),
+		s.Functions = append(s.Functions, result.Function{Name: name, URL: app, Line: 12 + 31*i, Column: 3,
+			Calls: calls,
+			Self:  ms(self, self/80), Total: ms(self*1.4, 1), Min: ms(0.001, 0.1), Mean: ms(self/float64(calls), 0.01),
 			Max: ms(self/2, 0.1)})
 	}
 	for n := 31; n < runFrames-40; n++ {
@@ -295,10 +297,12 @@ func runScript(windows []result.Window) *result.Script {
 				Realm: 1, Calls: 40 * n})
 		}
 		if n%7 == 0 {
-			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 1_000_000, EndNS: at + 21_000_000, Function: -1, Calls: 9})
+			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 1_000_000, EndNS: at + 21_000_000, Function: -1,
+				Calls: 9})
 		}
 		if n == 80 {
-			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 2_000_000, EndNS: at + 112_000_000, Realm: 1, Calls: 431})
+			s.Tasks = append(s.Tasks, result.Task{BeginNS: at + 2_000_000, EndNS: at + 112_000_000, Realm: 1,
+				Calls: 431})
 		}
 	}
 	s.Gaps = []result.Gap{{FromNS: runTime(100), ToNS: runTime(104), Records: 412, Cause: "ring full"}}
@@ -311,7 +315,8 @@ func runScript(windows []result.Window) *result.Script {
 			Functions: []result.RanMeantime{{Function: i, Self: ms(float64(length)/2e6, 1)}}})
 	}
 	s.Errors = []result.ScriptError{
-		{Kind: result.ErrorThrown, Message: "TypeError: Cannot read properties of undefined (reading '…')", URL: app, Line: 204,
+		{Kind: result.ErrorThrown, Message: "TypeError: Cannot read properties of undefined (reading '…')", URL: app,
+			Line:   204,
 			Column: 17, AtNS: runTime(70) + 3_000_000, Count: 3, Frame: 71, Stack: []result.Place{
 				{Function: "Cart.prototype.add", URL: app, Line: 204, Column: 17}, {URL: page, Line: 88, Column: 3}}},
 		{Kind: result.ErrorResource, URL: "https://cdn.test/missing.png", AtNS: runTime(160), Count: 1, Frame: -1},

@@ -117,7 +117,8 @@ func (w *Window) responseSentence(causes map[int]string) string {
 		cause := w.slowestCause(causes)
 		text := "The answer came after " + median + cause
 		if complete := w.ms("speedindex.pixel.complete_100"); complete != "" {
-			text += map[bool]string{true: ", and", false: ";"}[cause == ""] + " the picture was complete after " + complete
+			text += map[bool]string{true: ", and", false: ";"}[cause == ""]
+			text += " the picture was complete after " + complete
 		}
 		return text + "."
 	}

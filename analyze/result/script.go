@@ -17,7 +17,7 @@ type Script struct {
 	Records int64 `json:"records"` // that arrived
 	Lost    int64 `json:"lost"`    // records, by all causes
 	Gaps    []Gap `json:"gaps"`
-	// LostText states what is lost; empty if nothing is.
+	// LostText is about lost records; empty without any.
 	LostText string     `json:"lost_text"`
 	Cost     ScriptCost `json:"cost"`
 	// Functions are those with the longest self time, longest first. Those that ran in late frames

@@ -62,7 +62,9 @@ func TestLateFrames(t *testing.T) {
 		{"nothing", lateBy500(nsSpan(500, 1)), nil, at + "No instrumented script ran meanwhile.", ""},
 		{"nothing, with a gap", lateBy500(nsSpan(500, 1)), []Gap{gap}, at + "Records of its scripts are lost.", ""},
 		{"a function and a gap", lateBy500(nsSpan(400, 1), RanMeantime{1, nsSpan(90, 0)}), []Gap{gap},
-			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. Other records of that time are lost.", ""},
+			at +
+				"An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. Other records of that time are lost.",
+			""},
 		{"earlier than usual", soon, nil,
 			"The frame at 0.95 s came after 50 ms. No instrumented script ran meanwhile.", ""},
 		{"an answer", answer, nil, "The answer at 0.95 s came after 500 ms. " +
@@ -107,8 +109,9 @@ func TestCausesOfAnswers(t *testing.T) {
 		{window(response(1, 500), speed), "The answer came after 500 ms: slow (app.js:12) ran for 380 ms of it; " +
 			"the picture was complete after 1.25 s."},
 		{window(response(2, 20, value("latency_p95", 500, "ms", analyze.Lower),
-			value("latency_max", 500, "ms", analyze.Lower))), "The median answer came after 20 ms, and 95 % of the answers " +
-			"within 500 ms; the slowest took 500 ms: slow (app.js:12) ran for 380 ms of it."},
+			value("latency_max", 500, "ms", analyze.Lower))),
+			"The median answer came after 20 ms, and 95 % of the answers " +
+				"within 500 ms; the slowest took 500 ms: slow (app.js:12) ran for 380 ms of it."},
 	} {
 		if got := newAnswer(tc.of, nil, causes).Sentence; got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)
@@ -131,7 +134,8 @@ func TestScriptTexts(t *testing.T) {
 			s.Plain = []PlainScript{{Reason: "no UTF-8", Count: 1}}
 		}, []string{"1 of 2 programs is not instrumented: no UTF-8."}},
 		{func(s *Script) { s.Lost, s.Gaps = 1, nil }, []string{"1 record of scripts is lost. Calls may be missing."}},
-		{func(s *Script) { s.Lost, s.Gaps, s.Functions = 0, nil, nil; s.Late, s.Tasks = nil, nil }, []string{"5 errors."}},
+		{func(s *Script) { s.Lost, s.Gaps, s.Functions = 0, nil, nil; s.Late, s.Tasks = nil, nil },
+			[]string{"5 errors."}},
 		{func(s *Script) { s.Functions[0].Self = Span{1.5e9, 1.4e9, 1.6e9} },
 			[]string{"slow (app.js:12) ran longest: 1.50 (1.40–1.60) s."}},
 		{func(s *Script) { s.Functions[0].Self = Span{31_000, 30_500, 31_000} },
@@ -156,7 +160,7 @@ func TestScriptTexts(t *testing.T) {
 	}
 }
 
-// Fault: A script's times in results are not numbers
+// TestHostileScript: pages write most of a script's data, so all of it is checked.
 func TestHostileScript(t *testing.T) {
 	r := sample()
 	s := r.Script

@@ -12,7 +12,8 @@ func (c *checker) script(s *Script, windows int) {
 		have, max int
 	}{
 		{"policies", len(s.Policies), 20}, {"plain", len(s.Plain), MaxPlain}, {"realms", len(s.Realms), MaxRealms},
-		{"gaps", len(s.Gaps), MaxGaps}, {"functions", len(s.Functions), MaxFunctions}, {"tasks", len(s.Tasks), MaxTasks},
+		{"gaps", len(s.Gaps), MaxGaps}, {"functions", len(s.Functions), MaxFunctions}, {"tasks", len(s.Tasks),
+			MaxTasks},
 		{"errors", len(s.Errors), MaxErrors}, {"late", len(s.Late), MaxLate}, {"warnings", len(s.Warnings), MaxGaps},
 	} {
 		c.require(l.have <= l.max, "%d %s, at most %d", l.have, l.name, l.max)

@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -137,11 +138,16 @@ func (c exportCmd) Run(e *env) error {
 	if !exists(network) || kind.ending != ".trace.json" {
 		network = ""
 	}
+	folder := c.File
+	if kind.ending != ".trace.json" || !exists(filepath.Join(folder, scripts.InfoFile)) ||
+		!exists(filepath.Join(folder, scripts.LogFile)) {
+		folder = ""
+	}
 	if c.File, err = recordingPath(c.File); err != nil {
 		return err
 	}
 	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results,
-		Network: network, Program: program()}}
+		Network: network, Scripts: folder, Program: program()}}
 	if j.Reader, err = recording.Open(c.File); err != nil {
 		return err
 	}

@@ -44,6 +44,10 @@ func exportTrace(j *job) (string, error) {
 	if err := out.finish(err); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, %s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(n.Gaps, "gap"),
+	calls := ""
+	if n.Calls > 0 {
+		calls = ", " + plural(n.Calls, "call")
+	}
+	return fmt.Sprintf("%s, %s%s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(n.Gaps, "gap"), calls,
 		plural(n.Events, "event"), plural(n.Requests, "request"), j.cmd.Output), nil
 }

@@ -40,6 +40,11 @@ type traceInfoRead struct {
 	Recording  string
 	OriginNS   int64       `json:"origin_ns"`
 	FirstFrame json.Number `json:"first_frame_us"`
+	Scripts    struct {
+		Calls         int
+		Left          int `json:"calls_left_out"`
+		Note, Problem string
+	}
 }
 
 // nanos reads microseconds with up to three decimals, without rounding.
@@ -58,7 +63,7 @@ func nanos(t *testing.T, n json.Number) int64 {
 
 // parseTrace holds a file against the rules of the Trace Event Format: what each phase must have,
 // and that times are not negative. Events of one track are in order of time. Slices of the
-// network's tracks are apart or nested, and those of others are apart.
+// network's and scripts' tracks are apart or nested, and those of others are apart.
 func parseTrace(t *testing.T, path string) parsedTrace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -89,7 +94,7 @@ func parseTrace(t *testing.T, path string) parsedTrace {
 			for len(open) > 0 && open[len(open)-1].at+open[len(open)-1].dur <= s.at {
 				open = open[:len(open)-1]
 			}
-			if n := len(open); n > 0 && (p.pids[tid] != 2 || open[n-1].at+open[n-1].dur < s.at+s.dur) {
+			if n := len(open); n > 0 && (p.pids[tid] == 1 || open[n-1].at+open[n-1].dur < s.at+s.dur) {
 				t.Errorf("track %q: %v overlaps %v", p.names[tid], open[n-1], s)
 			}
 			open = append(open, s)
@@ -112,7 +117,7 @@ func (p *parsedTrace) add(t *testing.T, i int, e map[string]any) {
 	name, named := e["name"].(string)
 	at := nanos(t, number("ts"))
 	args, isObject := e["args"].(map[string]any)
-	if err != nil || pid != 1 && pid != 2 || !named || name == "" || at < 0 || !isObject {
+	if err != nil || pid < 1 || pid > 3 || !named || name == "" || at < 0 || !isObject {
 		t.Fatalf("event %d: %v", i, e)
 	}
 	s := parsedSlice{name: name, at: at, tid: int(tid), args: args}

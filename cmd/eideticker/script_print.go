@@ -45,7 +45,8 @@ func printScript(w io.Writer, s *result.Script, all bool) error {
 			f.SelfBounds, f.MeanText, f.MaxText})
 	}
 	if len(rows) > 0 {
-		if err := printTable(w, []string{"function", ">calls", ">self", "bounds", ">mean", ">longest"}, rows); err != nil {
+		if err := printTable(w, []string{"function", ">calls", ">self", "bounds", ">mean", ">longest"},
+			rows); err != nil {
 			return err
 		}
 	}

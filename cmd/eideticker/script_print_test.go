@@ -46,9 +46,12 @@ func TestPrintScript(t *testing.T) {
 		"  ! the clock of a worker is bounded from two questions only\n",
 		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
 			"  (29–31) ms meanwhile.\n",
-		"\nslow app.js:12  ", "\n…lProductsOfTheFirstCategory  ", "12 more functions in results.json\n", "TypeError: x is not a function\n", "resource  long.png   1      –      img\n",
-		"4 later errors left out\n", "3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker\n(1). 412 of",
-		"The instrumentation cost 85 (80–90) ns per call, calibrated in the page, and\n0.41 (0.38–0.44) ms of the recording.\n",
+		"\nslow app.js:12  ", "\n…lProductsOfTheFirstCategory  ", "12 more functions in results.json\n",
+		"TypeError: x is not a function\n", "resource  long.png   1      –      img\n",
+		"4 later errors left out\n",
+		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker\n(1). 412 of",
+		"The instrumentation cost 85 (80–90) ns per call, calibrated in the page, and\n" +
+			"0.41 (0.38–0.44) ms of the recording.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -73,7 +76,8 @@ func TestPrintScriptInShort(t *testing.T) {
 			"", "Scripts\n"},
 		"none": {func(r *result.Results) { r.Script = nil }, "", "Scripts\n"},
 	} {
-		if text := printedResults(t, false, tc.edit); !strings.Contains(text, tc.want) || strings.Contains(text, tc.not) {
+		if text := printedResults(t, false, tc.edit); !strings.Contains(text, tc.want) || strings.Contains(text,
+			tc.not) {
 			t.Errorf("%s: want %q, and no %q:\n%s", name, tc.want, tc.not, text)
 		}
 	}

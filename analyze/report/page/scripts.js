@@ -172,7 +172,8 @@ export function taskTable({script, tasks}, view, seek) {
         several ? h('td', null, names[t.realm]) : null,
         h('td.number', {'data-of': 'at'}, view.clock(t.begin_ns)),
         h('td.number', {'data-of': 'lasts'}, lasts(t.end_ns - t.begin_ns)),
-        h('td.number', {'data-of': 'calls'}, grouped(t.calls)), h('td', null, frameButton(view.frameAt(t.begin_ns), seek)))))))) : null;
+        h('td.number', {'data-of': 'calls'}, grouped(t.calls)),
+        h('td', null, frameButton(view.frameAt(t.begin_ns), seek)))))))) : null;
 }
 
 /**
