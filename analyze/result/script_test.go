@@ -100,7 +100,7 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 	speed := analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}}
-	causes := map[int]string{15: "slow (app.js:12) ran for 380 ms of it"}
+	why := causes{{15, "slow (app.js:12) ran for 380 ms"}}
 	for _, tc := range []struct {
 		of   *Window
 		want string
@@ -113,9 +113,26 @@ func TestCausesOfAnswers(t *testing.T) {
 			"The median answer came after 20 ms, and 95 % of the answers " +
 				"within 500 ms; the slowest took 500 ms: slow (app.js:12) ran for 380 ms of it."},
 	} {
-		if got := newAnswer(tc.of, nil, causes).Sentence; got != tc.want {
+		if got := newAnswer(tc.of, nil, why).Sentence; got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)
 		}
+	}
+}
+
+// TestCausesOfLoads: the sentence of a load is about its picture, so late frames are moments.
+func TestCausesOfLoads(t *testing.T) {
+	w := window(analyze.Result{Measure: "speedindex", Values: []analyze.Value{
+		value("first_visual_change", 50, "ms", analyze.Lower, 10),
+		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}})
+	why := causes{{15, "slow (app.js:12) ran for 380 ms"}, {12, "draw ran for 90 ms"}, {13, "third ran for 80 ms"}}
+	var said []string
+	for _, m := range newAnswer(w, nil, why).Moments {
+		said = append(said, m.At+" "+m.What)
+	}
+	if want := []string{"0.050 s the first change", "0.250 s a late frame: draw ran for 90 ms before it",
+		"0.550 s a late frame: slow (app.js:12) ran for 380 ms before it", "0.850 s the picture is complete"}; !slices.Equal(
+		said, want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }
 
