@@ -242,6 +242,8 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return text + "No instrumented script ran meanwhile."
 	case lost:
 		return text + capitalAnonymous(ran) + " meanwhile. Other records of that time are lost."
+	case rest.Value > 0.9*stood:
+		return text + "No instrumented script ran for " + rest.time() + " of it."
 	case rest.Value > usual && rest.Value > stood/4:
 		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + " of it."
 	}
