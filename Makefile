@@ -13,7 +13,7 @@ RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./
 deps:
 	@.ci/deps
 
-# Install the type checker of the web page's scripts, and another parser with programs to parse, for tests.
+# Install the type checker of the web page's scripts, the audit of pages, and another parser with programs to parse, for tests.
 webui: deps $(TSC) $(ECMA)/node_modules/.package-lock.json
 
 $(TSC): $(WEBUI)/package-lock.json

@@ -80,10 +80,7 @@ const headings = `[...document.querySelectorAll('h1, h2')].slice(1).map((e) => e
 // accessible.
 func TestPage(t *testing.T) {
 	browsertest.Path(t)
-	audit, err := os.ReadFile("../../deploy/server/webui/testdata/audit.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	browsertest.Axe(t)
 	network, err := os.ReadFile("../result/testdata/results.golden.json")
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +112,7 @@ func TestPage(t *testing.T) {
 				if j := strings.Index(text, "Primary values"); i < 0 || j < i {
 					t.Errorf("the verdict does not come first: %.300s", text)
 				}
-				for _, problem := range browsertest.Eval[[]string](tab, string(audit)) {
-					t.Errorf("single %v, %s, %d: %s", single, scheme, width, problem)
-				}
+				tab.Audited(fmt.Sprintf("single %v, %s, %d", single, scheme, width))
 			}
 		}
 		want := "H2 Primary values; H2 Differences and warnings; H2 Side by side; H2 Network; " +

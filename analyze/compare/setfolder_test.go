@@ -56,6 +56,7 @@ func twoVariants() plan {
 // TestSetPage: each variant has its values, and each run its report or its reason.
 func TestSetPage(t *testing.T) {
 	browsertest.Path(t)
+	browsertest.Axe(t)
 	p := twoVariants()
 	dir := setOf(t, p, p.Runs[0].Dir, p.Runs[1].Dir)
 	s, err := OpenSet(t.Context(), dir)
@@ -74,13 +75,9 @@ func TestSetPage(t *testing.T) {
 	if err := os.WriteFile(path, page, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	audit, err := os.ReadFile("../../deploy/server/webui/testdata/audit.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tab := browsertest.NewTab(t, 4*time.Minute, sameOrFile)
-	for _, width := range []int64{360, 1280} {
-		tab.Look("dark", width)
+	for scheme, width := range map[string]int64{"light": 360, "dark": 1280} {
+		tab.Look(scheme, width)
 		text := shown(tab, "file://"+path)
 		for _, want := range []string{"2 runs, and 2 failed or rejected", "Framerate", "12 frames were lost", evilName,
 			"No green", "The variants are not compared: nothing in common"} {
@@ -88,9 +85,7 @@ func TestSetPage(t *testing.T) {
 				t.Errorf("the page does not say %q: %s", want, text)
 			}
 		}
-		for _, problem := range browsertest.Eval[[]string](tab, string(audit)) {
-			t.Errorf("%d: %s", width, problem)
-		}
+		tab.Audited(scheme)
 	}
 	links := browsertest.Eval[[]string](tab, `[...document.querySelectorAll('a')].map((e) => e.href)`)
 	if len(links) != 2 || !strings.HasPrefix(links[0], "file://"+dir+"/javascript:a/run-01/report.html") {

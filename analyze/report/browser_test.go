@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -239,9 +238,10 @@ func (b *tab) marker(r *result.Results, n int, wants string) {
 }
 
 // TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
-// schemes.
+// schemes. axe-core finds no violation.
 func TestPageFitsWindows(t *testing.T) {
 	browsertest.Path(t) // before the run is made
+	browsertest.Axe(t)
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
@@ -252,12 +252,9 @@ func TestPageFitsWindows(t *testing.T) {
 			strings.HasPrefix(url, "data:")
 	})
 	for _, scheme := range []string{"light", "dark"} {
-		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-		})
-		b.Check(err)
 		for _, width := range []int64{360, 700, 1000, 1400, 2200} {
-			b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+			b.Look(scheme, width)
+			b.Do(chromedp.Navigate("file://" + path))
 			b.picture(fmt.Sprintf("%s-%d-folded.png", scheme, width))
 			b.unfold()
 			b.isAt(r, r.Windows[0].Start)
@@ -266,6 +263,7 @@ func TestPageFitsWindows(t *testing.T) {
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
+			b.Audited(fmt.Sprintf("%s, %d", scheme, width))
 			dark := browsertest.Eval[float64](b.Tab,
 				`Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
 			if dark != (scheme == "dark") {

@@ -105,9 +105,9 @@ type sum struct {
 
 // pairs count pairs of records. An exception ends a call without a record.
 type pairs struct {
-	own, child             float64 // of the function, and of the calls above
-	ownClosed, childClosed float64
-	extra                  float64 // records of the function that neither begin nor end a call
+	own, child             uint32 // of the function, and of the calls above
+	ownClosed, childClosed uint32
+	extra                  uint32 // records of the function that neither begin nor end a call
 }
 
 // state is the place of a call.
@@ -118,6 +118,7 @@ const (
 	stacked
 	suspended
 	unknown // it was on the stack when records were lost
+	left    // it was on the stack when that was empty: an exception ended it, or it is in a for await
 )
 
 // frame is a call on the stack.
@@ -157,7 +158,8 @@ type builder struct {
 	counted  int64 // records of the stack
 
 	started, ends bool
-	known         bool // the numbers of calls
+	known         bool  // the numbers of calls
+	since         int64 // time from which they are known
 	now           int64
 	next          uint64 // number of the next call
 	runs          []numbers
@@ -332,11 +334,17 @@ func (b *builder) stackRecord(r record.Record, at int64) {
 func (b *builder) change(code record.Code, call int32, at int64) {
 	before := b.state[call]
 	switch code {
-	case record.Leave, record.Suspend:
-		if before == ended || before == suspended && len(b.Gaps) == 0 {
+	case record.Leave, record.Suspend, record.Reclose:
+		if before != stacked && before != left && !b.below(call) {
 			b.contradictions++
 			return
 		}
+	}
+	if before == left {
+		b.Calls[call].Threw = false
+	}
+	switch code {
+	case record.Leave, record.Suspend:
 		if b.reach(call, at); before == stacked {
 			if f := b.frame().finals; code == record.Suspend && f != (finals{}) {
 				b.finals[call] = f
@@ -359,28 +367,32 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 			b.touch(at)
 			return
 		}
+		goesOn := before == left || b.below(call)
 		b.push(call, at)
-		b.frame().reopened = before != unknown
+		b.frame().reopened = !goesOn
 	case record.Reclose:
-		if before != stacked {
-			b.contradictions++
-			return
-		}
 		b.reach(call, at)
-		switch f := b.frame(); {
-		case f.reopened && f.inside == 0:
+		switch {
+		case before == left:
+			b.Calls[call].End = at
+		case before != stacked: // it may go on, since the begin of the block is lost
+			b.Calls[call].End = at
+			b.state[call] = unknown
+		case b.frame().reopened && b.frame().inside == 0:
 			b.close(at)
 		default:
-			f.inside -= min(f.inside, 1)
+			b.frame().inside -= min(b.frame().inside, 1)
 			b.touch(at)
 		}
 	case record.Resume:
-		if before == stacked || before == ended {
+		reopened := before == ended && b.stale(call) // in a gap
+		if before == stacked || before == left || before == ended && !reopened {
 			b.contradictions++
 			return
 		}
 		b.push(call, at)
 		b.frame().finals = b.finals[call]
+		b.frame().reopened = b.frame().reopened || reopened
 		delete(b.finals, call)
 	}
 }

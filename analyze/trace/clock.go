@@ -26,7 +26,6 @@ type clock struct {
 	last, step      int64
 	asked, answered record.Record
 	samples         []timeline.Interval // of the offset, without the step
-	pairs, cost     float64
 	costs           []record.Record
 }
 
@@ -36,7 +35,9 @@ func (c *clock) read(r record.Record, start timeline.Time) {
 	case record.Happened, record.LongTask: // the browser has read these times
 		return
 	case record.Cost:
-		c.costs = append(c.costs, r)
+		if r.ID > 0 {
+			c.costs = append(c.costs, r)
+		}
 		return
 	case record.Asked:
 		c.asked = r
@@ -114,7 +115,7 @@ func (c *clock) pair() Span {
 
 // limited returns a span within [0, limit], with its value between its bounds.
 func limited(value, low, high float64, limit int64) Span {
-	at := func(x float64) int64 { return int64(math.Round(max(0, min(x, float64(limit))))) }
+	at := func(x float64) int64 { return min(int64(math.Round(max(0, min(x, never)))), limit) }
 	s := Span{Value: at(value), Low: at(low), High: at(high)}
 	s.Low, s.High = min(s.Low, s.Value), max(s.High, s.Value)
 	return s

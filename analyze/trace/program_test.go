@@ -110,7 +110,8 @@ func (p *program) pop(code record.Code) {
 	} else {
 		p.pass(p.costs[0])
 		p.calls[call].End = p.read()
-		p.records = append(p.records, record.Record{Code: code, ID: p.number(call), At: float64(p.calls[call].End) / 1e6})
+		p.records = append(p.records, record.Record{Code: code, ID: p.number(call),
+			At: float64(p.calls[call].End) / 1e6})
 	}
 	p.stack = p.stack[:len(p.stack)-1]
 	if code != 0 {
@@ -262,7 +263,8 @@ func (p *program) batches() (all []Arrived) {
 			}
 			return 1
 		})
-		b := &record.Batch{Kind: record.Window, Realm: 9, Sequence: sequence, Origin: 1e12, Sent: last.At, Records: rest[:n]}
+		b := &record.Batch{Kind: record.Window, Realm: 9, Sequence: sequence, Origin: 1e12, Sent: last.At,
+			Records: rest[:n]}
 		a := Arrived{timeline.Time(p.now + p.offset), b}
 		if all = append(all, a); p.random.IntN(5) == 0 {
 			all = append(all, a)

@@ -65,19 +65,26 @@ func (b *builder) pop(at int64) {
 	if f.depth--; f.depth == 0 {
 		f.total.time += at - f.since
 		f.total.own++
-		f.total.child += float64(b.counts.begun - f.before.begun - 1)
-		f.total.childClosed += float64(b.counts.closed - f.before.closed)
+		f.total.child += uint32(b.counts.begun - f.before.begun - 1)
+		f.total.childClosed += uint32(b.counts.closed - f.before.closed)
 	}
 	b.state[top.call] = ended
 }
 
-// reach removes the calls above one that an exception ended. A call that was on the stack when
-// records were lost is below all others.
+// stale reports whether a call may have changed its state when records were lost.
+func (b *builder) stale(call int32) bool {
+	return b.state[call] == unknown || b.state[call] != stacked && b.Calls[call].End < b.since
+}
+
+// below reports whether a call that is not on the known stack may be below it.
+func (b *builder) below(call int32) bool { return b.empty == lost && b.stale(call) }
+
+// reach removes the calls above one that an exception ended.
 func (b *builder) reach(call int32, at int64) {
-	switch b.state[call] {
-	case stacked:
+	switch {
+	case b.state[call] == stacked:
 		b.throw(call, at)
-	case unknown:
+	case b.below(call):
 		b.throw(-1, at)
 	}
 }
@@ -100,7 +107,9 @@ func (b *builder) throw(call int32, at int64) {
 		b.doubt(top, ranOn, top.last, at, own)
 		time, from, pending = time+own, min(from, top.last), 0
 		c.Threw = true
-		b.pop(at)
+		if b.pop(at); call < 0 {
+			b.state[top.call] = left
+		}
 	}
 	if n > 0 {
 		b.doubt(b.stack[n-1], under, from, at, time)
@@ -212,12 +221,13 @@ func (b *builder) resync(at int64, next uint64) {
 	} else {
 		b.runs = append(b.runs, numbers{next, int32(len(b.Calls))})
 	}
-	b.known, b.next = true, next
+	b.known, b.since, b.next = true, at, next
 }
 
 // finish ends the realm and frees what the results do not need. Windows and frames report their
 // end, so records after the last batch of others are lost.
 func (b *builder) finish() {
+	hung := len(b.doubts)
 	if len(b.stack) > 0 {
 		b.lose(b.now)
 	}
@@ -227,6 +237,9 @@ func (b *builder) finish() {
 		b.mark(b.End, 0)
 	}
 	b.settle(b.End)
+	for i := hung; i < len(b.doubts); i++ {
+		b.doubts[i].to, b.doubts[i].time = never, never
+	}
 	for ; b.resumed < len(b.Gaps); b.resumed++ {
 		b.Gaps[b.resumed].To = b.End
 	}

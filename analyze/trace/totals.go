@@ -19,27 +19,26 @@ type estimate struct {
 }
 
 // estimate subtracts the cost of pairs. Its error is that of n differences.
-func (r *Realm) estimate(s sum, value, low, high, n float64) estimate {
+func (r *Realm) estimate(s sum, value float64, low, high, n uint32) estimate {
 	e := sumError * float64(r.Step)
 	return estimate{
 		value:  float64(s.time) - value*float64(r.Pair.Value),
-		low:    float64(s.time-s.less) - high*float64(r.Pair.High),
-		high:   float64(s.time+s.more) - low*float64(r.Pair.Low),
-		square: e * e * n,
+		low:    float64(s.time-s.less) - float64(high)*float64(r.Pair.High),
+		high:   float64(s.time+s.more) - float64(low)*float64(r.Pair.Low),
+		square: e * e * float64(n),
 	}
 }
 
 // self estimates the self time. Each pair is partly in the function and partly in its caller.
 func (r *Realm) self(s sum) estimate {
-	value := (s.own+s.ownClosed+s.child+s.childClosed)/4 + s.extra/2
+	value := float64(s.own+s.ownClosed+s.child+s.childClosed)/4 + float64(s.extra)/2
 	low, high := min(s.ownClosed, s.childClosed), max(s.own, s.child)+s.extra
 	return r.estimate(s, value, low, high, s.own+s.child)
 }
 
 // whole estimates the time of outermost calls. It has all pairs above, and a part of its own.
 func (r *Realm) whole(s sum) estimate {
-	value := (s.own + s.child + s.childClosed) / 2
-	return r.estimate(s, value, s.childClosed, s.child+s.own, s.own)
+	return r.estimate(s, float64(s.own+s.child+s.childClosed)/2, s.childClosed, s.child+s.own, s.own)
 }
 
 func (e *estimate) add(o estimate) {
@@ -106,13 +105,13 @@ func (r *Realm) each(totals map[uint32]*total) {
 			last = totals[c.Function]
 		}
 		s := sum{time: c.Total,
-			pairs: pairs{own: float64(c.spans), child: float64(c.begun), childClosed: float64(c.closed)}}
+			pairs: pairs{own: c.spans, child: c.begun, childClosed: c.closed}}
 		if less != nil {
 			s.less, s.more = less[int32(i)], more[int32(i)]
 		}
 		e := r.whole(s)
 		last.sum.add(e)
-		wrong := oneError * float64(r.Step) * math.Sqrt(s.own)
+		wrong := oneError * float64(r.Step) * math.Sqrt(float64(s.own))
 		for k, x := range [3]float64{e.value, e.low - wrong, e.high + wrong} {
 			last.min[k], last.max[k] = min(last.min[k], x), max(last.max[k], x)
 		}
@@ -130,7 +129,7 @@ func (r *Realm) doubtsOfCalls() (less, more map[int32]int64) {
 		case ranOn:
 			less[d.call] += d.to - d.from
 		case missing:
-			more[d.call] += d.to - d.from
+			more[d.call] += min(d.to, r.End) - d.from
 		}
 	}
 	return less, more

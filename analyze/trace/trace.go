@@ -1,23 +1,25 @@
 // Package trace turns the records of instrumented scripts into calls on the recording's clock.
 //
 // Records are claims of a page and may contradict each other. Contradictions are counted and never
-// fail. Per record, [Build] needs at most 100 bytes and constant time, at any depth of the stack.
+// fail. [Build] needs about 80 bytes per call. Hostile records need at most 400 bytes each. The
+// time per record does not depend on the depth of the stack. Batches must come from record.Decode.
 //
 // # Bounds
 //
 // A bound of a time has these parts:
 //
-//   - A reading of the page's clock is wrong by up to one step. Browsers round up or down at random,
-//     so the difference of two readings is wrong by 0.58 steps (standard deviation). A sum of n
+//   - A reading of the page's clock is wrong by up to one step. Browsers round up or down at
+//     random. So a difference of readings is wrong by 0.58 steps (standard deviation). A sum of n
 //     differences gets 1.2·√n steps, which holds in 95 % of the cases. Min and max get 2 steps.
 //   - The step is the greatest common divisor of the differences between consecutive readings. It
 //     is at least 5 µs and at most 100 ms.
-//   - A pair of enter and leave costs time: one part within the call, the other part in its caller.
-//     The shares are unknown. So the self time of n calls with k callees has the cost of at least
-//     min(n, k) and at most max(n, k) pairs.
+//   - A pair of enter and leave costs time. One part is within the call, the other in its caller.
+//     The shares are unknown. So n calls with k callees have the cost of min(n, k) to max(n, k)
+//     pairs.
 //   - The time of an exception is unknown. The call probably ran until the record that closes it.
 //     It may have ended after its own last record, if a native function caught the exception.
 //     Then a call below it went on.
+//   - A for await is not recorded. The call seems to end by an exception, until it ends by a record.
 //   - A call that was on the stack at a gap may have run until the stack was known again.
 //   - A span of the recording is widened by the offset's uncertainty.
 package trace

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/deploy/api"
 )
 
 type compareCmd struct {
@@ -101,7 +102,7 @@ type filmStep time.Duration
 
 func (s *filmStep) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
-	if err != nil || d < 20*time.Millisecond || d > time.Minute {
+	if err != nil || d < api.MinFilmstripStep || d > api.MaxFilmstripStep {
 		return fmt.Errorf("filmstrip step %q: must be between 20ms and 1m, such as 500ms", text)
 	}
 	*s = filmStep(d)

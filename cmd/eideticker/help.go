@@ -7,29 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/eideticker/eideticker/deploy/manual"
 )
-
-// topic is a group of commands in the help.
-type topic struct {
-	name     string
-	commands []*kong.Node
-}
-
-// topics returns the commands of the program by their tags "topic", in the order of the first ones.
-// A command without one continues the topic above.
-func topics(root *kong.Node) (all []topic) {
-	for _, n := range root.Children {
-		if n.Hidden { // removed
-			continue
-		}
-		if name := n.Tag.Get("topic"); name != "" {
-			all = append(all, topic{name: name})
-		}
-		last := &all[len(all)-1]
-		last.commands = append(last.commands, n)
-	}
-	return all
-}
 
 // called returns a command with its main arguments, from its tag "shows".
 func called(n *kong.Node) string { return joined(" ", n.Name, n.Tag.Get("shows")) }
@@ -43,18 +23,18 @@ func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	width := min(80, columns(ctx.Stdout))
 	var err error
 	put := func(s style, text string) { err = errors.Join(err, inStyle(w, s, text)) }
-	put("", "Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...\n\n"+indented(about, "", width))
-	all := topics(ctx.Model.Node)
+	put("", indented("Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...", "", width)+"\n"+indented(about, "", width))
+	all := manual.Topics(ctx.Model.Node)
 	longest := 0
 	for _, t := range all {
-		for _, n := range t.commands {
+		for _, n := range t.Commands {
 			longest = max(longest, utf8.RuneCountInString(called(n)))
 		}
 	}
 	for _, t := range all {
 		put("", "\n")
-		put(bold, t.name+"\n")
-		for _, n := range t.commands {
+		put(bold, t.Name+"\n")
+		for _, n := range t.Commands {
 			lead := fmt.Sprintf("  %-*s  ", longest, called(n))
 			if width-len(lead) < minText {
 				put("", "  "+called(n)+"\n")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 	"unicode/utf8"
 
@@ -12,7 +13,8 @@ import (
 // error.
 type progress struct {
 	bar  *progressbar.ProgressBar
-	room int // columns for the text beside the bar
+	out  io.Writer // of the bar
+	room int       // columns for the text beside the bar
 }
 
 // phase starts work of a number of steps; 0 or less: unknown.
@@ -23,10 +25,10 @@ func (e *env) phase(what string, steps int) *progress {
 	}
 	width, figures := columns(e.err), 36 // percentage, counts and times
 	if width < 60 {
-		figures = 8
+		figures = 10
 	}
 	const narrow, wide = 4, 30 // bars
-	p := &progress{room: max(1, width-figures-narrow)}
+	p := &progress{out: e.err, room: max(1, width-figures-narrow)}
 	if steps <= 0 {
 		p.room = max(1, width-10) // a sign and the time
 	}
@@ -55,10 +57,11 @@ func (e *env) phase(what string, steps int) *progress {
 
 // fitting cuts a text to its room: a longer line could not be removed.
 func (p *progress) fitting(what string) string {
-	if r := []rune(clean(what)); len(r) > p.room {
-		return string(r[:p.room-1]) + "…"
+	r, more := []rune(shown(p.out, what)), shown(p.out, "…")
+	if len(r) > p.room {
+		return string(r[:max(0, p.room-utf8.RuneCountInString(more))]) + more
 	}
-	return clean(what)
+	return string(r)
 }
 
 // set sets the number of finished steps.

@@ -75,6 +75,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Seed:    c.Seed,
 		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
+		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh,
 	}
 	switch {
 	case len(c.Tests) == 0 && len(c.Variant) == 0:
@@ -85,14 +86,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.WaitForQuiet != nil:
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
-	case c.FilmstripStep != 0:
-		return p, usagef("--filmstrip-step cannot be used with --rig")
-	case c.Vitals:
-		return p, usagef("--vitals cannot be used with --rig; set vitals in a test of the rig's suite")
 	case len(c.Script) > 0:
 		return p, usagef("--script cannot be used with --rig; set script in a test file")
-	case c.Fresh:
-		return p, usagef("--fresh cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:
 		return p, usagef("--markdown with --rig needs two tests, variants, browsers or devices")
 	case c.Output != "" && exists(c.Output):

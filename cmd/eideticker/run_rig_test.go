@@ -51,14 +51,22 @@ func TestRunOnRig(t *testing.T) {
 	}
 	pulled := filepath.Join(t.TempDir(), "pulled")
 	told = runSetJSON{}
-	code, out, errOut = ran("scene", "--max-lost", "100%", "--json", "-o", pulled)
+	code, out, errOut = ran("scene", "--max-lost", "100%", "--json", "-o", pulled, "--filmstrip-step", "60ms")
 	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 1 ||
 		!strings.Contains(errOut, pulled+": 1 run, ") || !strings.Contains(errOut, "frames verified") {
 		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
 	}
+	if results, err := os.ReadFile(filepath.Join(pulled, "results.json")); err != nil ||
+		!strings.Contains(string(results), "The screen every 0.06 s") {
+		t.Errorf("the step is not used: %v", err)
+	}
 	if code, _, errOut = ran("scene", "-o", pulled); code != exitFailure ||
 		!strings.Contains(errOut, "exists: choose") {
 		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	ran("scene", "--max-lost", "100%", "--vitals")
+	if !device.Wanted().Vitals {
+		t.Error("--vitals is not asked of the rig's device")
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	if err := os.WriteFile(file, []byte("name: mine\nurl: https://example.org/\nsync: markers\nmeasures: [fps]\n"),
@@ -128,6 +136,8 @@ func TestRunTestsOnRig(t *testing.T) {
 		"unknown network":             {"scene", "judged", "--network", "5g"},
 		"unknown test":                {"scene", "scenes"},
 		"given once":                  {"scene", "--variant", "a=network:3g"},
+		"untrusted test":              {"https://example.org/", "--vitals"},
+		"fresh needs a url":           {"https://example.org/", "--fresh"},
 	} {
 		if code, _, errOut := runOn(t, address, args...); code != exitUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%q: exit code %d: %s, want %s", args, code, errOut, want)

@@ -122,16 +122,17 @@ type rigService struct {
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
-// run opens everything, serves, and closes everything in reverse order.
+// run opens everything, serves, and closes everything in reverse order. It listens first: after an
+// error about the address, the next start is still the first one.
 func (s *rigService) run() (err error) {
-	if err := s.open(); err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
 	listener, err := net.Listen("tcp", s.listenAddress())
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
+	if err := s.open(); err != nil {
+		return errors.Join(fmt.Errorf("serve: %w", err), listener.Close())
+	}
+	defer func() { err = errors.Join(err, s.store.Close()) }()
 	return s.serve(listener)
 }
 

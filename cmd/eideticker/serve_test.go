@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -223,7 +224,6 @@ func TestServeRefused(t *testing.T) {
 // TestServeFirst: the first start without a configuration prints the next steps. Others print the
 // address alone.
 func TestServeFirst(t *testing.T) {
-	t.Setenv("COLUMNS", "") // the list is not broken
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(filepath.Join(data, "authority"), 0o700); err != nil { // of another command
 		t.Fatal(err)
@@ -251,6 +251,18 @@ func TestServeFirst(t *testing.T) {
 		})
 	}
 	start(false, "--config", writeConfig(t, ""), "--data-dir", filepath.Join(t.TempDir(), "configured"))
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	var errOut bytes.Buffer
+	args := []string{"serve", "--data-dir", data, "--listen", busy.Addr().String()}
+	code := run(t.Context(), args, nil, &errOut, &errOut)
+	if want := "eideticker: serve: listen tcp " + busy.Addr().String(); code != exitFailure ||
+		!strings.HasPrefix(errOut.String(), want) || strings.Count(errOut.String(), "\n") != 1 {
+		t.Errorf("exit code %d, want only %q:\n%s", code, want, &errOut)
+	}
 	start(true, "--data-dir", data)
 	start(false, "--data-dir", data)
 }

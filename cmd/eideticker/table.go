@@ -30,11 +30,11 @@ func (t *table) printAll(w io.Writer) (err error) {
 	return err
 }
 
-// tableWidth returns the width of tables and lists: a terminal's or $COLUMNS. Without both, lines
-// are not broken, since other programs may read them.
+// tableWidth returns the width of tables and lists on a terminal. Lines for files and pipes are not
+// broken, since other programs may read them.
 func tableWidth(w io.Writer) int {
-	if n := columns(w); isTerminal(w) || n < usualColumns {
-		return n
+	if isTerminal(w) {
+		return columns(w)
 	}
 	return math.MaxInt
 }

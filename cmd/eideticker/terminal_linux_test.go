@@ -105,7 +105,7 @@ func TestColours(t *testing.T) {
 		{nil, []string{"\n\n\x1b[1mAnswer a question\x1b[0m\n  run URL "}},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
-			code, coloured := onTerminal(t, 80, tc.args...)
+			code, coloured := onTerminal(t, 100, tc.args...)
 			for _, want := range tc.want {
 				if !strings.Contains(coloured, want) {
 					t.Errorf("%q is not in %q", want, coloured)
@@ -114,12 +114,12 @@ func TestColours(t *testing.T) {
 			plain := escapes.ReplaceAllString(coloured, "")
 			for _, env := range [][2]string{{"xterm", "1"}, {"dumb", ""}, {"", ""}} {
 				terminalEnv(t, env[0], env[1], "C.UTF-8")
-				if also, got := onTerminal(t, 80, tc.args...); got != plain || also != code {
+				if also, got := onTerminal(t, 100, tc.args...); got != plain || also != code {
 					t.Errorf("TERM and NO_COLOR %q: %q, exit code %d; want %q, %d", env, got, also, plain, code)
 				}
 			}
 			terminalEnv(t, "xterm", "", "C.UTF-8")
-			t.Setenv("COLUMNS", "80")
+			t.Setenv("COLUMNS", "40") // not the width of a file
 			var out bytes.Buffer
 			if run(t.Context(), tc.args, nil, &out, &out); out.String() != plain {
 				t.Errorf("a file gets %q, want %q", &out, plain)
@@ -139,19 +139,14 @@ func TestNarrowTerminals(t *testing.T) {
 	bars := false
 	for _, args := range [][]string{
 		{"compare", "base", "slow", "--all"}, {"compare", "base", "few"}, {"analyze", "a.eid", "--all", "fps"},
-		{"analyze", "a.eid", "fps"}, {"info", "a.eid"}, {"suite", "list"},
+		{"analyze", "a.eid", "fps"}, {"info", "a.eid"}, {"suite", "list"}, {},
 	} {
 		words := map[string]bool{}
 		for _, width := range []int{100, 80, 40} {
 			code, text := onTerminal(t, uint16(width), args...)
 			text = escapes.ReplaceAllString(text, "")
-			progress, text := text[:strings.LastIndex(text, "\r")+1], text[strings.LastIndex(text, "\r")+1:]
-			for line := range strings.SplitSeq(progress, "\r") {
-				if n := utf8.RuneCountInString(line); n > width {
-					t.Errorf("%v: a progress line of %d columns stays on a terminal of %d: %q", args, n, width, line)
-				}
-			}
-			bars = bars || progress != ""
+			bar, text := afterProgress(t, text, width)
+			bars = bars || bar
 			if code != exitOK || text == "" {
 				t.Errorf("%v: exit code %d: %s", args, code, text)
 			}
@@ -177,6 +172,30 @@ func TestNarrowTerminals(t *testing.T) {
 	if !bars {
 		t.Error("no command showed its progress")
 	}
+	terminalEnv(t, "xterm", "", "C")
+	name := strings.Repeat("日本", 9) + ".eid"
+	if err := os.Rename("a.eid", name); err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{40, 80} {
+		code, text := onTerminal(t, uint16(width), "verify", name)
+		if bar, _ := afterProgress(t, text, width); code != exitOK || !bar || !strings.Contains(text, "...  ") {
+			t.Errorf("exit code %d, progress: %v: %q", code, bar, text)
+		}
+	}
+}
+
+// afterProgress returns the text after lines of progress, and whether there are some. They must fit
+// the width, since longer ones would stay.
+func afterProgress(t *testing.T, text string, width int) (bar bool, after string) {
+	t.Helper()
+	end := strings.LastIndex(text, "\r") + 1
+	for line := range strings.SplitSeq(text[:end], "\r") {
+		if n := utf8.RuneCountInString(escapes.ReplaceAllString(line, "")); n > width {
+			t.Errorf("a progress line of %d columns stays on a terminal of %d: %q", n, width, line)
+		}
+	}
+	return end > 0, text[end:]
 }
 
 // TestOtherCharsets: a terminal whose locale is not UTF-8 gets ASCII, and nothing is lost.
@@ -235,9 +254,8 @@ func TestTableWidths(t *testing.T) {
 		40: "fps framerate\n  value   59.54 frames/s\n  bounds  exact\n" +
 			"from_first_change.pixel.complete_100\n  value   2,015.6 ms\n  bounds  2,015.2 – 2,017.3 at worst\n",
 	} {
-		t.Setenv("COLUMNS", fmt.Sprint(width))
 		var out bytes.Buffer
-		if err := printTable(&out, heading, values); err != nil || out.String() != want {
+		if err := newTable(&out, heading, values, width).printAll(&out); err != nil || out.String() != want {
 			t.Errorf("%d columns, %v:\n%s\nwant\n%s", width, err, &out, want)
 		}
 	}

@@ -18,17 +18,21 @@ const (
 	minText      = 24 // beside the other columns
 )
 
-// columns returns the width of lines: the terminal's or $COLUMNS, up to usualColumns.
+// columns returns the width of lines: the terminal's, up to usualColumns. $COLUMNS counts for a
+// terminal without a size. Shells may export it, so it says nothing about files and pipes.
 func columns(w io.Writer) int {
-	n := usualColumns
-	if f, ok := inherited(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			n = min(n, width)
-		}
-	} else if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
-		n = min(n, width)
+	f, ok := inherited(w).(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return usualColumns
 	}
-	return n
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		width, err = strconv.Atoi(os.Getenv("COLUMNS"))
+	}
+	if err != nil || width <= 0 {
+		return usualColumns
+	}
+	return min(usualColumns, width)
 }
 
 // plainWriter replaces control characters except line breaks and tabs by '?'. So no text from a

@@ -57,7 +57,7 @@ type demo struct {
 // DefaultTests are the names of the tests that run by default.
 func DefaultTests() []string {
 	return []string{"framerate", "framerate-boast", "load", "tearing-combined", "tearing-drawn", "checkerboard-pan",
-		"scroll", "pingpong"}
+		"scroll", "pingpong", "stutter"}
 }
 
 // Tests finds tests by their names. They must be built in, so that their drawn content is known.

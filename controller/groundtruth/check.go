@@ -75,7 +75,7 @@ func (t *played) checks() []check {
 	if len(t.Report.Truth.Places) > 0 && t.asked("scroll") {
 		list = append(list, t.checkMotion()...)
 	}
-	return list
+	return append(list, t.checkScript()...)
 }
 
 // pixelForPixel reports whether a pixel of the page's viewport is one of the screen, and was

@@ -19,6 +19,8 @@ type Input struct {
 	Outcome *analyze.Outcome // of the window in which it played; all of its content was measured, exactly
 	Masks   []frame.Region   // that were used in it
 	Report  site.Report      // of the page
+	// Script are the calls of the page's scripts; nil: they were not instrumented.
+	Script *result.Script
 	// Measures are the requested ones; empty: all that apply. Measures that were not requested are
 	// not checked.
 	Measures []string

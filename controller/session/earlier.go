@@ -213,7 +213,7 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfol
 		return
 	}
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0],
-		Report: *e.report, Measures: s.Measures})
+		Report: *e.report, Script: e.scriptOf(found), Measures: s.Measures})
 	if err != nil {
 		e.note("results could not be compared with the drawn content: %v", err)
 		return
@@ -356,9 +356,15 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 	}
 	results.Notes = append(results.Notes, e.notes...)
 	results.Network, results.Vitals = e.network, e.vitals
-	if results.Script = e.scriptOnce; e.script != nil {
-		results.Script = e.script.Results(results.Windows)
+	results.Script = e.scriptOf(found)
+}
+
+// scriptOf returns the calls of the run's scripts with the late frames of new results; nil: unknown.
+func (e *Earlier) scriptOf(found *runfolder.Found) *result.Script {
+	if e.script == nil {
+		return e.scriptOnce
 	}
+	return e.script.Results(found.Results.Windows)
 }
 
 // carry adds data of a run to results.

@@ -124,7 +124,7 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 	_, end := r.Progress.Phase("comparing with the drawn content", 0)
 	defer end()
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: file, Outcome: found.Outcomes[0],
-		Masks: found.Masks[0], Report: *take.report, Measures: t.Measures})
+		Masks: found.Masks[0], Report: *take.report, Script: found.Results.Script, Measures: t.Measures})
 	if err != nil {
 		return c, err
 	}

@@ -240,39 +240,44 @@ func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
 	}
 }
 
-// TestScriptsKeepThePicture: the pictures of an instrumented page are those of the plain page.
+// TestScriptsKeepThePicture: an instrumented page has the pictures of the plain page, and no others.
+// A busy machine may miss some of them in either run.
 func TestScriptsKeepThePicture(t *testing.T) {
 	needNetwork(t)
 	needBrowsers(t, "chromium")
-	server := servePlanted(t, 12, 10, 0)
-	seed, all := maphash.MakeSeed(), map[string]map[uint64]bool{}
-	for _, policies := range []string{"", "[calls, errors]"} {
+	const steps = 10
+	server := servePlanted(t, 12, steps, 0)
+	seed := maphash.MakeSeed()
+	var runs [2]map[uint64]bool
+	var last [2]uint64
+	for i, policies := range []string{"", "[calls, errors]"} {
 		made, dir := playScripts(t, plantedTest(t, server.URL, policies), "chromium")
 		if s := made.Found.Results.Script; (s != nil) != (policies != "") {
 			t.Fatalf("%s: script %+v", policies, s)
 		}
-		all[policies] = unique(t, seed, opened(t, filepath.Join(dir, made.Dir, runfolder.RecordingFile)),
+		runs[i], last[i] = pictures(t, seed, opened(t, filepath.Join(dir, made.Dir, runfolder.RecordingFile)),
 			&made.Found.Results.Windows[0])
 	}
-	if plain, timed := all[""], all["[calls, errors]"]; len(plain) < 11 || !maps.Equal(plain, timed) {
-		t.Errorf("%d pictures of the plain page, %d of the instrumented one: %v, %v", len(plain), len(timed), plain,
-			timed)
+	all := maps.Clone(runs[0])
+	maps.Copy(all, runs[1])
+	const drawn = steps + 2 // the first one, and the blue square
+	if len(all) > drawn || min(len(runs[0]), len(runs[1])) < drawn/2 || last[0] != last[1] {
+		t.Errorf("%d pictures in all, %d plain, %d instrumented, want %d; the last ones are %x and %x", len(all),
+			len(runs[0]), len(runs[1]), drawn, last[0], last[1])
 	}
 }
 
-// unique returns the hashes of a window's pictures.
-func unique(t *testing.T, seed maphash.Seed, r *recording.Reader, w *result.Window) map[uint64]bool {
+// pictures returns the hashes of a window's pictures, and of the last one.
+func pictures(t *testing.T, seed maphash.Seed, r *recording.Reader, w *result.Window) (map[uint64]bool, uint64) {
 	t.Helper()
-	all := map[uint64]bool{}
+	all, last := map[uint64]bool{}, uint64(0)
 	for n := w.Start; n <= w.End; n++ {
 		img, err := r.Image(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var h maphash.Hash
-		h.SetSeed(seed)
-		_, _ = h.Write(frame.NewConverter(img.Layout).Picture(img).Pix)
-		all[h.Sum64()] = true
+		last = maphash.Bytes(seed, frame.NewConverter(img.Layout).Picture(img).Pix)
+		all[last] = true
 	}
-	return all
+	return all, last
 }

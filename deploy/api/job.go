@@ -26,6 +26,10 @@ type StartParams struct {
 	Seed       uint64   `json:"seed,omitempty" doc:"same order of turns as a job of that seed; chosen if 0"`
 	NoVideo    bool     `json:"no_video,omitempty" doc:"make no video"`
 
+	FilmstripStepNS int64 `json:"filmstrip_step_ns,omitempty" limit:"20 ms to 1 min" doc:"0: by the length of a window"`
+	Vitals          bool  `json:"vitals,omitempty" doc:"read web vitals; for tests of the rig's suite"`
+	Fresh           bool  `json:"fresh,omitempty" doc:"with a url and a network: record the site again"`
+
 	Label    string `json:"label,omitempty" limit:"128 bytes" doc:"what the runs are found by"`
 	Branch   string `json:"branch,omitempty" limit:"128 bytes" doc:"of the tested program"`
 	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of the tested program"`

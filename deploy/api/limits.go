@@ -17,6 +17,9 @@ const (
 	MaxURL      = 2048    // bytes of an address
 	MaxVariants = 16      // tests, browsers and devices of a job that take turns
 
+	MinFilmstripStep = 20 * time.Millisecond
+	MaxFilmstripStep = time.Minute
+
 	MaxGestures = 16   // places of gestures
 	MaxTyped    = 1000 // bytes of their text
 

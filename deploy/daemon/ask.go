@@ -43,6 +43,11 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 			return nil, err
 		}
 	}
+	step := time.Duration(p.FilmstripStepNS)
+	if step != 0 && (step < api.MinFilmstripStep || step > api.MaxFilmstripStep) {
+		return nil, api.Errorf(api.InvalidParams, "filmstrip_step_ns is %d: must be %d to %d", step,
+			api.MinFilmstripStep, api.MaxFilmstripStep)
+	}
 	subjects, untrusted, err := d.subjects(p)
 	if err != nil {
 		return nil, err
@@ -60,6 +65,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if out.set, err = session.NewSet(subjects[0].Test, on, asked); err != nil {
 		return nil, outOfRange(err)
 	}
+	follows := false
 	for i, v := range on {
 		t := out.set.TestOf(i)
 		if t.Vitals && untrusted {
@@ -67,13 +73,16 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 		}
 		check := session.Check
 		if d.follows(t) {
-			check = session.CheckReplay
+			check, follows = session.CheckReplay, true
 		}
 		if err := check(t, v); err != nil {
 			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
 		}
 	}
-	out.set.UntilFail, out.set.Seed, out.set.NoVideo = p.UntilFail, p.Seed, p.NoVideo
+	if p.Fresh && !follows {
+		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
+	}
+	out.set.UntilFail, out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.UntilFail, p.Seed, p.NoVideo, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}
@@ -113,6 +122,7 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 		if err != nil {
 			return nil, false, err
 		}
+		t.Vitals = t.Vitals || p.Vitals
 		untrusted = untrusted || v.Test == ""
 		all = append(all, session.Subject{Name: v.Name, Test: t, Device: v.Device, Browser: v.Browser})
 	}

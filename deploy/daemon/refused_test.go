@@ -89,6 +89,12 @@ func TestWhatIsRefused(t *testing.T) {
 		"upload with vitals": {Upload: files("name: t\nurl: https://example.org\nend: still 1s\nvitals: true\n")},
 		"upload of no YAML":  {Upload: files("\x00\x01")},
 
+		"vitals of an address":      {URL: "https://example.org/", Vitals: true},
+		"a fresh test":              {Test: "scene", Fresh: true},
+		"a fresh live page":         {URL: "https://example.org/", Fresh: true},
+		"a short step":              {Test: "scene", FilmstripStepNS: 1},
+		"a step below 0":            {Test: "scene", FilmstripStepNS: -1e9},
+		"a long step":               {Test: "scene", FilmstripStepNS: int64(time.Hour)},
 		"many devices":              {Test: "scene", Devices: make([]string, 300_000)},
 		"a variant that is a run":   {Test: "scene", Variants: []api.Variant{{Name: "run.json"}, {}}},
 		"a variant of failures":     {Test: "scene", Variants: []api.Variant{{Name: "failed"}, {}}},

@@ -30,7 +30,7 @@ func (d *Daemon) replayed(j *job, o *session.SetOptions) (release func(), err er
 				record.Dial = new(device.EgressPolicy).DialContext
 			}
 			end := func() {}
-			got, err := c.Ensure(j.context, record, false, func() {
+			got, err := c.Ensure(j.context, record, j.start.Fresh, func() {
 				_, end = o.Progress.Phase("recording "+hostOf(address)+", once", 0)
 			})
 			end()

@@ -58,6 +58,15 @@ func TestSiteOnARig(t *testing.T) {
 	if st, err := os.Stat(path); err != nil || time.Since(st.ModTime()) > time.Hour {
 		t.Errorf("its last use is not noted: %v", err)
 	}
+	j, err = r.Start(t.Context(), "me", api.StartParams{URL: shop, NoVideo: true, Network: "3g", Repeat: 1,
+		Fresh: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the site does not exist
+	if j = r.Ended(j.ID); !strings.HasPrefix(j.Reason, "record "+shop) || len(j.Runs) > 0 {
+		t.Errorf("%s: the site is not recorded again: %s", j.State, j.Reason)
+	}
 }
 
 // TestArchivesOfTheCLI: a rig replays no archive of `run URL` to clients.

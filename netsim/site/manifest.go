@@ -15,6 +15,7 @@ func Pages() []Page {
 	}
 	pages = append(pages, galleryPage())
 	pages = append(pages, frameratePages()...)
+	pages = append(pages, stutterPage())
 	pages = append(pages, tearingPages()...)
 	pages = append(pages, checkerboardPages()...)
 	pages = append(pages, motionPages()...)
@@ -61,6 +62,15 @@ func frameratePages() []Page {
 	webgl.Draws, webgl.Layer = "a wheel of triangles that turns in every animation frame", layerWebGL
 
 	return []Page{every, half, uneven, boast, css, video, webgl}
+}
+
+// stutterPage has a function that holds up two pictures. The page claims how long it ran.
+func stutterPage() Page {
+	return Page{
+		Name: "stutter", Title: "Stutter", Path: "/stutter.html",
+		Draws:   "boxes that move in every frame, and wait twice for the function slow",
+		Cadence: EveryFrame, DurationMillis: 3000,
+	}
 }
 
 // motionPages move as a whole, by steps that are known.

@@ -207,8 +207,8 @@ export function checks(w, seek) {
       k.claimed === undefined ? '' : k.claimed_text || valueText({value: k.claimed, unit: k.unit}))));
   return h('article.card.checks', null, h('h3', null, 'Measured and drawn'),
     h('div.scroll', null, h('table.values', null,
-      h('thead', null, h('tr', null, h('th', null, 'Number'), h('th.number', null, 'Measured'), h('th', null, ''),
-        h('th.number', null, 'Drawn'), h('th.number', null, 'The page says'))),
+      h('thead', null, h('tr', null, h('th', null, 'Number'), h('th.number', null, 'Measured'),
+        h('th', null, 'Verdict'), h('th.number', null, 'Drawn'), h('th.number', null, 'The page says'))),
       h('tbody', null, rows))));
 }
 

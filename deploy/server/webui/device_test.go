@@ -279,6 +279,7 @@ func TestLoginPage(t *testing.T) {
 	login("eid_wrong")
 	b.await("it is refused in words",
 		`document.querySelector('.login .problem')?.textContent === 'The rig does not know this token.'`)
+	b.Audited("login")
 	b.picture("login")
 	login(viewer)
 	b.await("the page is shown",

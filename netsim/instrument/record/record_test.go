@@ -219,7 +219,8 @@ func TestInvalidDetailsAreDroppedWithTheirRecords(t *testing.T) {
 }
 
 func TestControlCharactersBecomeSpaces(t *testing.T) {
-	b, err := record.Decode(withDetails(`[{"kind":"error","message":"a\u001b[31m\n\u2028\u0085é","stack":[{"url":"\u0000"}]}]`))
+	text := `[{"kind":"error","message":"a\u001b[31m\n\u2028\u0085é","stack":[{"url":"\u0000"}]}]`
+	b, err := record.Decode(withDetails(text))
 	if err != nil || b.Details[0].Message != "a [31m   é" || b.Details[0].Stack[0].URL != " " {
 		t.Errorf("%v, %+v", err, b.Details)
 	}

@@ -795,6 +795,9 @@ export interface StartParams {
   until_fail?: boolean;
   seed?: number;
   no_video?: boolean;
+  filmstrip_step_ns?: number;
+  vitals?: boolean;
+  fresh?: boolean;
   label?: string;
   branch?: string;
   revision?: string;

@@ -6,8 +6,9 @@ import {grouped} from '../shared/format.js';
 export class DifferenceView {
   constructor() {
     this.canvas = h('canvas.difference', {role: 'img'});
-    this.told = h('figcaption', {role: 'status'}, '');
-    this.root = h('figure.column', null, h('h3', null, 'What differs'), h('div.stage', null, this.canvas), this.told);
+    this.told = h('span', {role: 'status'}, '');
+    this.root = h('figure.column', null, h('h3', null, 'What differs'), h('div.stage', null, this.canvas),
+      h('figcaption', null, this.told));
     this.scratch = [document.createElement('canvas'), document.createElement('canvas')];
   }
 

@@ -64,7 +64,8 @@ function show() {
   }
   const page = pageFor(now.path);
   if (!page) {
-    fill(main, h('p.refusal.card', null, 'There is no such page. ', h('a', {href: '#/rig'}, 'To the rig')));
+    fill(main, h('h1.unseen', null, 'No such page'),
+      h('p.refusal.card', null, 'There is no such page. ', h('a', {href: '#/rig'}, 'To the rig')));
     return;
   }
   const {signal} = shown;
@@ -75,7 +76,8 @@ function show() {
     }
     failed = true;
     if (main.querySelector('.loading') || !main.firstChild) {
-      fill(main, h('p.refusal.card', null, error instanceof Error ? error.message : String(error)));
+      fill(main, h('h1.unseen', null, 'Error'),
+        h('p.refusal.card', null, error instanceof Error ? error.message : String(error)));
     } else {
       complain(error);
     }

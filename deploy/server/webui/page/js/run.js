@@ -95,7 +95,8 @@ class RunPage {
       {keys: ['p'], about: 'pin', act: () => rig.may('run') && this.pin()}]);
     rig.follow(signal, (event) => {
       if (event.store?.id === this.detail.run && event.store.what === 'deleted') {
-        fill(main, h('p.refusal.card', null, 'This run has been deleted. ', h('a', {href: '#/runs'}, 'To the runs')));
+        fill(main, h('h1.unseen', null, 'Deleted run'),
+          h('p.refusal.card', null, 'This run has been deleted. ', h('a', {href: '#/runs'}, 'To the runs')));
       }
     });
   }

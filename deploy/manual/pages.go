@@ -1,4 +1,4 @@
-package main
+package manual
 
 import (
 	"fmt"
@@ -7,54 +7,33 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// exitMeanings returns the meanings of the exit codes.
-func exitMeanings() [][2]string {
-	return [][2]string{
-		{fmt.Sprint(exitOK), "success"},
-		{fmt.Sprint(exitFailure), "failure"},
-		{fmt.Sprint(exitUsage), "mistake on the command line"},
-		{fmt.Sprint(exitRegression), "`--fail-on-regression`: regressed; `--fail-if` or a budget: broken"},
-		{fmt.Sprint(exitInconclusive), "the same: inconclusive"},
-		{fmt.Sprint(exitInterrupted), "interrupted"},
-	}
+// Program describes the parts of the program's own page that its commands lack.
+type Program struct {
+	About            string
+	Exits, Variables [][2]string // names and their meanings
 }
 
-// variables returns the environment variables that all commands, or those of a user, obey.
-func variables() [][2]string {
-	return [][2]string{
-		{"NO_COLOR", "If it is not empty, terminals get no colours. Neither do they with TERM=dumb."},
-		{"COLUMNS", "Width of tables, if the output is not a terminal."},
-		{"LC_ALL, LC_CTYPE, LANG", "If the locale is not UTF-8, a terminal gets ASCII and escapes."},
-		{"EIDETICKER_DEVICES", "File of devices (default: devices.yaml in the current folder)."},
-		{"EIDETICKER_TOKEN", "Token for a rig."},
-		{"EIDETICKER_FINGERPRINT", "Fingerprint of a rig's own certificate."},
-		{"EIDETICKER_MEDIA", "Path of eideticker-media, which reads and writes video."},
-		{"EIDETICKER_LOCK_DIR", "Folder of the locks of devices."},
-	}
-}
-
-// manPages returns a page for the program and one for each command, by name.
-func manPages(parser *kong.Kong) map[string]string {
+// Pages returns a manual page in roff for the program and one for each command, by name.
+func Pages(root *kong.Node, program Program) map[string]string {
 	pages := map[string]string{}
-	root := parser.Model.Node
 	var p manPage
-	p.begin("eideticker", about)
+	p.begin("eideticker", program.About)
 	p.section("SYNOPSIS", boldly("eideticker")+roff(" COMMAND [ARGUMENT]... [--FLAG]..."))
-	p.section("DESCRIPTION", roff(about+" eideticker-COMMAND(1) describes each command, with examples."))
+	p.section("DESCRIPTION", roff(program.About+" eideticker-COMMAND(1) describes each command, with examples."))
 	p.section("COMMANDS", "")
-	for _, t := range topics(root) {
-		fmt.Fprintf(&p, ".SS %s\n", roff(t.name))
-		for _, n := range t.commands {
-			p.item(joined(" ", boldly(n.Name), roff(n.Tag.Get("shows"))), n.Help)
+	for _, t := range Topics(root) {
+		fmt.Fprintf(&p, ".SS %s\n", roff(t.Name))
+		for _, n := range t.Commands {
+			p.item(strings.TrimRight(boldly(n.Name)+" "+roff(n.Tag.Get("shows")), " "), n.Help)
 			pages["eideticker-"+n.Name] = commandPage(n)
 		}
 	}
 	p.section("EXIT STATUS", "")
-	for _, e := range exitMeanings() {
+	for _, e := range program.Exits {
 		p.item(e[0], strings.ReplaceAll(e[1], "`", ""))
 	}
 	p.section("ENVIRONMENT", "")
-	for _, v := range variables() {
+	for _, v := range program.Variables {
 		p.item(boldly(v[0]), v[1])
 	}
 	pages["eideticker"] = p.String()

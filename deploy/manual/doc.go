@@ -1,0 +1,4 @@
+// Package manual writes manual pages and shell completions of the program.
+//
+// Both come from the parser's model of commands, flags and arguments.
+package manual
