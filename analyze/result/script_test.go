@@ -56,7 +56,9 @@ func TestLateFrames(t *testing.T) {
 			": slow (app.js:12) ran for 380 ms of it"},
 		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
 			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +
-				"No instrumented script ran for 410 (409–411) ms of it.", ""},
+				"No instrumented script ran for 410 (409–411) ms.", ""},
+		{"hardly anything", lateBy500(nsSpan(490, 1), RanMeantime{1, nsSpan(10, 1)}), nil,
+			at + "No instrumented script ran for 490 (489–491) ms meanwhile.", ""},
 		{"a rest of a frame time", lateBy500(nsSpan(120, 1), RanMeantime{0, nsSpan(370, 1)}), nil,
 			at + "slow (app.js:12) ran for 370 (369–371) ms meanwhile.", ": slow (app.js:12) ran for 370 ms of it"},
 		{"nothing", lateBy500(nsSpan(500, 1)), nil, at + "No instrumented script ran meanwhile.", ""},

@@ -242,8 +242,10 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return text + "No instrumented script ran meanwhile."
 	case lost:
 		return text + capitalAnonymous(ran) + " meanwhile. Other records of that time are lost."
+	case rest.Value > 0.9*stood:
+		return text + "No instrumented script ran for " + rest.time() + " meanwhile."
 	case rest.Value > usual && rest.Value > stood/4:
-		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + " of it."
+		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + "."
 	}
 	return text + capitalAnonymous(ran) + " meanwhile."
 }
