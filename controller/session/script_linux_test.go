@@ -106,7 +106,8 @@ func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string)
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
 	set, err := RunSet(t.Context(), SetOptions{Test: test,
-		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser}}, Repeat: 1, Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, Progress: untold{}})
+		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser}}, Repeat: 1,
+		Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, Progress: untold{}})
 	if err != nil || len(set.Of(0)) != 1 {
 		t.Fatalf("%s, %v", reasons(set, 0), err)
 	}
@@ -241,7 +242,8 @@ func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
 	}
 }
 
-// TestScriptsKeepThePicture: an instrumented page has the pictures of the plain page, and no others.
+// TestScriptsKeepThePicture: an instrumented page has the pictures of the plain page, and no
+// others.
 // A busy machine may miss some of them in either run.
 func TestScriptsKeepThePicture(t *testing.T) {
 	needNetwork(t)
@@ -291,8 +293,8 @@ func TestScriptsOfArchives(t *testing.T) {
 	needBrowsers(t, "chromium")
 	takeTurn(t)
 	dir := fstest.MapFS{"shop.har": {Data: archiveOf(t,
-		[3]string{"https://shop.example/", "text/html", `<!doctype html><title>Shop</title><body style="background: #eef">` +
-			`<link rel="icon" href="data:,"><h1>Shop</h1><script src="https://cdn.example/a.js?v=1"></script>` +
+		[3]string{"https://shop.example/", "text/html", `<!doctype html><title>Shop</title>` +
+			`<body style="background: #eef"><link rel="icon" href="data:,"><h1>Shop</h1><script src="https://cdn.example/a.js?v=1"></script>` +
 			`<script src="/broken.js"></script><script>function inline() { outside(); }; inline();</script>`},
 		[3]string{"https://cdn.example/a.js?v=1", "text/javascript", "function outside() { document.title = 'sold'; }"},
 		[3]string{"https://shop.example/broken.js", "text/javascript", "function (\n"})}}
