@@ -32,15 +32,15 @@ type htmlEdit struct {
 
 // pageEditor reads a document once and collects its edits.
 type pageEditor struct {
-	in     *Instrument
-	src    string
-	url    *url.URL
-	base   *url.URL
-	edits  []htmlEdit
-	inline []inlineScript
-	metas  []attribute // values with policies
-	open   []string    // template, svg, math and foreignobject elements
-	attributeBytes int // of code, which has no insertions
+	in             *Instrument
+	src            string
+	url            *url.URL
+	base           *url.URL
+	edits          []htmlEdit
+	inline         []inlineScript
+	metas          []attribute // values with policies
+	open           []string    // template, svg, math and foreignobject elements
+	attributeBytes int         // of code, which has no insertions
 }
 
 // inlineScript is an element that has other text now.

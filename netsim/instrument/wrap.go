@@ -223,8 +223,9 @@ func (c *capture) WriteHeader(status int) {
 
 func (c *capture) Write(b []byte) (int, error) {
 	if !c.decided {
-		if h := c.Header(); h.Get("Content-Type") == "" && h.Get("Content-Encoding") == "" {
-			h.Set("Content-Type", http.DetectContentType(b))
+		h := c.Header()
+		if _, known := h["Content-Type"]; !known && h.Get("Content-Encoding") == "" {
+			h.Set("Content-Type", http.DetectContentType(b)) // as net/http does
 		}
 		c.WriteHeader(http.StatusOK)
 	}
