@@ -45,8 +45,8 @@ func (c *fakeCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, err := io.ReadAll(io.LimitReader(r.Body, 1<<20+64<<10+1))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || r.URL.Path != "/.eideticker/s3/records" || r.Method != "POST" || len(b) < 40 || string(b[:4]) != "EIDS" ||
-		r.Header.Get("Content-Type") != "text/plain" || r.Header.Get("Cookie") != "" {
+	if err != nil || r.URL.Path != "/.eideticker/s3/records" || r.Method != "POST" || len(b) < 40 ||
+		string(b[:4]) != "EIDS" || r.Header.Get("Content-Type") != "text/plain" || r.Header.Get("Cookie") != "" {
 		c.bad = append(c.bad, fmt.Sprintf("%s %s: %d bytes, %v, %v", r.Method, r.URL, len(b), r.Header, err))
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -112,14 +112,14 @@ function done() { draw('done'); window.done = true; }`
 		`<script type=module src=m.js></script></body></html>`
 	return map[string]answer{
 		"/":     {doc, []string{"Content-Type", page, "Content-Security-Policy", csp}, 0},
-		"/a.js": {add, []string{"Content-Type", js}, 0},
+		"/a.js": {add, asScript, 0},
 		// The same text as /a.js, so it has the same integrity.
-		"/dynamic.js": {add, []string{"Content-Type", js}, 0},
-		"/m.js":       {"import {x} from './n.js'; draw('module ' + x(2));", []string{"Content-Type", js}, 0},
+		"/dynamic.js": {add, asScript, 0},
+		"/m.js":       {"import {x} from './n.js'; draw('module ' + x(2));", asScript, 0},
 		"/n.js": {"export const x = a => a * 21; " +
-			"const wait = () => document.querySelector('script[src=\"dynamic.js\"]') && add.length ? done() : setTimeout(wait, 5);" +
-			" wait();", []string{"Content-Type", js}, 0},
-		"/worker.js": {"function work() { return 'w'.repeat(3); } postMessage(work());", []string{"Content-Type", js}, 0},
+			"const wait = () => document.querySelector('script[src=\"dynamic.js\"]') ? done() : setTimeout(wait, 5);" +
+			" wait();", asScript, 0},
+		"/worker.js": {"function work() { return 'w'.repeat(3); } postMessage(work());", asScript, 0},
 	}
 }
 

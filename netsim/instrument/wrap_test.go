@@ -98,6 +98,8 @@ const (
 	added = `function add(a){let d$nonce=E$nonce(1);return R$nonce(d$nonce,a+1)}`
 )
 
+var asScript, asPage = []string{"Content-Type", js}, []string{"Content-Type", page}
+
 func guarded(text string) string { return runtime.Guard("$nonce") + text }
 
 func TestNew(t *testing.T) {
@@ -129,32 +131,33 @@ func TestWrapScripts(t *testing.T) {
 		want       string // "": the same
 		reason     string
 	}{
-		{"script", "script", answer{add, []string{"Content-Type", js}, 0}, guarded(added), ""},
+		{"script", "script", answer{add, asScript, 0}, guarded(added), ""},
 		{"by its type", "", answer{add, []string{"Content-Type", "application/x-javascript; charset=latin1"}, 0},
 			guarded(added), ""},
 		{"wrong type", "script", answer{add, []string{"Content-Type", "text/plain"}, 0}, guarded(added), ""},
-		{"directive", "script", answer{"#!x\n'use strict'\n" + add, []string{"Content-Type", js}, 0},
+		{"directive", "script", answer{"#!x\n'use strict'\n" + add, asScript, 0},
 			"#!x\n'use strict';" + runtime.Guard("$nonce") + "\n" + added, ""},
-		{"module", "script", answer{module, []string{"Content-Type", js}, 0},
+		{"module", "script", answer{module, asScript, 0},
 			guarded("export const x=a=>R$nonce(E$nonce(1),a)"), ""},
-		{"worker", "worker", answer{add, []string{"Content-Type", js}, 0},
+		{"worker", "worker", answer{add, asScript, 0},
 			preludeOf(t, "calls", collector) + ";" + added, ""},
-		{"empty", "script", answer{"", []string{"Content-Type", js}, 0}, "", ""},
-		{"read by a script", "empty", answer{add, []string{"Content-Type", js}, 0}, "", ""},
-		{"style", "style", answer{add, []string{"Content-Type", js}, 0}, "", ""},
-		{"not found", "script", answer{add, []string{"Content-Type", js}, 404}, "", ""},
-		{"part", "script", answer{add, []string{"Content-Type", js}, 206}, "", ""},
+		{"empty", "script", answer{"", asScript, 0}, "", ""},
+		{"read by a script", "empty", answer{add, asScript, 0}, "", ""},
+		{"style", "style", answer{add, asScript, 0}, "", ""},
+		{"not found", "script", answer{add, asScript, 404}, "", ""},
+		{"part", "script", answer{add, asScript, 206}, "", ""},
 		{"WebAssembly", "script", answer{"\x00asm", []string{"Content-Type", "application/wasm"}, 0}, "", ""},
-		{"syntax", "script", answer{"function f( {", []string{"Content-Type", js}, 0}, "", "1:14: unexpected end"},
-		{"JSON", "script", answer{`{"a": 1}`, []string{"Content-Type", "application/json"}, 0}, "", "1:5: unexpected :"},
-		{"UTF-8", "script", answer{"'\xff'", []string{"Content-Type", js}, 0}, "", "1:2: invalid UTF-8"},
+		{"syntax", "script", answer{"function f( {", asScript, 0}, "", "1:14: unexpected end"},
+		{"JSON", "script", answer{`{"a": 1}`, []string{"Content-Type", "application/json"}, 0}, "",
+			"1:5: unexpected :"},
+		{"UTF-8", "script", answer{"'\xff'", asScript, 0}, "", "1:2: invalid UTF-8"},
 		{"charset", "script", answer{add, []string{"Content-Type", js + ";charset=UTF-16LE"}, 0}, "",
 			`the charset "utf-16le" is not compatible with ASCII`},
-		{"nonce", "script", answer{"E$nonce", []string{"Content-Type", js}, 0}, "",
+		{"nonce", "script", answer{"E$nonce", asScript, 0}, "",
 			`nonce "$nonce": the program contains it`},
-		{"service worker", "serviceworker", answer{add, []string{"Content-Type", js}, 0}, "",
+		{"service worker", "serviceworker", answer{add, asScript, 0}, "",
 			"service workers are not instrumented"},
-		{"worklet", "audioworklet", answer{add, []string{"Content-Type", js}, 0}, "", "worklets are not instrumented"},
+		{"worklet", "audioworklet", answer{add, asScript, 0}, "", "worklets are not instrumented"},
 		{"unknown coding", "script", answer{add, []string{"Content-Type", js, "Content-Encoding", "x"}, 0}, "",
 			"unpack x: it is not known here"},
 		{"broken gzip", "script", answer{add, []string{"Content-Type", js, "Content-Encoding", "gzip"}, 0}, "",
@@ -321,6 +324,8 @@ func TestWrapCodings(t *testing.T) {
 // TestWrapDocuments: documents get a prelude and inline insertions, and keep everything else.
 func TestWrapDocuments(t *testing.T) {
 	prelude := "<script>" + preludeOf(t, "calls", collector) + "</script>"
+	const unrun = "<template><script>x=()=>1</script></template><svg><script>x=()=>1</script><style><a></style></svg>" +
+		"<textarea><script>x=()=>1</script></textarea><!--<script>x=()=>1</script>--><script src=a>x=()=>1</script>"
 	call := func(n int) string { return fmt.Sprintf("()=>R$nonce(E$nonce(%d),1)", n) }
 	for _, c := range []struct{ name, src, want string }{
 		{"empty", "", prelude},
@@ -333,22 +338,22 @@ func TestWrapDocuments(t *testing.T) {
 		{"types", "<script type=module>x=()=>1</script><script type=text/template>x=()=>1</script>" +
 			"<script language=vbscript>x=()=>1</script><SCRIPT TYPE=' Text/JavaScript '>x=()=>1</SCRIPT>",
 			prelude + "<script type=module>x=" + call(1) + "</script><script type=text/template>x=()=>1</script>" +
-				"<script language=vbscript>x=()=>1</script><SCRIPT TYPE=' Text/JavaScript '>x=" + call(1) + "</SCRIPT>"},
-		{"not run", "<template><script>x=()=>1</script></template><svg><script>x=()=>1</script><style><a></style></svg>" +
-			"<textarea><script>x=()=>1</script></textarea><!--<script>x=()=>1</script>--><script src=a>x=()=>1</script>",
-			prelude + "<template><script>x=()=>1</script></template><svg><script>x=()=>1</script><style><a></style></svg>" +
-				"<textarea><script>x=()=>1</script></textarea><!--<script>x=()=>1</script>--><script src=a>x=()=>1</script>"},
+				"<script language=vbscript>x=()=>1</script><SCRIPT TYPE=' Text/JavaScript '>x=" + call(1) +
+				"</SCRIPT>"},
+		{"not run", unrun, prelude + unrun},
 		{"broken script", "<script>x=()=></script><script>x=()=>1</script>",
 			prelude + "<script>x=()=></script><script>x=" + call(1) + "</script>"},
 		{"integrity", "<script src=/a.js integrity='sha256-x'></script><link rel=stylesheet integrity=x>" +
-			"<link rel=preload as=script href=/b.js INTEGRITY = sha256-y><script src=//b.test/c.js integrity=x></script>",
+			"<link rel=preload as=script href=/b.js INTEGRITY = sha256-y>" +
+			"<script src=//b.test/c.js integrity=x></script>",
 			prelude + "<script src=/a.js data-integritynonce='sha256-x'></script><link rel=stylesheet integrity=x>" +
 				"<link rel=preload as=script href=/b.js data-INTEGRITYnonce = sha256-y>" +
 				"<script src=//b.test/c.js integrity=x></script>"},
 		{"import map", `<script type=importmap>{"integrity":{"/a.js":"sha256-x"}}</script>`,
 			prelude + `<script type=importmap>{"data-integrity":{"/a.js":"sha256-x"}}</script>`},
 		{"policy", `<meta http-equiv=Content-Security-Policy content="connect-src 'none'"><meta content=a>`,
-			prelude + `<meta http-equiv=Content-Security-Policy content="connect-src ` + collector + `"><meta content=a>`},
+			prelude + `<meta http-equiv=Content-Security-Policy content="connect-src ` + collector +
+				`"><meta content=a>`},
 		{"policy in other quotes", `<meta content=default-src&#32;https: http-equiv="content-security-policy">`,
 			prelude + `<meta content="default-src https:; script-src https: HASH; connect-src https: ` + collector +
 				`" http-equiv="content-security-policy">`},
@@ -357,7 +362,7 @@ func TestWrapDocuments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := newInstrument(t, "calls")
-			h := in.Wrap(site(map[string]answer{"/": {c.src, []string{"Content-Type", page}, 0}}))
+			h := in.Wrap(site(map[string]answer{"/": {c.src, asPage, 0}}))
 			sum := sha256.Sum256([]byte(preludeOf(t, "calls", collector)))
 			want := strings.ReplaceAll(c.want, "HASH", "&#39;sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"&#39;")
 			want = strings.ReplaceAll(want, "&#43;", "+")
@@ -383,9 +388,10 @@ func TestWrapDocuments(t *testing.T) {
 		})
 	}
 	for reason, a := range map[string]answer{
-		`the charset "utf-16" is not compatible with ASCII`: {"<p>", []string{"Content-Type", "text/html;charset=utf-16"}, 0},
-		`the charset "iso-2022-jp" is not compatible with ASCII`: {"<meta charset=ISO-2022-JP>", []string{"Content-Type",
-			"text/html"}, 0},
+		`the charset "utf-16" is not compatible with ASCII`: {"<p>", []string{"Content-Type",
+			"text/html;charset=utf-16"}, 0},
+		`the charset "iso-2022-jp" is not compatible with ASCII`: {"<meta charset=ISO-2022-JP>",
+			[]string{"Content-Type", "text/html"}, 0},
 		"the document is not compatible with ASCII": {"\xff\xfe<", []string{"Content-Type", "text/html"}, 0},
 		`nonce "$nonce": the document contains it`:  {"$nonce", []string{"Content-Type", "text/html"}, 0},
 		"its content security policy forbids scripts": {"<p>", []string{"Content-Type", "text/html",
@@ -393,7 +399,8 @@ func TestWrapDocuments(t *testing.T) {
 	} {
 		in := newInstrument(t, "calls")
 		w := exchange(in.Wrap(site(map[string]answer{"/": a})), "/", "Sec-Fetch-Dest", "document")
-		if p := in.Programs(); w.Body.String() != a.body || len(p) != 1 || p[0].Reason != reason || p[0].Goal != "document" {
+		if p := in.Programs(); w.Body.String() != a.body || len(p) != 1 || p[0].Reason != reason ||
+			p[0].Goal != "document" {
 			t.Errorf("%s: %q, %+v", reason, w.Body, p)
 		}
 	}
@@ -418,7 +425,7 @@ func TestWrapPolicies(t *testing.T) {
 	} {
 		in := newInstrument(t, "calls")
 		w := exchange(in.Wrap(site(map[string]answer{"/": {"<script>" + inline + "</script>",
-			[]string{"Content-Type", page, "Content-Security-Policy", c.policy}, 0}})), "/", "Sec-Fetch-Dest", "document")
+			append(asPage[:2:2], "Content-Security-Policy", c.policy), 0}})), "/", "Sec-Fetch-Dest", "document")
 		want := strings.ReplaceAll(c.want, "PRELUDE", hash(preludeOf(t, "calls", collector)))
 		if got := w.Header().Get("Content-Security-Policy"); got != want {
 			t.Errorf("%s\nbecomes %s\nwant    %s", c.policy, got, want)
@@ -439,8 +446,8 @@ func TestWrapIntegrity(t *testing.T) {
 		in := newInstrument(t, "calls")
 		h := in.Wrap(site(map[string]answer{
 			"/dir/": {"<base href=/sub/><script src='../a.js?v=1&amp;w' integrity='" + c.integrity + "'></script>",
-				[]string{"Content-Type", page}, 0},
-			"/a.js": {add, []string{"Content-Type", js}, 0},
+				asPage, 0},
+			"/a.js": {add, asScript, 0},
 		}))
 		exchange(h, "/dir/", "Sec-Fetch-Dest", "document")
 		w := exchange(h, "/a.js?v=1&w", "Sec-Fetch-Dest", "script")
@@ -456,8 +463,8 @@ func TestWrapIntegrity(t *testing.T) {
 func TestWrapErrorsOnly(t *testing.T) {
 	in := newInstrument(t, "errors")
 	const src = "<script>x=()=>1</script><script src=a.js integrity=x></script>"
-	h := in.Wrap(site(map[string]answer{"/": {src, []string{"Content-Type", page}, 0},
-		"/a.js": {add, []string{"Content-Type", js}, 0}}))
+	h := in.Wrap(site(map[string]answer{"/": {src, asPage, 0},
+		"/a.js": {add, asScript, 0}}))
 	prelude := preludeOf(t, "errors", collector)
 	if w := exchange(h, "/", "Sec-Fetch-Dest", "document"); w.Body.String() != "<script>"+prelude+"</script>"+src {
 		t.Errorf("document %s", w.Body)
@@ -475,9 +482,9 @@ func TestProgramsOfSite(t *testing.T) {
 	const src = "<p>\r\n<p>é😀<script>var f=function(){};\nclass A{m(){}static #p=()=>0}\n" +
 		"a.b.c=()=>{};({'k-1':()=>0,get g(){return 1}});h(function(){})</script>"
 	in := newInstrument(t, "calls")
-	h := in.Wrap(site(map[string]answer{"/": {src, []string{"Content-Type", page}, 0},
-		"/a.js": {add, []string{"Content-Type", js}, 0}, "/b.js": {add, []string{"Content-Type", js}, 0},
-		"/m.js": {"export default ()=>1;export default function(){};function named(){}", []string{"Content-Type", js}, 0}}))
+	h := in.Wrap(site(map[string]answer{"/": {src, asPage, 0},
+		"/a.js": {add, asScript, 0}, "/b.js": {add, asScript, 0},
+		"/m.js": {"export default ()=>1;export default function(){};function named(){}", asScript, 0}}))
 	exchange(h, "/", "Sec-Fetch-Dest", "document")
 	var wait sync.WaitGroup
 	for range 4 {
@@ -518,8 +525,8 @@ func TestOriginal(t *testing.T) {
 	const script, doc = "'use strict'\nfunction f(){return 'é😀'+1};function g(){}\nf()",
 		"<head>\n<p>é<script>x=()=>'😀';y=()=>2</script>z\n<script>\n\nx=()=>1</script>"
 	in := newInstrument(t, "calls")
-	h := in.Wrap(site(map[string]answer{"/": {doc, []string{"Content-Type", page}, 0},
-		"/a.js": {script, []string{"Content-Type", js}, 0}}))
+	h := in.Wrap(site(map[string]answer{"/": {doc, asPage, 0},
+		"/a.js": {script, asScript, 0}}))
 	for path, src := range map[string]string{"/": doc, "/a.js": script} {
 		w := exchange(h, path, "Sec-Fetch-Dest", map[string]string{"/": "document", "/a.js": "script"}[path])
 		for i, line := range strings.Split(w.Body.String(), "\n") {

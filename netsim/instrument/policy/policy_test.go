@@ -31,7 +31,8 @@ func TestNamed(t *testing.T) {
 		}
 	}
 	for _, a := range policy.List() {
-		if p, err := policy.Named(a.Name); err != nil || len(p) != 1 || p[0].About != a || !strings.HasSuffix(a.Meaning, ".") {
+		p, err := policy.Named(a.Name)
+		if err != nil || len(p) != 1 || p[0].About != a || !strings.HasSuffix(a.Meaning, ".") {
 			t.Errorf("policy %+v: %v", a, err)
 		}
 	}
