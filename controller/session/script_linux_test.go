@@ -294,7 +294,8 @@ func TestScriptsOfArchives(t *testing.T) {
 	takeTurn(t)
 	dir := fstest.MapFS{"shop.har": {Data: archiveOf(t,
 		[3]string{"https://shop.example/", "text/html", `<!doctype html><title>Shop</title>` +
-			`<body style="background: #eef"><link rel="icon" href="data:,"><h1>Shop</h1><script src="https://cdn.example/a.js?v=1"></script>` +
+			`<body style="background: #eef"><link rel="icon" href="data:,"><h1>Shop</h1>` +
+			`<script src="https://cdn.example/a.js?v=1"></script>` +
 			`<script src="/broken.js"></script><script>function inline() { outside(); }; inline();</script>`},
 		[3]string{"https://cdn.example/a.js?v=1", "text/javascript", "function outside() { document.title = 'sold'; }"},
 		[3]string{"https://shop.example/broken.js", "text/javascript", "function (\n"})}}
