@@ -119,7 +119,8 @@ func (c exportCmd) kind() (exportKind, error) {
 		given, goes bool
 	}{
 		{"--region", c.Region != "", k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
-		{"--frames", c.Frames.given, !k.calls}, {"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.results},
+		{"--frames", c.Frames.given, !k.calls}, {"--no-events", c.NoEvents, k.events},
+		{"--results", c.Results != "", k.results},
 	} {
 		if f.given && !f.goes {
 			return k, usagef("%s cannot be used with %s", f.flag, k.ending)
