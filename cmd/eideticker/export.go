@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
-	calls "github.com/eideticker/eideticker/analyze/trace/export"
+	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -92,9 +92,9 @@ func exportKinds() []exportKind {
 		{ending: ".png", run: exportPNG, pictures: true},
 		{ending: ".mp4", run: exportMP4, pictures: true},
 		{ending: ".trace.json", run: exportTrace, events: true, results: true},
-		{ending: ".folded", run: exportCalls(calls.Folded), calls: true},
+		{ending: ".folded", run: exportCalls(profile.Folded), calls: true},
 		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile), calls: true},
-		{ending: ".callgrind", run: exportCalls(calls.Callgrind), calls: true},
+		{ending: ".callgrind", run: exportCalls(profile.Callgrind), calls: true},
 		{ending: ".json", run: exportJSON, events: true},
 		{ending: ".csv", run: exportCSV, results: true},
 		{ending: ".npy", run: exportNPY, results: true},

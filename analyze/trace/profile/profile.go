@@ -1,9 +1,9 @@
-// Package export writes traces in the formats of other programs: folded stacks, the CPU profiles of
+// Package profile writes traces in the formats of other programs: folded stacks, CPU profiles of
 // Chromium's DevTools, and callgrind.
 //
 // Times are as measured, with the cost of the instrumentation. A resumed call is below the call
 // that began it. Calls that are more than 500 deep count for the one at that depth.
-package export
+package profile
 
 import (
 	"bufio"

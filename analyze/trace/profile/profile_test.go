@@ -1,4 +1,4 @@
-package export_test
+package profile_test
 
 import (
 	"bufio"
@@ -12,16 +12,16 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/trace"
-	"github.com/eideticker/eideticker/analyze/trace/export"
+	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
 // names has hostile texts.
-func names(function uint32) export.Function {
+func names(function uint32) profile.Function {
 	if function == 3 {
-		return export.Function{URL: "http://a.test/b.js", Line: 30, Column: 5}
+		return profile.Function{URL: "http://a.test/b.js", Line: 30, Column: 5}
 	}
-	return export.Function{Name: fmt.Sprintf("f%d; \n\"x\"", function), URL: "http://a.test/a.js",
+	return profile.Function{Name: fmt.Sprintf("f%d; \n\"x\"", function), URL: "http://a.test/a.js",
 		Line: int(function) * 10}
 }
 
@@ -94,7 +94,7 @@ func equal(t *testing.T, got, want map[string]int64) {
 func TestFolded(t *testing.T) {
 	tr := realms()
 	var out bytes.Buffer
-	if err := export.Folded(&out, tr, names); err != nil {
+	if err := profile.Folded(&out, tr, names); err != nil {
 		t.Fatal(err)
 	}
 	got, stacks := map[string]int64{}, map[string]bool{}
@@ -130,7 +130,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 func TestCPUProfile(t *testing.T) {
 	r := realms().Realms[0]
 	var out bytes.Buffer
-	if err := export.CPUProfile(&out, r, names); err != nil {
+	if err := profile.CPUProfile(&out, r, names); err != nil {
 		t.Fatal(err)
 	}
 	var p struct {
@@ -198,7 +198,7 @@ func TestCPUProfile(t *testing.T) {
 func TestCallgrind(t *testing.T) {
 	tr := realms()
 	var out bytes.Buffer
-	if err := export.Callgrind(&out, tr, names); err != nil {
+	if err := profile.Callgrind(&out, tr, names); err != nil {
 		t.Fatal(err)
 	}
 	got, inclusive, calls := map[string]int64{}, map[string]int64{}, map[string]int64{}
@@ -257,8 +257,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 func TestErrorsOfTheDiskAreReturned(t *testing.T) {
 	tr := realms()
 	for name, err := range map[string]error{
-		"folded": export.Folded(full{}, tr, names), "callgrind": export.Callgrind(full{}, tr, names),
-		"cpuprofile": export.CPUProfile(full{}, tr.Realms[0], names),
+		"folded": profile.Folded(full{}, tr, names), "callgrind": profile.Callgrind(full{}, tr, names),
+		"cpuprofile": profile.CPUProfile(full{}, tr.Realms[0], names),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "no space") {
 			t.Errorf("%s: error %v", name, err)
@@ -274,7 +274,7 @@ func TestDeepCallsStayBounded(t *testing.T) {
 	}
 	tr := trace.Build([]trace.Arrived{{At: 1e12, Batch: b}}, 0)
 	var out bytes.Buffer
-	if err := export.Folded(&out, tr, names); err != nil {
+	if err := profile.Folded(&out, tr, names); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 500 || out.Len() > 10<<20 {
