@@ -131,9 +131,9 @@ func TestCausesOfLoads(t *testing.T) {
 	for _, m := range newAnswer(w, nil, why).Moments {
 		said = append(said, m.At+" "+m.What)
 	}
-	if want := []string{"0.050 s the first change", "0.250 s a late frame: draw ran for 90 ms before it",
-		"0.550 s a late frame: slow (app.js:12) ran for 380 ms before it", "0.850 s the picture is complete"}; !slices.Equal(
-		said, want) {
+	want := []string{"0.050 s the first change", "0.250 s a late frame: draw ran for 90 ms before it",
+		"0.550 s a late frame: slow (app.js:12) ran for 380 ms before it", "0.850 s the picture is complete"}
+	if !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
 	}
 }

@@ -175,8 +175,8 @@ func (r *Realm) during(from, to timeline.Time) (m Meantime, ok bool) {
 	return m, true
 }
 
-// Course iterates over the changes of the stack: the page time in ns, and the index of the call that
-// is on top from then on. The index is -1 if none is on top, or if records are lost.
+// Course iterates over the changes of the stack. It yields the page time in ns, and the index of
+// the call on top from then on. The index is -1 if none is on top, or if records are lost.
 func (r *Realm) Course() iter.Seq2[int64, int32] {
 	return func(yield func(int64, int32) bool) {
 		before := int32(-2)

@@ -300,7 +300,8 @@ func TestCollectorGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := found.Results(nil)
-	if said := strings.Join(s.Warnings, " "); !strings.Contains(said, "The collector of scripts ended before the run: ") ||
+	said := strings.Join(s.Warnings, " ")
+	if !strings.Contains(said, "The collector of scripts ended before the run: ") ||
 		!strings.Contains(said, scripts.NoRecords) {
 		t.Errorf("warnings %q", said)
 	}
@@ -336,7 +337,8 @@ func TestQuotaFull(t *testing.T) {
 	}
 	said := strings.Join(found.Results(nil).Warnings, " ")
 	if !slices.Equal(codes, []int{http.StatusNoContent, http.StatusTooManyRequests}) ||
-		!strings.Contains(said, "The collector refused 1 batches of records: ") || strings.Contains(said, scripts.NoRecords) {
+		!strings.Contains(said, "The collector refused 1 batches of records: ") ||
+		strings.Contains(said, scripts.NoRecords) {
 		t.Errorf("answers %d, warnings %q", codes, said)
 	}
 }

@@ -38,8 +38,8 @@ func (b *bypass) takes(packet []byte, fromDevice bool) bool {
 	return true
 }
 
-// Bypass lets packets of TCP and UDP of one address of the servers pass at once, in both directions.
-// Counts and Flows do not have them.
+// Bypass lets packets of TCP and UDP of one address of the servers pass at once, in both
+// directions. Counts and Flows do not have them.
 func (p *Packet) Bypass(at netip.AddrPort) { p.beside.at.Store(&at) }
 
 // Bypassed returns the counts of the packets that Bypass let pass.

@@ -206,8 +206,8 @@ func CPUProfile(w io.Writer, r *trace.Realm, names Names) error {
 // edge is a pair of caller and callee.
 type edge struct{ from, to uint32 }
 
-// Callgrind writes self times and calls between functions in the format of callgrind, in ns. Calls by
-// the browser have the caller "(browser)".
+// Callgrind writes self times and calls between functions in the format of callgrind, in ns. Calls
+// by the browser have the caller "(browser)".
 func Callgrind(w io.Writer, t *trace.Trace, names Names) error {
 	type cost struct{ calls, total int64 }
 	self, edges := map[uint32]int64{}, map[edge]*cost{}
