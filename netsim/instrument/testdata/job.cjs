@@ -14,7 +14,7 @@ const turn = () => new Promise(done => { setImmediate(done); });
 let bodies = [];
 class Response { get status() { return 204; } async text() { return ''; } }
 Object.assign(globalThis, {self: globalThis, location: {href: 'http://a.test/'}, addEventListener() {}, Response, async fetch(url, {body}) {
-  if (bodies && body) bodies.push(body);
+  if (bodies && body) bodies.push(body.slice());
   return new Response();
 }});
 
