@@ -100,10 +100,11 @@ func (t *traceWriter) readScripts(from, to timeline.Time) (*scriptsOfRun, error)
 	}
 	s := &scriptsOfRun{}
 	if t.Scripts != "" {
-		run, err := t.readLog(s)
+		run, problem, err := t.readLog()
 		if err != nil {
 			return nil, err
 		}
+		s.info.Problem = problem
 		s.calls(run, from, to, cmp.Or(t.MaxCalls, usualCalls))
 		return s, nil
 	}
@@ -116,29 +117,29 @@ func (t *traceWriter) readScripts(from, to timeline.Time) (*scriptsOfRun, error)
 }
 
 // readLog reads the files of the run folder. A damaged end of the log is a problem, not an error.
-func (t *traceWriter) readLog(s *scriptsOfRun) (*scripts.Run, error) {
-	file, err := os.Open(filepath.Join(t.Scripts, scripts.InfoFile))
+func (s *Selection) readLog() (run *scripts.Run, problem string, err error) {
+	file, err := os.Open(filepath.Join(s.Scripts, scripts.InfoFile))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer file.Close() // only read
 	info, err := scripts.ReadInfo(file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+		return nil, "", fmt.Errorf("read %s: %w", file.Name(), err)
 	}
-	if id := fmt.Sprintf("%x", t.Reader.Info().ID); info.Recording != "" && info.Recording != id {
-		return nil, fmt.Errorf("read %s: it is of another recording; export the recording.eid instead", file.Name())
+	if id := fmt.Sprintf("%x", s.Reader.Info().ID); info.Recording != "" && info.Recording != id {
+		return nil, "", fmt.Errorf("read %s: it is of another recording; export the recording.eid instead", file.Name())
 	}
-	log, err := os.Open(filepath.Join(t.Scripts, scripts.LogFile))
+	log, err := os.Open(filepath.Join(s.Scripts, scripts.LogFile))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer log.Close() // only read
 	arrived, err := scripts.ReadLog(log, timeline.Time(info.StartNS))
 	if err != nil {
-		s.info.Problem = err.Error()
+		problem = err.Error()
 	}
-	return scripts.New(info, arrived), nil
+	return scripts.New(info, arrived), problem, nil
 }
 
 // realmName names a track.

@@ -33,7 +33,7 @@ const maxMoments = 4
 func NewAnswer(w *Window, declared []string) Answer { return newAnswer(w, declared, nil) }
 
 // newAnswer returns the answer of a window. The causes of late frames are those of their scripts.
-func newAnswer(w *Window, declared []string, causes map[int]string) Answer {
+func newAnswer(w *Window, declared []string, why causes) Answer {
 	a := Answer{Primary: w.primary(declared)}
 	if slices.ContainsFunc(declared, isResponse) && !slices.ContainsFunc(a.Primary, isResponse) && w.missed() {
 		a.Primary = []string{"response.missed"} // other values are of a picture that did not answer
@@ -44,16 +44,17 @@ func newAnswer(w *Window, declared []string, causes map[int]string) Answer {
 	measure, _, _ := strings.Cut(a.Primary[0], ".")
 	switch measure {
 	case "response":
-		a.Sentence, a.Moments = w.responseSentence(causes), w.slowAnswers()
+		a.Sentence, a.Moments = w.responseSentence(why), w.slowAnswers()
 	case "speedindex", "windowopen":
 		prefix := measure + "."
 		if _, ok := w.value(prefix + "first_visual_change"); !ok {
 			prefix += "from_first_change."
 		}
-		a.Sentence, a.Moments = w.loadSentence(prefix), w.loadMoments(prefix)
+		a.Sentence = w.loadSentence(prefix)
+		a.Moments = append(w.loadMoments(prefix), why.moments()...)
 	case "fps", "scroll", "tearing", "checkerboard":
 		pauses := w.pauses()
-		a.Sentence = w.motionSentence(measure, pauses, causes)
+		a.Sentence = w.motionSentence(measure, pauses, why)
 		a.Moments = append(pauseMoments(pauses), w.evidence(a.Primary)...)
 		if measure == "tearing" || measure == "checkerboard" {
 			a.Moments = append(w.evidence(a.Primary), pauseMoments(pauses)...)
@@ -61,7 +62,7 @@ func newAnswer(w *Window, declared []string, causes map[int]string) Answer {
 	default:
 		v, _ := w.value(a.Primary[0])
 		a.Sentence = capital(strings.ReplaceAll(v.Name, "_", " ")) + ": " + ValueText(v) + "."
-		a.Moments = w.evidence(a.Primary)
+		a.Moments = append(w.evidence(a.Primary), why.moments()...)
 	}
 	a.Moments = w.chosen(a.Moments)
 	return a
@@ -107,14 +108,14 @@ func (w *Window) missed() bool {
 	return ok && missed.Value > 0
 }
 
-func (w *Window) responseSentence(causes map[int]string) string {
+func (w *Window) responseSentence(why causes) string {
 	median, p95 := w.ms("response.latency_p50"), w.ms("response.latency_p95")
 	pings, _ := w.value("response.pings")
 	if median == "" {
 		return "No answer came."
 	}
 	if pings.Value == 1 {
-		cause := w.slowestCause(causes)
+		cause := w.slowestCause(why)
 		text := "The answer came after " + median + cause
 		if complete := w.ms("speedindex.pixel.complete_100"); complete != "" {
 			text += map[bool]string{true: ", and", false: ";"}[cause == ""]
@@ -126,7 +127,7 @@ func (w *Window) responseSentence(causes map[int]string) string {
 	if p95 != "" {
 		text += fmt.Sprintf(", and 95 %% of the answers within %s", p95)
 	}
-	if cause := w.slowestCause(causes); cause != "" {
+	if cause := w.slowestCause(why); cause != "" {
 		text += "; the slowest took " + w.ms("response.latency_max") + cause
 	}
 	if missed, _ := w.value("response.missed"); w.missed() {
@@ -150,7 +151,7 @@ func (w *Window) loadSentence(prefix string) string {
 
 // motionSentence is about torn frames and undrawn areas where a test is about these, else about
 // dropped frames.
-func (w *Window) motionSentence(measure string, pauses []pause, causes map[int]string) string {
+func (w *Window) motionSentence(measure string, pauses []pause, why causes) string {
 	var parts []string
 	if free, ok := w.value("checkerboard.checkerboard_free"); ok && measure == "checkerboard" {
 		parts = append(parts, fmt.Sprintf("%.3g %% of the frames had undrawn areas", 100*(1-free.Value)))
@@ -165,7 +166,7 @@ func (w *Window) motionSentence(measure string, pauses []pause, causes map[int]s
 	switch long := longPauses(pauses); {
 	case len(long) > 0:
 		parts = append(parts, fmt.Sprintf("the worst pause was %s, at %s", span(long[0].ms),
-			seconds(w.since(long[0].frame), 1))+after(causes[long[0].next]))
+			seconds(w.since(long[0].frame), 1))+why.of(long[0].next))
 	case len(pauses) > 0:
 		parts = append(parts, "no frame stood for more than "+span(pauses[0].ms))
 	}
@@ -194,16 +195,8 @@ func (w *Window) droppedText() string {
 	return ""
 }
 
-// after returns the cause of a pause behind a colon.
-func after(cause string) string {
-	if cause == "" {
-		return ""
-	}
-	return ": " + cause
-}
-
 // slowestCause returns the cause of the slowest answer behind a colon.
-func (w *Window) slowestCause(causes map[int]string) string {
+func (w *Window) slowestCause(why causes) string {
 	latency, ok := w.series("response", "latency")
 	if !ok || len(latency.Frames) == 0 {
 		return ""
@@ -214,7 +207,7 @@ func (w *Window) slowestCause(causes map[int]string) string {
 			slowest = i
 		}
 	}
-	return after(causes[latency.Frames[slowest]])
+	return why.of(latency.Frames[slowest])
 }
 
 // ms returns the text of a value in milliseconds, or "".

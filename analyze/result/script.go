@@ -115,8 +115,8 @@ type Task struct {
 // Kinds of errors.
 const (
 	ErrorThrown    = "error"     // nobody caught it
-	ErrorRejection = "rejection" // of a promise that nobody handled
-	ErrorCaught    = "caught"    // a program caught it
+	errorRejection = "rejection" // of a promise that nobody handled
+	errorCaught    = "caught"    // a program caught it
 	ErrorResource  = "resource"  // an element's file did not load
 )
 

@@ -56,7 +56,9 @@ func TestLateFrames(t *testing.T) {
 			": slow (app.js:12) ran for 380 ms of it"},
 		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
 			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +
-				"No instrumented script ran for 410 (409–411) ms of it.", ""},
+				"No instrumented script ran for 410 (409–411) ms.", ""},
+		{"hardly anything", lateBy500(nsSpan(490, 1), RanMeantime{1, nsSpan(10, 1)}), nil,
+			at + "No instrumented script ran for 490 (489–491) ms meanwhile.", ""},
 		{"a rest of a frame time", lateBy500(nsSpan(120, 1), RanMeantime{0, nsSpan(370, 1)}), nil,
 			at + "slow (app.js:12) ran for 370 (369–371) ms meanwhile.", ": slow (app.js:12) ran for 370 ms of it"},
 		{"nothing", lateBy500(nsSpan(500, 1)), nil, at + "No instrumented script ran meanwhile.", ""},
@@ -100,7 +102,7 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 	speed := analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}}
-	causes := map[int]string{15: "slow (app.js:12) ran for 380 ms of it"}
+	why := causes{{15, "slow (app.js:12) ran for 380 ms"}}
 	for _, tc := range []struct {
 		of   *Window
 		want string
@@ -113,9 +115,26 @@ func TestCausesOfAnswers(t *testing.T) {
 			"The median answer came after 20 ms, and 95 % of the answers " +
 				"within 500 ms; the slowest took 500 ms: slow (app.js:12) ran for 380 ms of it."},
 	} {
-		if got := newAnswer(tc.of, nil, causes).Sentence; got != tc.want {
+		if got := newAnswer(tc.of, nil, why).Sentence; got != tc.want {
 			t.Errorf("%s\nwant\n%s", got, tc.want)
 		}
+	}
+}
+
+// TestCausesOfLoads: the sentence of a load is about its picture, so late frames are moments.
+func TestCausesOfLoads(t *testing.T) {
+	w := window(analyze.Result{Measure: "speedindex", Values: []analyze.Value{
+		value("first_visual_change", 50, "ms", analyze.Lower, 10),
+		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}})
+	why := causes{{15, "slow (app.js:12) ran for 380 ms"}, {12, "draw ran for 90 ms"}, {13, "third ran for 80 ms"}}
+	var said []string
+	for _, m := range newAnswer(w, nil, why).Moments {
+		said = append(said, m.At+" "+m.What)
+	}
+	want := []string{"0.050 s the first change", "0.250 s a late frame: draw ran for 90 ms before it",
+		"0.550 s a late frame: slow (app.js:12) ran for 380 ms before it", "0.850 s the picture is complete"}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
 	}
 }
 

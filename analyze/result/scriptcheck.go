@@ -90,7 +90,7 @@ func (c *checker) source(name, url string, line, column int) {
 }
 
 func (c *checker) scriptError(e *ScriptError) {
-	c.require(e.Kind == ErrorThrown || e.Kind == ErrorRejection || e.Kind == ErrorCaught || e.Kind == ErrorResource,
+	c.require(e.Kind == ErrorThrown || e.Kind == errorRejection || e.Kind == errorCaught || e.Kind == ErrorResource,
 		"kind is %.40q", e.Kind)
 	c.source(e.Message, e.URL, e.Line, e.Column)
 	c.ordered(e.AtNS, e.AtNS)

@@ -242,8 +242,10 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return text + "No instrumented script ran meanwhile."
 	case lost:
 		return text + capitalAnonymous(ran) + " meanwhile. Other records of that time are lost."
+	case rest.Value > 0.9*stood:
+		return text + "No instrumented script ran for " + rest.time() + " meanwhile."
 	case rest.Value > usual && rest.Value > stood/4:
-		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + " of it."
+		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + "."
 	}
 	return text + capitalAnonymous(ran) + " meanwhile."
 }
@@ -273,12 +275,37 @@ func capitalAnonymous(s string) string {
 	return s
 }
 
-// causes returns for late frames of a window the function that ran for most of the time.
-func (s *Script) causes(window int) map[int]string {
+// cause is the function that ran for most of the time before a late frame.
+type cause struct {
+	frame int
+	text  string
+}
+
+type causes []cause
+
+// of returns the cause of a late frame behind a colon, or "".
+func (all causes) of(frame int) string {
+	for _, c := range all {
+		if c.frame == frame {
+			return ": " + c.text + " of it"
+		}
+	}
+	return ""
+}
+
+// moments returns the worst late frames.
+func (all causes) moments() (moments []Moment) {
+	for _, c := range all[:min(len(all), 2)] {
+		moments = append(moments, Moment{Frame: c.frame, What: "a late frame: " + c.text + " before it"})
+	}
+	return moments
+}
+
+// causes returns the causes of a window's late frames, the worst first.
+func (s *Script) causes(window int) (all causes) {
 	if s == nil {
 		return nil
 	}
-	all := map[int]string{}
 	for i := range s.Late {
 		l := &s.Late[i]
 		if l.Window != window || len(l.Functions) == 0 {
@@ -289,7 +316,7 @@ func (s *Script) causes(window int) map[int]string {
 			continue
 		}
 		text, _ := f.Self.texts(f.Self.unit())
-		all[l.Frame] = fmt.Sprintf("%s ran for %s of it", s.Functions[f.Function].label(), text)
+		all = append(all, cause{l.Frame, s.Functions[f.Function].label() + " ran for " + text})
 	}
 	return all
 }

@@ -289,7 +289,7 @@ func TestFalseClaims(t *testing.T) {
 	p := newPage(1)
 	p.call(11, 20, 30)
 	p.call(4_000_000_000, 40, 50)
-	p.call(0, 60, 61)
+	p.call(3_999_999_999, 60, 61)
 	p.detail(-1e9, record.Detail{Kind: "error", Message: "before"})
 	p.detail(70, record.Detail{Kind: "error", Message: "within"})
 	p.detail(1e9, record.Detail{Kind: "error", Message: "after"})

@@ -118,6 +118,7 @@ const (
 	stacked
 	suspended
 	unknown // it was on the stack when records were lost
+	left    // it was on the stack when that was empty: an exception ended it, or it is in a for await
 )
 
 // frame is a call on the stack.
@@ -333,11 +334,17 @@ func (b *builder) stackRecord(r record.Record, at int64) {
 func (b *builder) change(code record.Code, call int32, at int64) {
 	before := b.state[call]
 	switch code {
-	case record.Leave, record.Suspend:
-		if before != stacked && !b.below(call) {
+	case record.Leave, record.Suspend, record.Reclose:
+		if before != stacked && before != left && !b.below(call) {
 			b.contradictions++
 			return
 		}
+	}
+	if before == left {
+		b.Calls[call].Threw = false
+	}
+	switch code {
+	case record.Leave, record.Suspend:
 		if b.reach(call, at); before == stacked {
 			if f := b.frame().finals; code == record.Suspend && f != (finals{}) {
 				b.finals[call] = f
@@ -360,16 +367,14 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 			b.touch(at)
 			return
 		}
-		below := b.below(call)
+		goesOn := before == left || b.below(call)
 		b.push(call, at)
-		b.frame().reopened = !below
+		b.frame().reopened = !goesOn
 	case record.Reclose:
-		if before != stacked && !b.below(call) {
-			b.contradictions++
-			return
-		}
 		b.reach(call, at)
 		switch {
+		case before == left:
+			b.Calls[call].End = at
 		case before != stacked: // it may go on, since the begin of the block is lost
 			b.Calls[call].End = at
 			b.state[call] = unknown
@@ -381,7 +386,7 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 		}
 	case record.Resume:
 		reopened := before == ended && b.stale(call) // in a gap
-		if before == stacked || before == ended && !reopened {
+		if before == stacked || before == left || before == ended && !reopened {
 			b.contradictions++
 			return
 		}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 
@@ -172,4 +173,22 @@ func (r *Realm) during(from, to timeline.Time) (m Meantime, ok bool) {
 	}
 	m.Unexplained = a.span(&a.idle, limit)
 	return m, true
+}
+
+// Course iterates over the changes of the stack. It yields the page time in ns, and the index of
+// the call on top from then on. The index is -1 if none is on top, or if records are lost.
+func (r *Realm) Course() iter.Seq2[int64, int32] {
+	return func(yield func(int64, int32) bool) {
+		before := int32(-2)
+		for i, at := range r.at {
+			call := int32(-1)
+			if top := r.top[i]; top < lost {
+				call = int32(top >> 2)
+			}
+			if call != before && !yield(at, call) {
+				return
+			}
+			before = call
+		}
+	}
 }

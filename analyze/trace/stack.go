@@ -107,7 +107,9 @@ func (b *builder) throw(call int32, at int64) {
 		b.doubt(top, ranOn, top.last, at, own)
 		time, from, pending = time+own, min(from, top.last), 0
 		c.Threw = true
-		b.pop(at)
+		if b.pop(at); call < 0 {
+			b.state[top.call] = left
+		}
 	}
 	if n > 0 {
 		b.doubt(b.stack[n-1], under, from, at, time)

@@ -19,6 +19,7 @@
 //   - The time of an exception is unknown. The call probably ran until the record that closes it.
 //     It may have ended after its own last record, if a native function caught the exception.
 //     Then a call below it went on.
+//   - A for await is not recorded. The call seems to end by an exception, until a record follows.
 //   - A call that was on the stack at a gap may have run until the stack was known again.
 //   - A span of the recording is widened by the offset's uncertainty.
 package trace

@@ -11,7 +11,7 @@ import (
 )
 
 type demoCmd struct {
-	Tests   []string `arg:"" optional:"" name:"test" complete:"@tests" help:"Tests or pages (default: eight tests)."`
+	Tests   []string `arg:"" optional:"" name:"test" complete:"@tests" help:"Tests or pages (default: nine tests)."`
 	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" help:"Folder to overwrite (default: ${default})."`
 	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"Browser to run (default: the first installed)."`
 	Serve   bool     `help:"Afterwards serve the runs as a rig on this machine until Ctrl-C."`
@@ -25,7 +25,7 @@ func (demoCmd) Help() string {
   eideticker demo --serve
   eideticker demo -o /tmp/demo pingpong typing hover
 
-Runs eight tests once each in a browser on a virtual X display. The measured values are compared with the content
+Runs nine tests once each in a browser on a virtual X display. The measured values are compared with the content
 that the pages drew. Then a page and a slower one take turns in eight blocks, and are compared.
 The exit code is 1 if a value differs, or the slower page is not found. The demo needs neither a screen nor root.
 

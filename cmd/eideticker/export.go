@@ -11,6 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -48,6 +49,9 @@ The ending of OUT selects the format:
   .csv         a line per frame: number, time, changes, series of a run
   .npy         the same as a structured array for numpy.load
   .trace.json  frames by kind, gaps, events, requests: ui.perfetto.dev
+  .folded      calls of scripts as stacks, for flame graphs
+  .cpuprofile  calls of scripts for DevTools, of the busiest page
+  .callgrind   calls of scripts for KCachegrind
   .eid         a recording of the chosen frames
 
 A set of runs becomes a .csv with one line per value of each run.
@@ -77,6 +81,7 @@ type exportKind struct {
 	pictures bool                       // has pictures, so takes --region and --redact
 	events   bool                       // has events, so takes --no-events
 	results  bool                       // uses results, so takes --results
+	calls    bool                       // has the calls of all scripts
 }
 
 // exportKinds lists the kinds. A longer ending comes before its own end.
@@ -87,6 +92,9 @@ func exportKinds() []exportKind {
 		{ending: ".png", run: exportPNG, pictures: true},
 		{ending: ".mp4", run: exportMP4, pictures: true},
 		{ending: ".trace.json", run: exportTrace, events: true, results: true},
+		{ending: ".folded", run: exportCalls(profile.Folded), calls: true},
+		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile), calls: true},
+		{ending: ".callgrind", run: exportCalls(profile.Callgrind), calls: true},
 		{ending: ".json", run: exportJSON, events: true},
 		{ending: ".csv", run: exportCSV, results: true},
 		{ending: ".npy", run: exportNPY, results: true},
@@ -101,7 +109,8 @@ func (c exportCmd) kind() (exportKind, error) {
 		func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
 	if i < 0 {
 		return exportKind{}, usagef(
-			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json or .eid",
+			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json .folded "+
+				".cpuprofile .callgrind or .eid",
 			c.Output)
 	}
 	k := kinds[i]
@@ -110,7 +119,8 @@ func (c exportCmd) kind() (exportKind, error) {
 		given, goes bool
 	}{
 		{"--region", c.Region != "", k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
-		{"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.results},
+		{"--frames", c.Frames.given, !k.calls}, {"--no-events", c.NoEvents, k.events},
+		{"--results", c.Results != "", k.results},
 	} {
 		if f.given && !f.goes {
 			return k, usagef("%s cannot be used with %s", f.flag, k.ending)
@@ -139,7 +149,7 @@ func (c exportCmd) Run(e *env) error {
 		network = ""
 	}
 	folder := c.File
-	if kind.ending != ".trace.json" || !exists(filepath.Join(folder, scripts.InfoFile)) ||
+	if kind.ending != ".trace.json" && !kind.calls || !exists(filepath.Join(folder, scripts.InfoFile)) ||
 		!exists(filepath.Join(folder, scripts.LogFile)) {
 		folder = ""
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/eideticker/eideticker/analyze/export"
 )
 
 func exportJSON(j *job) (string, error) {
@@ -50,4 +52,22 @@ func exportTrace(j *job) (string, error) {
 	}
 	return fmt.Sprintf("%s, %s%s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(n.Gaps, "gap"), calls,
 		plural(n.Events, "event"), plural(n.Requests, "request"), j.cmd.Output), nil
+}
+
+// exportCalls returns the export of all calls of scripts in a format.
+func exportCalls(format export.CallFormat) func(*job) (string, error) {
+	return func(j *job) (string, error) {
+		out, err := createOut(j.cmd.Output, j.cmd.Force)
+		if err != nil {
+			return "", err
+		}
+		n, problem, err := j.Calls(out, format)
+		if err := out.finish(err); err != nil {
+			return "", err
+		}
+		if problem != "" {
+			fmt.Fprintf(j.err, "warning: %s\n", clean(problem))
+		}
+		return fmt.Sprintf("%s in %s", plural(n, "call"), j.cmd.Output), nil
+	}
 }

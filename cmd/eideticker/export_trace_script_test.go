@@ -22,7 +22,7 @@ import (
 // and loses records. Its clock is that of the recording, and counts from the first frame.
 func scriptBatch() *record.Batch {
 	b := &record.Batch{Kind: record.Window, Realm: 7, Origin: 1e12, Sent: 150}
-	for _, r := range []record.Record{
+	b.Records = []record.Record{
 		{Code: record.Start, At: 1}, {Code: record.Asked, At: 1}, {Code: record.Answered, At: 2},
 		{Code: record.Rig, At: 1.5e6}, {Code: record.Happened, ID: 0, At: 2},
 		{Code: record.Enter, ID: 1, At: 10}, {Code: record.Enter, ID: 2, At: 12}, {Code: record.Leave, ID: 2, At: 20},
@@ -36,8 +36,6 @@ func scriptBatch() *record.Batch {
 		{Code: record.Enter, ID: 2, At: 120}, {Code: record.Leave, ID: 11, At: 125}, {Code: record.Idle, At: 125},
 		{Code: record.Enter, ID: 99, At: 130}, {Code: record.Leave, ID: 12, At: 131}, {Code: record.Idle, At: 131},
 		{Code: record.End, At: 140},
-	} {
-		b.Records = append(b.Records, r)
 	}
 	b.Details = []record.Detail{{Kind: "realm", URL: "https://a.test/"},
 		{Kind: "error", Message: "Error: no <cart>", URL: "https://a.test/app.js", Line: 12, Column: 3}}

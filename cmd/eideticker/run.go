@@ -37,6 +37,8 @@ type runCmd struct {
 	Vitals    bool   `help:"Read web vitals from the page and compare them with the pixels; adds load."`
 	// Script is a list with commas, or given several times.
 	Script []string `placeholder:"POLICIES" help:"Instrument the page's scripts: calls, errors; adds load."`
+	// ObserverEffect is the number of runs of each side.
+	ObserverEffect int `placeholder:"N" help:"Compare N plain runs with N instrumented ones, in turns."`
 	gestureFlags
 	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`
 	Wait  bool   `help:"Wait for a device that is in use (default: fail)."`
@@ -105,6 +107,7 @@ X,Y are pixels or percent of the page's window. Use them for a page that moves b
 
 --script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions that ran
 while a frame was late. It needs a built-in page, or --network. Its records use no bandwidth of the page.
+--observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
 
 --power on switches a device off after the last run.
 Without --retries, each measured run has one.
@@ -179,7 +182,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	}
 	t, numbers := subjects[0].Test, c.numbers()
 	several := len(subjects) > 1 && t.Repeat == 0 && !c.UntilFail
-	if usual := c.usualBlocks(max(1, len(on)-1)); c.Repeat == nil && (c.UntilSure || several) {
+	if usual := c.usualBlocks(max(1, len(on)-1)); numbers.Repeat == nil && (c.UntilSure || several) {
 		numbers.Repeat = &usual
 	}
 	if o, err = session.NewSet(t, on, numbers); err != nil {
@@ -225,6 +228,9 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 
 // numbers returns the numbers of the command line.
 func (c runCmd) numbers() session.Numbers {
+	if c.ObserverEffect != 0 {
+		c.Repeat = &c.ObserverEffect
+	}
 	n := session.Numbers{Repeat: c.Repeat, WarmUp: c.WarmUp, Retries: c.Retries, Cooldown: c.Cooldown,
 		WaitForQuiet: c.WaitForQuiet}
 	if c.MaxLost.given {

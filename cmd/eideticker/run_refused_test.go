@@ -33,8 +33,12 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 			"did you mean fps.framerate?",
 		"run event.yaml --rig x:1 --primary response.p50": "--primary: response.p50 is not a value of response; " +
 			"known: answered, ",
-		"run framerate --rig x:1 --primary fsp.framerate": "--primary: no measure fsp here; did you mean fps?",
-		"run file:///nonexistent.html":                    "cannot be loaded: no such file",
+		"run framerate --rig x:1 --primary fsp.framerate":       "--primary: no measure fsp here; did you mean fps?",
+		"run framerate --observer-effect 8":                     "--observer-effect needs policies for scripts",
+		"run framerate load --script calls --observer-effect 8": "--observer-effect compares one test with itself",
+		"run stutter --observer-effect 8 --repeat 3":            "--observer-effect has the number of runs",
+		"run stutter --observer-effect 8 --rig x:1":             "--observer-effect cannot be used with --rig",
+		"run file:///nonexistent.html":                          "cannot be loaded: no such file",
 		"run framerate --click 5,5": "--hover, --click, --type and --scroll need a URL; the test framerate has " +
 			"its own steps",
 		"run framerate --url example.org":                    "--url runs the test scroll on an address, not framerate",

@@ -37,6 +37,9 @@ func (c runCmd) subjects() (all []session.Subject, err error) {
 		tests = append(tests, t)
 		all = append(all, session.Subject{Test: t})
 	}
+	if c.ObserverEffect != 0 {
+		return c.observed(all)
+	}
 	switch {
 	case len(c.Variant) == 0 && len(all) == 0:
 		return nil, usagef("no test: name a test, a test file or an address")
@@ -59,6 +62,21 @@ func (c runCmd) subjects() (all []session.Subject, err error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// observed returns a test without and with its policies for scripts.
+func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
+	switch {
+	case len(all) != 1 || len(c.Variant) > 0:
+		return nil, usagef("--observer-effect compares one test with itself; name one test, without --variant")
+	case c.Repeat != nil || c.UntilFail || c.UntilSure:
+		return nil, usagef("--observer-effect has the number of runs; omit --repeat, --until-fail and --until-sure")
+	case !all[0].Test.Script.Given():
+		return nil, usagef("--observer-effect needs policies for scripts; add --script calls")
+	}
+	plain := *all[0].Test
+	plain.Script = suite.Scripts{}
+	return []session.Subject{{Name: "plain", Test: &plain}, {Name: "instrumented", Test: all[0].Test}}, nil
 }
 
 // parseVariant parses a --variant: NAME=TEST, or NAME=KEY:VALUE with further ones after commas.

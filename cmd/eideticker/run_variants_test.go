@@ -17,10 +17,11 @@ func TestVariants(t *testing.T) {
 	t.Chdir(t.TempDir())
 	two, many := 2, 50
 	for name, tc := range map[string]struct {
-		cmd    runCmd
-		want   string // name, test, network, browser of each
-		repeat int
-		looks  stats.Looks
+		cmd     runCmd
+		want    string // name, test, network, browser of each
+		repeat  int
+		looks   stats.Looks
+		scripts string // policies of each; "": not compared
 	}{
 		"one":        {cmd: runCmd{Tests: []string{"load"}}, want: "local load  ", repeat: 1},
 		"two tests":  {cmd: runCmd{Tests: []string{"load", "scroll"}}, want: "load load  |scroll scroll  ", repeat: 8},
@@ -33,6 +34,8 @@ func TestVariants(t *testing.T) {
 		"networks": {cmd: runCmd{Tests: []string{"load"},
 			Variant: []string{"a=network:3g", "b=network:lte,browser:firefox"}},
 			want: "a load 3g |b load lte firefox", repeat: 8},
+		"observer effect": {cmd: runCmd{Tests: []string{"load"}, Script: []string{"calls"}, ObserverEffect: 6},
+			want: "plain load  |instrumented load  ", repeat: 6, scripts: "|calls"},
 		"addresses": {cmd: runCmd{Variant: []string{"old=http://a.example/x,y", "new=test:http://b.example/"}},
 			want: "old a.example  |new b.example  ", repeat: 8},
 		"four": {cmd: runCmd{Tests: []string{"load", "load", "load", "load"}},
@@ -45,10 +48,14 @@ func TestVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
+			var got, scripts []string
 			for i, v := range o.Variants {
 				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), o.TestOf(i).Name, o.TestOf(i).Network.Profile,
 					v.Browser))
+				scripts = append(scripts, strings.Join(o.TestOf(i).Script.Policies, ","))
+			}
+			if all := strings.Join(scripts, "|"); tc.scripts != "" && all != tc.scripts {
+				t.Errorf("policies %q, want %q", all, tc.scripts)
 			}
 			all := strings.Join(got, "|")
 			if all != tc.want || o.Repeat != tc.repeat || !slices.Equal(o.Looks, tc.looks) {

@@ -19,6 +19,13 @@ import (
 // terminal's text.
 func onTerminal(t *testing.T, columns uint16, args ...string) (code int, text string) {
 	t.Helper()
+	text = shownOn(t, columns, func(terminal io.Writer) { code = run(t.Context(), args, nil, terminal, terminal) })
+	return code, text
+}
+
+// shownOn returns the text of a terminal of so many columns that a function writes to.
+func shownOn(t *testing.T, columns uint16, write func(terminal io.Writer)) (text string) {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -39,9 +46,9 @@ func onTerminal(t *testing.T, columns uint16, args ...string) (code int, text st
 		all, _ := io.ReadAll(master) // EIO once the terminal is closed
 		got <- string(all)
 	}()
-	code = run(t.Context(), args, nil, terminal, terminal)
+	write(terminal)
 	must(terminal.Close())
-	return code, strings.ReplaceAll(<-got, "\r\n", "\n")
+	return strings.ReplaceAll(<-got, "\r\n", "\n")
 }
 
 // terminalEnv sets the variables that describe terminals.

@@ -10,8 +10,11 @@ import (
 
 // TestScript: a wrong count, a wrong function behind a late frame, and a wrong time differ.
 func TestScript(t *testing.T) {
-	ms := func(x float64) result.Span { return result.Span{Value: x * 1e6, Low: (x - 1) * 1e6, High: (x + 1) * 1e6} }
-	slow := result.Function{Name: "slow", URL: "http://page.test/assets/stutter.js", Calls: 2, Total: ms(401), Max: ms(250)}
+	ms := func(x float64) result.Span {
+		return result.Span{Value: x * 1e6, Low: (x - 1) * 1e6, High: (x + 1) * 1e6}
+	}
+	slow := result.Function{Name: "slow", URL: "http://page.test/assets/stutter.js", Calls: 2, Total: ms(401),
+		Max: ms(250)}
 	other := result.Function{Name: "move", URL: slow.URL, Calls: 150, Total: ms(20), Max: ms(1)}
 	because := func(function int) result.LateFrame {
 		return result.LateFrame{Frame: 70, Functions: []result.RanMeantime{{Function: function, Self: ms(140)}}}

@@ -359,7 +359,8 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 	results.Script = e.scriptOf(found)
 }
 
-// scriptOf returns the calls of the run's scripts with the late frames of new results; nil: unknown.
+// scriptOf returns the calls of the run's scripts with the late frames of new results. It returns
+// nil if they are unknown.
 func (e *Earlier) scriptOf(found *runfolder.Found) *result.Script {
 	if e.script == nil {
 		return e.scriptOnce

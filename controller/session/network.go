@@ -319,6 +319,7 @@ func onNetwork(n *testnet.Network) listening {
 			}
 			return l, l.Addr().String(), nil
 		},
+		packetsBeside: n.ListenPacketBeside,
 	}
 }
 

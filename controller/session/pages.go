@@ -140,6 +140,8 @@ type listening struct {
 	packets func(port string) (c net.PacketConn, host string, err error)
 	// beside opens a port whose packets use nothing of the network; nil: as connections
 	beside func(port uint16) (l net.Listener, host string, err error)
+	// nil without a network of the run's own
+	packetsBeside func(port uint16) (net.PacketConn, error)
 }
 
 // Ports of a run's own network.

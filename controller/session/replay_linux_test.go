@@ -17,8 +17,19 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// shop is a HAR, as browsers export them, of a page with a picture.
+// shop is an archive of a page with a picture.
 func shop(t *testing.T) []byte {
+	t.Helper()
+	return archiveOf(t, [3]string{"https://shop.example/", "text/html",
+		`<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1>` +
+			`<img src="https://cdn.example/a.svg" width="300">`},
+		[3]string{"https://cdn.example/a.svg", "image/svg+xml",
+			`<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">` +
+				`<rect width="300" height="200" fill="teal"/></svg>`})
+}
+
+// archiveOf is a HAR, as browsers export them, of responses: address, type and text.
+func archiveOf(t *testing.T, responses ...[3]string) []byte {
 	t.Helper()
 	type object = map[string]any
 	entry := func(address, kind, text string) object {
@@ -35,15 +46,12 @@ func shop(t *testing.T) []byte {
 			"cache": object{}, "timings": object{"send": 0, "wait": 100, "receive": 20},
 		}
 	}
+	var entries []object
+	for _, r := range responses {
+		entries = append(entries, entry(r[0], r[1], r[2]))
+	}
 	b, err := json.Marshal(object{"log": object{"version": "1.2", "creator": object{"name": "test", "version": "1"},
-		"entries": []object{
-			entry("https://shop.example/", "text/html",
-				`<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1>`+
-					`<img src="https://cdn.example/a.svg" width="300">`),
-			entry("https://cdn.example/a.svg", "image/svg+xml",
-				`<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">`+
-					`<rect width="300" height="200" fill="teal"/></svg>`),
-		}}})
+		"entries": entries}})
 	if err != nil {
 		t.Fatal(err)
 	}

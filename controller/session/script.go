@@ -68,7 +68,7 @@ type scripting struct {
 	server     *serve.Server
 	origin     string // of the collector
 	file       *os.File
-	arrived    chan struct{} // has one element after a batch
+	arrived    chan struct{} // has one element after a batch, and after the collector's end
 
 	mu     sync.Mutex
 	log    *record.LogWriter // nil: finished, or a batch could not be written
@@ -154,6 +154,13 @@ func (p *pages) openCollector(t *suite.Test, s *scripting) error {
 		return errors.Join(err, server.Close())
 	}
 	p.note(l.Addr())
+	if p.protocol == suite.HTTP3 { // which Chromium speaks with all servers of the run
+		c, err := p.listen.packetsBeside(port)
+		if err != nil {
+			return errors.Join(err, l.Close(), server.Close())
+		}
+		server.QUIC(c)
+	}
 	if s.server = server; o.Authority != nil {
 		server.HTTPS(l)
 		s.origin = "https://" + host
@@ -172,6 +179,7 @@ func (p *pages) serveCollector(ctx context.Context) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.gone = err
+			s.signal()
 		}
 		return nil
 	})
@@ -194,6 +202,7 @@ func (s *scripting) accept(at timeline.Time, b *record.Batch, raw []byte) {
 	}
 	if err := s.log.Write(int64(at.Sub(s.collector.Start())), raw); err != nil {
 		s.log, s.failed = nil, err
+		s.signal()
 		return
 	}
 	sent := timeline.Time(b.Sent * 1e6)
@@ -204,6 +213,10 @@ func (s *scripting) accept(at timeline.Time, b *record.Batch, raw []byte) {
 	}
 	of.offset, of.sent = min(of.offset, at-sent), max(of.sent, sent)
 	of.ended = of.ended || slices.ContainsFunc(b.Records, func(r record.Record) bool { return r.Code == record.End })
+	s.signal()
+}
+
+func (s *scripting) signal() {
 	select {
 	case s.arrived <- struct{}{}:
 	default:
@@ -216,8 +229,8 @@ const (
 	scriptsTimeout = 10 * time.Second
 )
 
-// settle waits until each realm has ended, or has sent its records until a time. A page that sends
-// nothing for scriptsQuiet is not waited for.
+// settle waits until each realm has ended, or has sent its records until a time. It does not wait
+// longer than scriptsQuiet for the next batch, nor for a collector that has ended.
 func (s *scripting) settle(ctx context.Context, until timeline.Time) {
 	ctx, cancel := context.WithTimeout(ctx, scriptsTimeout)
 	defer cancel()
@@ -238,6 +251,9 @@ func (s *scripting) settle(ctx context.Context, until timeline.Time) {
 func (s *scripting) complete(until timeline.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.log == nil || s.gone != nil {
+		return true
+	}
 	for _, of := range s.realms {
 		if !of.ended && of.sent+of.offset < until {
 			return false

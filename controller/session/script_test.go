@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -99,6 +101,21 @@ func scriptsOf(t *testing.T) *scripting {
 	return s
 }
 
+// anInstrument is one that serves everything plain.
+func anInstrument(t *testing.T) *instrument.Instrument {
+	t.Helper()
+	chosen, err := policy.Named("calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable", Policies: chosen,
+		Collector: func(bool) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
 // batchOf is a batch of a realm, sent at a page time in ms.
 func batchOf(realm, sequence uint32, sent float64, codes ...record.Code) (*record.Batch, []byte) {
 	b := &record.Batch{Kind: record.Window, Realm: realm, Sequence: sequence, Origin: 1e12, Sent: sent}
@@ -165,19 +182,13 @@ func TestSettle(t *testing.T) {
 func TestRecordsAreKept(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		s := scriptsOf(t)
-		chosen, err := policy.Named("calls")
-		if err == nil {
-			s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable",
-				Policies: chosen, Collector: func(bool) string { return "" }})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		s.instrument = anInstrument(t)
 		b, raw := batchOf(1, 0, 100, record.Start, record.End)
 		s.accept(2_000_000_000, b, raw)
 		if full {
 			path := s.file.Name()
 			s.file.Close()
+			var err error
 			if s.log, err = record.NewLogWriter(failing{}); err == nil {
 				b, raw = batchOf(1, 1, 200)
 				s.accept(3_000_000_000, b, raw)
@@ -260,6 +271,75 @@ func TestCollectorBesidePages(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, scripts.LogFile)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCollectorGone: a collector that ends marks its run, and neither fails nor delays it.
+//
+// Fault: The collector of scripts ends, or its quota is full
+func TestCollectorGone(t *testing.T) {
+	page, err := site.Find("framerate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := PageTest(page)
+	test.Script.Policies = []string{"calls"}
+	listen := onHost(loopback)
+	listen.beside = func(uint16) (net.Listener, string, error) {
+		l, host, err := listen.connections("")
+		return closedListener{l}, host, err
+	}
+	p, err := servePages(t.Context(), test, nil, nil, t.TempDir(), listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.script.arrived
+	p.script.settle(t.Context(), timeline.Monotonic().Now()) // without end, if it waited
+	found, err := p.script.finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := found.Results(nil)
+	said := strings.Join(s.Warnings, " ")
+	if !strings.Contains(said, "The collector of scripts ended before the run: ") ||
+		!strings.Contains(said, scripts.NoRecords) {
+		t.Errorf("warnings %q", said)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// closedListener accepts nothing.
+type closedListener struct{ net.Listener }
+
+func (closedListener) Accept() (net.Conn, error) { return nil, io.ErrUnexpectedEOF }
+
+// TestQuotaFull: batches above the quota are refused, and the results say so.
+func TestQuotaFull(t *testing.T) {
+	s := scriptsOf(t)
+	s.instrument = anInstrument(t)
+	_, raw := batchOf(1, 0, 100, record.Start)
+	s.collector = collect.New(collect.Options{Secret: "unguessable", Clock: &stepped{1_000_000_000}, Accept: s.accept,
+		Quota: int64(len(raw))})
+	var codes []int
+	for k := range uint32(2) {
+		_, raw := batchOf(1, k, 100, record.Start)
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "/.eideticker/unguessable/records", bytes.NewReader(raw))
+		r.Header.Set("Content-Type", "text/plain")
+		s.collector.ServeHTTP(w, r)
+		codes = append(codes, w.Code)
+	}
+	found, err := s.finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(found.Results(nil).Warnings, " ")
+	if !slices.Equal(codes, []int{http.StatusNoContent, http.StatusTooManyRequests}) ||
+		!strings.Contains(said, "The collector refused 1 batches of records: ") ||
+		strings.Contains(said, scripts.NoRecords) {
+		t.Errorf("answers %d, warnings %q", codes, said)
 	}
 }
 

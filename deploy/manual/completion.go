@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Completion returns the completion script of a shell: bash, zsh or fish. For another one it is empty.
+// Completion returns the completion script of a shell: bash, zsh or fish. It is empty for others.
 func Completion(shell string, root *kong.Node) string {
 	var b strings.Builder
 	commands := completions(root)

@@ -32,15 +32,15 @@ type htmlEdit struct {
 
 // pageEditor reads a document once and collects its edits.
 type pageEditor struct {
-	in     *Instrument
-	src    string
-	url    *url.URL
-	base   *url.URL
-	edits  []htmlEdit
-	inline []inlineScript
-	metas  []attribute // values with policies
-	open   []string    // template, svg, math and foreignobject elements
-	attributeBytes int // of code, which has no insertions
+	in             *Instrument
+	src            string
+	url            *url.URL
+	base           *url.URL
+	edits          []htmlEdit
+	inline         []inlineScript
+	metas          []attribute // values with policies
+	open           []string    // template, svg, math and foreignobject elements
+	attributeBytes int         // of code, which has no insertions
 }
 
 // inlineScript is an element that has other text now.
@@ -81,7 +81,8 @@ func (in *Instrument) document(src string, address *url.URL, origin string) (*re
 		}
 	}
 	if e.attributeBytes > 0 {
-		in.servesPlain(address.String(), "script", hashOf(src), e.attributeBytes, "code in attributes is not instrumented")
+		in.servesPlain(address.String(), "script", hashOf(src), e.attributeBytes,
+			"code in attributes is not instrumented")
 	}
 	text, spans := applied(src, e.edits)
 	return &rewrittenPage{text, spans, allow}, nil
@@ -199,7 +200,8 @@ func (e *pageEditor) tag(name string, all []attribute) error {
 	}
 	switch name {
 	case "base":
-		if href, err := e.url.Parse(strings.TrimSpace(get("href"))); err == nil && e.base == e.url && get("href") != "" {
+		href, err := e.url.Parse(strings.TrimSpace(get("href")))
+		if err == nil && e.base == e.url && get("href") != "" { // the first counts
 			e.base = href
 		}
 	case "meta":

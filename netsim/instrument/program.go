@@ -174,7 +174,7 @@ func (in *Instrument) fill(c *code, src string, module bool, head string) error 
 	if err != nil {
 		return err
 	}
-	plan := Plan{Shape: Only, Nonce: in.o.Nonce, Head: head}
+	plan := Plan{Shape: only, Nonce: in.o.Nonce, Head: head}
 	if in.times {
 		plan.Shape, c.names = Time, names(tree)
 		if plan.First, err = in.numbersOf(c.hash, len(c.names)); err != nil {

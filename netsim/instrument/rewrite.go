@@ -19,8 +19,8 @@ const (
 	Count Shape = iota
 	// Time also marks each exit and each suspension.
 	Time
-	// Only inserts the plan's head.
-	Only
+	// only inserts the plan's head.
+	only
 )
 
 // Plan describes the insertions of one program.

@@ -26,7 +26,7 @@ type scope struct {
 func (e *editor) visit() {
 	nodes := e.tree.Nodes
 	e.head()
-	if e.plan.Shape == Only {
+	if e.plan.Shape == only {
 		return
 	}
 	e.list()

@@ -223,8 +223,9 @@ func (c *capture) WriteHeader(status int) {
 
 func (c *capture) Write(b []byte) (int, error) {
 	if !c.decided {
-		if h := c.Header(); h.Get("Content-Type") == "" && h.Get("Content-Encoding") == "" {
-			h.Set("Content-Type", http.DetectContentType(b))
+		h := c.Header()
+		if _, known := h["Content-Type"]; !known && h.Get("Content-Encoding") == "" {
+			h.Set("Content-Type", http.DetectContentType(b)) // as net/http does
 		}
 		c.WriteHeader(http.StatusOK)
 	}
@@ -271,7 +272,8 @@ func isJavaScript(kind string) bool {
 		return ok && slices.Contains([]string{"ecmascript", "javascript", "x-ecmascript", "x-javascript"}, rest)
 	}
 	return slices.Contains([]string{"ecmascript", "javascript", "javascript1.0", "javascript1.1", "javascript1.2",
-		"javascript1.3", "javascript1.4", "javascript1.5", "jscript", "livescript", "x-ecmascript", "x-javascript"}, rest)
+		"javascript1.3", "javascript1.4", "javascript1.5", "jscript", "livescript", "x-ecmascript", "x-javascript"},
+		rest)
 }
 
 // plain counts the response as one without instrumentation.
@@ -464,8 +466,8 @@ func checkCharset(contentType string) error {
 
 func checkLabel(label string) error {
 	label = strings.ToLower(strings.TrimSpace(label))
-	for _, other := range []string{"utf-16", "utf-32", "utf-7", "iso-2022", "csiso2022", "unicode", "csunicode", "ucs-2",
-		"iso-10646-ucs", "hz-gb"} {
+	for _, other := range []string{"utf-16", "utf-32", "utf-7", "iso-2022", "csiso2022", "unicode", "csunicode",
+		"ucs-2", "iso-10646-ucs", "hz-gb"} {
 		if strings.HasPrefix(label, other) {
 			return fmt.Errorf("the charset %.40q is not compatible with ASCII", label)
 		}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bypass passes the TCP packets of one address of the servers at once. Neither the conditions nor
+// bypass passes the packets of one address of the servers at once. Neither the conditions nor
 // chance apply to them, and they are in no flow. Both carriers share it.
 type bypass struct {
 	at       atomic.Pointer[netip.AddrPort] // nil: none
@@ -23,7 +23,7 @@ func (p *passed) counts() Counts { return Counts{Packets: p.packets.Load(), Byte
 func (b *bypass) takes(packet []byte, fromDevice bool) bool {
 	at := b.at.Load()
 	var h header
-	if at == nil || !h.read(packet) || h.protocol != protocolTCP {
+	if at == nil || !h.read(packet) {
 		return false
 	}
 	server, way := address(h.from, h.six, h.source), &b.down
@@ -38,8 +38,8 @@ func (b *bypass) takes(packet []byte, fromDevice bool) bool {
 	return true
 }
 
-// Bypass lets TCP packets of one address of the servers pass at once, in both directions. Counts
-// and Flows do not have them.
+// Bypass lets packets of TCP and UDP of one address of the servers pass at once, in both
+// directions. Counts and Flows do not have them.
 func (p *Packet) Bypass(at netip.AddrPort) { p.beside.at.Store(&at) }
 
 // Bypassed returns the counts of the packets that Bypass let pass.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestBypassTakes: only TCP packets of the address are taken, in their own direction.
+// TestBypassTakes: only packets of the address are taken, in their own direction.
 func TestBypassTakes(t *testing.T) {
 	at := netip.AddrPortFrom(ServerAddress.Addr(), 4999)
 	port := func(a netip.AddrPort, port uint16) netip.AddrPort { return netip.AddrPortFrom(a.Addr(), port) }
@@ -27,7 +27,9 @@ func TestBypassTakes(t *testing.T) {
 		"the device's port":  {segment(port(aDevice, 4999), aServer, flagACK, 1, 1, 100), true, false},
 		"another port":       {segment(aDevice, port(at, 80), flagACK, 1, 1, 100), true, false},
 		"another address":    {segment(aDevice, port(aServer, 4999), flagACK, 1, 1, 100), true, false},
-		"UDP":                {datagram(aDevice, at, 100), true, false},
+		"UDP":                {datagram(aDevice, at, 100), true, true},
+		"UDP from it":        {datagram(at, aDevice, 100), false, true},
+		"another protocol":   {inIP(aDevice.Addr(), at.Addr(), 1, make([]byte, 100)), true, false},
 		"a packet cut short": {whole[:len(whole)-101], true, false},
 		"nothing":            {nil, true, false},
 	} {

@@ -41,7 +41,8 @@ func TestImportHAR(t *testing.T) {
 		late.ResponseHeader.Get("Content-Length") != "" {
 		t.Errorf("%+v", late.ResponseHeader)
 	}
-	if plain, err := body.Unpack(late.ResponseBody.Bytes, []string{"br"}, 100); err != nil || string(plain) != "let a = 1" {
+	plain, err := body.Unpack(late.ResponseBody.Bytes, []string{"br"}, 100)
+	if err != nil || string(plain) != "let a = 1" {
 		t.Errorf("%q %v", plain, err)
 	}
 	if string(form.Body.Bytes) != "a+b=1%262" || string(form.ResponseBody.Bytes) != "\x89PNG" {

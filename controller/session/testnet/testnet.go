@@ -110,8 +110,8 @@ func (n *Network) ListenPacket(port string) (net.PacketConn, error) {
 	return n.Link.Server.ListenPacket("udp", net.JoinHostPort("", port))
 }
 
-// ListenBeside listens at a port of the servers whose TCP packets pass the link at once.
-// Conditions, counts and flows of the link do not include them. A network has one such port.
+// ListenBeside listens at a port of the servers whose packets pass the link at once. Conditions,
+// counts and flows of the link do not include them. A network has one such port.
 func (n *Network) ListenBeside(port uint16) (net.Listener, error) {
 	at := netip.AddrPortFrom(link.ServerAddress.Addr(), port)
 	l, err := n.Link.Server.Listen("tcp", at.String())
@@ -119,6 +119,16 @@ func (n *Network) ListenBeside(port uint16) (net.Listener, error) {
 		n.Link.Bypass(at)
 	}
 	return l, err
+}
+
+// ListenPacketBeside does so for UDP, at the same port.
+func (n *Network) ListenPacketBeside(port uint16) (net.PacketConn, error) {
+	at := netip.AddrPortFrom(link.ServerAddress.Addr(), port)
+	c, err := n.Link.Server.ListenPacket("udp", at.String())
+	if err == nil {
+		n.Link.Bypass(at)
+	}
+	return c, err
 }
 
 // Close ends the network and joins its goroutines.

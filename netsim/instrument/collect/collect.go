@@ -24,8 +24,8 @@ import (
 
 // Limits of a collector.
 const (
-	// DefaultQuota is 4 million records.
-	DefaultQuota = 64 << 20
+	// defaultQuota is 4 million records.
+	defaultQuota = 64 << 20
 	maxRealms    = 1 << 10
 	maxSequence  = 1 << 18  // batches of a realm
 	maxReading   = 32 << 20 // bytes of the batches that are read at the same time
@@ -35,7 +35,7 @@ const (
 type Options struct {
 	Secret string         // a path element, at least 8 characters
 	Clock  timeline.Clock // default: timeline.Monotonic
-	Quota  int64          // bytes of all accepted batches (default: DefaultQuota)
+	Quota  int64          // bytes of all accepted batches (default: defaultQuota)
 	// RealmQuota limits the bytes of one realm (default: Quota).
 	RealmQuota int64
 	// Accept receives each valid batch once, one at a time. raw is valid until it returns.
@@ -108,7 +108,7 @@ func New(o Options) *Collector {
 		o.Clock = timeline.Monotonic()
 	}
 	if o.Quota == 0 {
-		o.Quota = DefaultQuota
+		o.Quota = defaultQuota
 	}
 	if o.RealmQuota == 0 {
 		o.RealmQuota = o.Quota

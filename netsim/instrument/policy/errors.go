@@ -8,5 +8,6 @@ var errorsJS string
 // errorsPolicy records exceptions and rejections that reach the realm's global object, and elements
 // that do not load. Errors that the page catches are not among them.
 func errorsPolicy() Policy {
-	return Policy{About{"errors", "Uncaught errors, rejected promises, and resources that do not load."}, false, errorsJS}
+	about := About{"errors", "Uncaught errors, rejected promises, and resources that do not load."}
+	return Policy{about, false, errorsJS}
 }

@@ -31,7 +31,8 @@ const slice = method(String, 'slice'), indexOf = method(String, 'indexOf');
 const setBytes = uncurry(Object.getPrototypeOf(Uint8Array.prototype).set);
 const part = uncurry(Object.getPrototypeOf(Uint8Array.prototype).subarray);
 const setPrototypeOf = Object.setPrototypeOf;
-const Bytes = Uint8Array, Words = Uint32Array, View = DataView, NativeBlob = realm.Blob, NativePromise = Promise, NativeURL = realm.URL;
+const Bytes = Uint8Array, Words = Uint32Array, View = DataView;
+const NativeBlob = realm.Blob, NativePromise = Promise, NativeURL = realm.URL;
 const setUint32 = method(DataView, 'setUint32'), setFloat64 = method(DataView, 'setFloat64');
 const floor = Math.floor, min = Math.min;
 

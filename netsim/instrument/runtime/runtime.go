@@ -66,8 +66,8 @@ func part(name string) string {
 	return string(text)
 }
 
-// line joins the lines of a file without comments. A comment has a line of its own, or ends one after a
-// blank.
+// line joins the lines of a file without comments. A comment has a line of its own, or ends one
+// after a blank.
 func line(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {

@@ -150,7 +150,8 @@ func ran(t *testing.T, c realm) result {
 	realm, sequence := uint32(0), 0
 	for _, b := range r.Batches {
 		if b.Magic != "EIDS" || b.Version != 1 || b.Bytes != b.Size || b.Origin != 5000 || b.Realm == 0 ||
-			realm != 0 && b.Realm != realm || b.Sequence < sequence || len(b.Records) > 65536 || b.Bytes > 1<<20+64<<10 {
+			realm != 0 && b.Realm != realm || b.Sequence < sequence || len(b.Records) > 65536 ||
+			b.Bytes > 1<<20+64<<10 {
 			t.Fatalf("batch %d of realm %d: %d bytes of %d, origin %g", b.Sequence, b.Realm, b.Bytes, b.Size, b.Origin)
 		}
 		realm, sequence = b.Realm, b.Sequence+1
@@ -243,7 +244,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestFullRing: a full ring drops the newest records. The gap has their number, and calls the calls'.
+// TestFullRing: a full ring drops the newest records. A gap has their number, and the number of
+// calls follows.
 func TestFullRing(t *testing.T) {
 	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
 		await rig.timers(1000);
@@ -359,7 +361,8 @@ func TestPageEnds(t *testing.T) {
 		}
 	}
 	// The ring still has the rest, which goes by an ordinary request.
-	if enters, end := r.records(record.Enter), r.records(record.End); beacons != 1 || len(enters) != 2500 || len(end) != 1 {
+	enters, end := r.records(record.Enter), r.records(record.End)
+	if beacons != 1 || len(enters) != 2500 || len(end) != 1 {
 		t.Errorf("%d beacons, %d begins, %d ends, up to %d bytes", beacons, len(enters), len(end), size)
 	}
 	if cost := r.records(record.Cost); len(cost) != 2 {
@@ -392,7 +395,8 @@ func TestHostilePage(t *testing.T) {
 		}
 		R$test(E$test(4));
 		for (const name in globalThis) if (name[1] === '$') throw new Error('listed ' + name);
-		fire('error', {message: 'Uncaught E: "x"', filename: 'http://a.test/a.js?q', lineno: 3, colno: 4}, 'ErrorEvent');
+		fire('error', {message: 'Uncaught E: "x"', filename: 'http://a.test/a.js?q', lineno: 3, colno: 4},
+			'ErrorEvent');
 		fire('pagehide');`})
 	if enters := r.records(record.Enter); len(enters) != 2 || enters[1].ID != 4 {
 		t.Errorf("begins %v", enters)
@@ -412,8 +416,8 @@ func TestErrors(t *testing.T) {
 		const error = (stack, message) => ({stack, message, name: 'TypeError'});
 		rig.fire('error', {message: "Uncaught TypeError: Cannot read 'x' of 12", filename: 'http://a.test/a.js?v=1',
 			lineno: 2, colno: 3, error: error("` + chromium + `", "Cannot read 'x' of 12")}, 'ErrorEvent');
-		rig.fire('unhandledrejection', {reason: error("` + firefox + `", 'see http://a.test/x?token=abc#d, it’s “it” 7')},
-			'PromiseRejectionEvent');
+		rig.fire('unhandledrejection', {reason: error("` + firefox + `",
+			'see http://a.test/x?token=abc#d, it’s “it” 7')}, 'PromiseRejectionEvent');
 		rig.fire('unhandledrejection', {reason: 'text "a" 1'}, 'PromiseRejectionEvent');
 		rig.fire('unhandledrejection', {reason: {get stack() { throw 1; }, get message() { throw 2; }}},
 			'PromiseRejectionEvent');
@@ -423,7 +427,8 @@ func TestErrors(t *testing.T) {
 		const deep = error('x@http://a.test/' + 'long/'.repeat(150) + ':1:1\n', '');
 		deep.stack = deep.stack.repeat(60);
 		rig.fire('error', {message: 'y'.repeat(5000), filename: '', lineno: 0, colno: 0, error: deep}, 'ErrorEvent');
-		for (let i = 0; i < 300; i++) rig.fire('error', {message: 'm', filename: 'f', lineno: 1, colno: 1}, 'ErrorEvent');
+		const small = {message: 'm', filename: 'f', lineno: 1, colno: 1};
+		for (let i = 0; i < 300; i++) rig.fire('error', small, 'ErrorEvent');
 		await rig.timers(5000);
 		return [rig.listeners('error'), rig.listeners('unhandledrejection')];`})
 	if string(r.Value) != "[[true],[true]]" {
@@ -470,7 +475,8 @@ func TestErrors(t *testing.T) {
 // TestRealms: a worker has no document, a second prelude does nothing, and an old browser is left
 // alone.
 func TestRealms(t *testing.T) {
-	r := ran(t, realm{Prelude: prelude(t, "calls,errors"), Worker: true, Code: `R$test(E$test(1)); await rig.timers(1000);`})
+	r := ran(t, realm{Prelude: prelude(t, "calls,errors"), Worker: true,
+		Code: `R$test(E$test(1)); await rig.timers(1000);`})
 	if len(r.Batches) == 0 || r.Batches[0].Kind != int(record.Worker) || len(r.records(record.Enter)) != 1 {
 		t.Errorf("a worker sends %+v", r.Batches)
 	}

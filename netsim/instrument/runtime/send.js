@@ -112,7 +112,8 @@ const flush = async () => {
 // fail counts the records of a batch as lost. After some failures the realm sends nothing until its end.
 const fail = (batch, cause) => {
   const {body, calls, at, until} = batch;
-  missing = {__proto__: null, cause, calls, at, until, records: countLost(new Words(body.buffer, 40, 4 * batch.records))};
+  const records = countLost(new Words(body.buffer, 40, 4 * batch.records));
+  missing = {__proto__: null, cause, calls, at, until, records};
   if (++failures < MOST_FAILURES) return;
   stopped = true;
   limit = -1;

@@ -1,5 +1,4 @@
-// Package document finds the places in HTML documents at which code may be added, and adapts content
-// security policies to it.
+// Package document adds code to HTML documents. It adapts content security policies to it.
 package document
 
 import (
@@ -18,8 +17,8 @@ func AllowScript(field, hash string) string {
 // scripts are the directives for inline scripts. Of those in a policy, the first counts.
 var scripts = []string{"script-src-elem", "script-src", "default-src"}
 
-// AllowAlso changes a field Content-Security-Policy so that an inline script runs wherever a script
-// with one of some other hashes runs.
+// AllowAlso changes a field Content-Security-Policy so that an inline script runs. It applies to
+// policies that allow one of some other hashes.
 func AllowAlso(field string, others []string, hash string) string {
 	return eachPolicy(field, func(p string) string {
 		return allowIn(p, scripts, hash, func(sources []string) bool {

@@ -102,7 +102,9 @@ async function run({prelude, code, worker}) {
   try {
     vm.runInContext(prelude, context);
     await turn();
-    result.value = await vm.runInContext(`(async () => {${code}\n})()`, context);
+    const then = vm.runInContext('Promise.prototype.then', context); // the code may replace it
+    const promise = vm.runInContext(`(async () => {${code}\n})()`, context);
+    result.value = await new Promise((done, fail) => { then.call(promise, done, fail); });
     await rig.timers(0);
   } catch (e) { result.thrown = String(e?.stack ?? e); }
   process.removeAllListeners('unhandledRejection');

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,17 +12,17 @@ import (
 // printedResults returns the printed sample of package result, in 80 columns.
 func printedResults(t *testing.T, all bool, edit func(*result.Results)) string {
 	t.Helper()
-	t.Setenv("COLUMNS", "80")
+	terminalEnv(t, "xterm", "1", "C.UTF-8")
 	r, err := result.Read("../../analyze/result/testdata/results.golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(r)
-	var out bytes.Buffer
-	if err := printResults(newPlainWriter(&out), r, all); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return shownOn(t, 80, func(terminal io.Writer) {
+		if err := printResults(newPlainWriter(terminal), r, all); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestPrintScript(t *testing.T) {

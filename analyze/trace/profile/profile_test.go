@@ -1,0 +1,286 @@
+package profile_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/analyze/trace/profile"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+)
+
+// names has hostile texts.
+func names(function uint32) profile.Function {
+	if function == 3 {
+		return profile.Function{URL: "http://a.test/b.js", Line: 30, Column: 5}
+	}
+	return profile.Function{Name: fmt.Sprintf("f%d; \n\"x\"", function), URL: "http://a.test/a.js",
+		Line: int(function) * 10}
+}
+
+// realms returns a trace of random calls: two realms with times in whole µs.
+func realms() *trace.Trace {
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []trace.Arrived
+	for realm := range uint32(2) {
+		b := &record.Batch{Kind: record.Window + record.RealmKind(realm), Realm: realm + 1, Sent: 1000,
+			Details: []record.Detail{{Kind: "realm", URL: "http://a.test/; page"}}}
+		now, calls := 1.0, uint32(0)
+		add := func(code record.Code, id uint32) {
+			b.Records = append(b.Records, record.Record{Code: code, ID: id, At: now})
+			now += float64(random.IntN(300)) / 1000
+		}
+		add(record.Happened, 0)
+		var stack []uint32
+		for range 3000 {
+			if len(stack) < 5 && random.IntN(2) == 0 {
+				calls++
+				stack = append(stack, calls)
+				add(record.Enter, 1+uint32(random.IntN(4)))
+			} else if n := len(stack); n > 0 {
+				add(record.Leave, stack[n-1])
+				if stack = stack[:n-1]; n == 1 {
+					add(record.Idle, 0)
+				}
+			}
+		}
+		for n := len(stack); n > 0; n-- {
+			add(record.Leave, stack[n-1])
+		}
+		add(record.Idle, 0)
+		add(record.End, 0)
+		all = append(all, trace.Arrived{At: 1e12, Batch: b})
+	}
+	return trace.Build(all, 0)
+}
+
+// selfTimes sums the self times of functions by their names in exports.
+func selfTimes(rs ...*trace.Realm) map[string]int64 {
+	sums := map[string]int64{}
+	for _, r := range rs {
+		for _, c := range r.Calls {
+			sums[shown(c.Function)] += c.Self
+		}
+	}
+	return sums
+}
+
+func shown(function uint32) string {
+	if function == 3 {
+		return "(anonymous) http://a.test/b.js:30"
+	}
+	return fmt.Sprintf("f%d:  \"x\" http://a.test/a.js:%d", function, function*10)
+}
+
+func equal(t *testing.T, got, want map[string]int64) {
+	t.Helper()
+	if len(got) != len(want) || len(want) < 4 {
+		t.Errorf("%d functions, want %d: %v", len(got), len(want), got)
+	}
+	for name, ns := range want {
+		if got[name] != ns {
+			t.Errorf("%q: %d, want %d", name, got[name], ns)
+		}
+	}
+}
+
+func TestFolded(t *testing.T) {
+	tr := realms()
+	var out bytes.Buffer
+	if err := profile.Folded(&out, tr, names); err != nil {
+		t.Fatal(err)
+	}
+	got, stacks := map[string]int64{}, map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		stack, text, ok := cutLast(line, " ")
+		ns, err := strconv.ParseInt(text, 10, 64)
+		frames := strings.Split(stack, ";")
+		if !ok || err != nil || stacks[stack] || len(frames) > 6 || !strings.Contains(frames[0],
+			" http://a.test/: page") {
+			t.Fatalf("%q: %v", line, err)
+		}
+		stacks[stack] = true
+		got[frames[len(frames)-1]] += ns
+	}
+	equal(t, got, selfTimes(tr.Realms...))
+	for _, kind := range []string{"window http", "frame http"} {
+		if !strings.HasPrefix(out.String(), kind) && !strings.Contains(out.String(), "\n"+kind) {
+			t.Errorf("no stack begins with %s", kind)
+		}
+	}
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
+
+// TestCPUProfile reads the profile as DevTools do: a sample lasts until the next one.
+func TestCPUProfile(t *testing.T) {
+	r := realms().Realms[0]
+	var out bytes.Buffer
+	if err := profile.CPUProfile(&out, r, names); err != nil {
+		t.Fatal(err)
+	}
+	var p struct {
+		Nodes []struct {
+			ID        int
+			HitCount  int
+			Children  []int
+			CallFrame struct {
+				FunctionName, ScriptID, URL string
+				LineNumber, ColumnNumber    int
+			}
+		}
+		StartTime, EndTime int64
+		Samples            []int
+		TimeDeltas         []int64
+	}
+	d := json.NewDecoder(&out)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	byID, parents, hits := map[int]int{}, map[int]int{}, map[int]int{}
+	for i, n := range p.Nodes {
+		byID[n.ID] = i
+		for _, c := range n.Children {
+			parents[c]++
+		}
+	}
+	if len(byID) != len(p.Nodes) || p.Nodes[0].CallFrame.FunctionName != "(root)" || len(parents) != len(p.Nodes)-1 {
+		t.Fatalf("%d nodes, %d with parents", len(p.Nodes), len(parents))
+	}
+	got, now := map[string]int64{}, p.StartTime
+	for i, id := range p.Samples {
+		n, ok := byID[id]
+		if !ok || p.TimeDeltas[i] < 0 {
+			t.Fatalf("sample %d: node %d, %d µs", i, id, p.TimeDeltas[i])
+		}
+		hits[id]++
+		now += p.TimeDeltas[i]
+		until := p.EndTime - now
+		if i+1 < len(p.Samples) {
+			until = p.TimeDeltas[i+1]
+		}
+		f := p.Nodes[n].CallFrame
+		if f.FunctionName == "(idle)" {
+			continue
+		}
+		number := uint32(f.LineNumber+1) / 10
+		if want := names(number); f.FunctionName != want.Name || f.URL != want.URL || f.ScriptID == "0" {
+			t.Fatalf("%+v", f)
+		}
+		got[shown(number)] += until * 1000
+	}
+	equal(t, got, selfTimes(r))
+	for _, n := range p.Nodes {
+		if n.HitCount != hits[n.ID] || n.ID > 1 && parents[n.ID] != 1 {
+			t.Errorf("node %d: %d hits, want %d; %d parents", n.ID, n.HitCount, hits[n.ID], parents[n.ID])
+		}
+	}
+	if now > p.EndTime {
+		t.Errorf("the last sample is at %d, the end at %d", now, p.EndTime)
+	}
+}
+
+func TestCallgrind(t *testing.T) {
+	tr := realms()
+	var out bytes.Buffer
+	if err := profile.Callgrind(&out, tr, names); err != nil {
+		t.Fatal(err)
+	}
+	got, inclusive, calls := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	var fn, callee, header string
+	lines := bufio.NewScanner(&out)
+	for lines.Scan() {
+		line := lines.Text()
+		name, value, ok := strings.Cut(line, "=")
+		switch {
+		case !ok && (line == "" || line[0] < '0' || line[0] > '9'):
+			header += line + "\n"
+		case ok && name == "fl" || name == "cfi":
+		case ok && name == "fn":
+			fn, _, _ = cutLast(value, " #")
+		case ok && name == "cfn":
+			callee, _, _ = cutLast(value, " #")
+		case ok && name == "calls":
+			var n, target, at, ns int64
+			if _, err := fmt.Sscan(value, &n, &target); err != nil || !lines.Scan() {
+				t.Fatalf("%q: %v", line, err)
+			}
+			if _, err := fmt.Sscan(lines.Text(), &at, &ns); err != nil {
+				t.Fatalf("%q: %v", lines.Text(), err)
+			}
+			inclusive[callee] += ns
+			calls[callee] += n
+		default:
+			var at, ns int64
+			if _, err := fmt.Sscan(line, &at, &ns); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			got[fn] += ns
+		}
+	}
+	equal(t, got, selfTimes(tr.Realms...))
+	const want = "# callgrind format\nversion: 1\ncreator: eideticker\npositions: line\nevents: ns\n\n"
+	if !strings.HasPrefix(header, want) {
+		t.Errorf("header %q", header)
+	}
+	total, number := map[string]int64{}, map[string]int64{}
+	for _, r := range tr.Realms {
+		for _, c := range r.Calls {
+			total[shown(c.Function)] += c.Total
+			number[shown(c.Function)]++
+		}
+	}
+	equal(t, inclusive, total)
+	equal(t, calls, number)
+}
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
+
+func TestErrorsOfTheDiskAreReturned(t *testing.T) {
+	tr := realms()
+	for name, err := range map[string]error{
+		"folded": profile.Folded(full{}, tr, names), "callgrind": profile.Callgrind(full{}, tr, names),
+		"cpuprofile": profile.CPUProfile(full{}, tr.Realms[0], names),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "no space") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestDeepCallsStayBounded: 20,000 nested calls of one function give at most 500 lines.
+func TestDeepCallsStayBounded(t *testing.T) {
+	b := &record.Batch{Kind: record.Window, Realm: 1, Sent: 30000}
+	for i := range 20_000 {
+		b.Records = append(b.Records, record.Record{Code: record.Enter, ID: 7, At: float64(i + 1)})
+	}
+	tr := trace.Build([]trace.Arrived{{At: 1e12, Batch: b}}, 0)
+	var out bytes.Buffer
+	if err := profile.Folded(&out, tr, names); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 500 || out.Len() > 10<<20 {
+		t.Errorf("%d lines, %d bytes", n, out.Len())
+	}
+	if !strings.HasSuffix(out.String(), fmt.Sprintf(" %d\n", (20_000-500)*1_000_000)) {
+		t.Errorf("the last line has %.60s", out.String()[out.Len()-60:])
+	}
+}

@@ -1,0 +1,227 @@
+package instrument_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
+	"github.com/eideticker/eideticker/netsim/instrument"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
+)
+
+// fakeCollector keeps the records of all realms.
+type fakeCollector struct {
+	begin   time.Time
+	mu      sync.Mutex
+	changed *sync.Cond
+	bad     []string
+	codes   map[record.RealmKind]map[record.Code]int
+	// ids counts the functions that were entered.
+	ids     map[uint32]int
+	details []record.Detail
+}
+
+func (c *fakeCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	w.Header().Set("Cache-Control", "no-store")
+	if r.URL.Path == "/.eideticker/s3/clock" {
+		fmt.Fprint(w, time.Since(c.begin).Nanoseconds())
+		return
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, 1<<20+64<<10+1))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil || r.URL.Path != "/.eideticker/s3/records" || r.Method != "POST" || len(b) < 40 ||
+		string(b[:4]) != "EIDS" || r.Header.Get("Content-Type") != "text/plain" || r.Header.Get("Cookie") != "" {
+		c.bad = append(c.bad, fmt.Sprintf("%s %s: %d bytes, %v, %v", r.Method, r.URL, len(b), r.Header, err))
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	kind, end := record.RealmKind(b[5]), 40+16*int(binary.LittleEndian.Uint32(b[32:]))
+	if c.codes[kind] == nil {
+		c.codes[kind] = map[record.Code]int{}
+	}
+	for at := 40; at < end; at += 16 {
+		code := record.Code(b[at])
+		if c.codes[kind][code]++; code == record.Enter {
+			c.ids[binary.LittleEndian.Uint32(b[at+4:])]++
+		}
+	}
+	var details []record.Detail
+	if err := json.Unmarshal(b[end:], &details); err != nil {
+		c.bad = append(c.bad, err.Error())
+	}
+	c.details = append(c.details, details...)
+	c.changed.Broadcast()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// wait returns when a realm has sent a record. The test's time limit ends a long wait.
+func (c *fakeCollector) wait(kind record.RealmKind, code record.Code) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.codes[kind][code] == 0 && len(c.bad) == 0 {
+		c.changed.Wait()
+	}
+}
+
+// browserSite has a page with a policy that allows little, whose scripts draw by their results.
+func browserSite() map[string]answer {
+	sum := sha256.Sum256([]byte(add))
+	integrity := "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+	const inline = `
+const shown = [];
+function draw(value) { shown.push(value + ' '); document.getElementById('out').textContent = shown.sort().join(''); }
+window.onerror = (m, u, l, c) => { draw('onerror ' + m + ' ' + l); };
+draw(add(1));
+draw(document.scripts.length + ' ' + document.head.childNodes.length);
+async function later() { await null; throw new TypeError("no 'secret' 42"); }
+setTimeout(function thrower() { null.property; }, 0);
+later().catch(e => draw(e.message));
+Promise.reject(new Error('lost 1'));
+new Worker('worker.js').onmessage = e => {
+  draw('worker ' + e.data);
+  const element = document.createElement('script');
+  element.src = 'dynamic.js';
+  element.integrity = '` + "INTEGRITY" + `';
+  document.head.append(element);
+};
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+draw(fib(15));
+function done() { draw('done'); window.done = true; }`
+	hash := sha256.Sum256([]byte(strings.Replace(inline, "INTEGRITY", integrity, 1)))
+	csp := "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
+		"'; worker-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
+	doc := `<!doctype html><html lang=en><head><title>t</title><style>body { font: 20px monospace }</style>` +
+		`<script src=a.js integrity="` + integrity + `"></script></head><body><p id=out></p>` +
+		`<img src=missing.png alt=""><script>` + strings.Replace(inline, "INTEGRITY", integrity, 1) + `</script>` +
+		`<script type=module src=m.js></script></body></html>`
+	return map[string]answer{
+		"/":     {doc, []string{"Content-Type", page, "Content-Security-Policy", csp}, 0},
+		"/a.js": {add, asScript, 0},
+		// The same text as /a.js, so it has the same integrity.
+		"/dynamic.js": {add, asScript, 0},
+		"/m.js":       {"import {x} from './n.js'; draw('module ' + x(2));", asScript, 0},
+		"/n.js": {"export const x = a => a * 21; " +
+			"const wait = () => document.querySelector('script[src=\"dynamic.js\"]') ? done() : setTimeout(wait, 5);" +
+			" wait();", asScript, 0},
+		"/worker.js": {"function work() { return 'w'.repeat(3); } postMessage(work());", asScript, 0},
+	}
+}
+
+// TestChromium: a page with instrumentation has the DOM and the pixels of the plain page. Its
+// records arrive.
+func TestChromium(t *testing.T) {
+	fake := &fakeCollector{begin: time.Now(), codes: map[record.RealmKind]map[record.Code]int{}, ids: map[uint32]int{}}
+	fake.changed = sync.NewCond(&fake.mu)
+	rig := httptest.NewServer(fake)
+	defer rig.Close()
+	all, err := policy.Named("calls,errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
+		Collector: func(bool) string { return rig.URL }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := httptest.NewServer(site(browserSite()))
+	defer plain.Close()
+	wrapped := httptest.NewServer(in.Wrap(site(browserSite())))
+	defer wrapped.Close()
+	tab := browsertest.NewTab(t, time.Minute, func(string) bool { return true })
+	type seen struct {
+		dom, text string
+		picture   []byte
+	}
+	look := func(address string) (s seen) {
+		tab.Do(chromedp.Navigate(address))
+		_, err := chromedp.Run(tab.Ctx, chromedp.Poll[bool]("window.done === true", chromedp.WithPollingTimeout(0)))
+		tab.Check(err)
+		s.dom = browsertest.Eval[string](tab, "document.documentElement.outerHTML")
+		s.text = browsertest.Eval[string](tab, "document.getElementById('out').textContent")
+		picture, err := chromedp.Run(tab.Ctx, chromedp.CaptureScreenshot())
+		tab.Check(err)
+		s.picture = picture
+		return s
+	}
+	without, with := look(plain.URL), look(wrapped.URL)
+	t.Log(without.text)
+	for _, word := range []string{"2 ", "onerror", "610", "no 'secret' 42", "worker www", "module 42", "done"} {
+		if !strings.Contains(without.text, word) {
+			t.Errorf("the plain page does not show %q: %s", word, without.text)
+		}
+	}
+	if with.text != without.text {
+		t.Errorf("the page shows\n%s, plain\n%s", with.text, without.text)
+	}
+	if !bytes.Equal(with.picture, without.picture) {
+		t.Error("the pictures differ")
+	}
+	// The attribute integrity has another name. Inline scripts have insertions.
+	if strings.Count(with.dom, "<script") != strings.Count(without.dom, "<script") ||
+		strings.Count(with.dom, "data-integritynonce") != 2 {
+		t.Errorf("the document has other elements: %s", with.dom)
+	}
+	fake.wait(record.Worker, record.Enter)
+	tab.Do(chromedp.Navigate("about:blank"))
+	fake.wait(record.Window, record.End)
+	fake.mu.Lock()
+	defer fake.mu.Unlock()
+	if len(fake.bad) > 0 {
+		t.Errorf("bad requests: %q", fake.bad)
+	}
+	calls := map[string]int{}
+	for _, p := range in.Programs() {
+		if p.Reason != "" {
+			t.Errorf("%s is served plain: %s", p.URL, p.Reason)
+		}
+		for i, f := range p.Functions {
+			calls[f.Name] += fake.ids[p.First+uint32(i)]
+		}
+	}
+	for name, want := range map[string]int{"fib": 1973, "x": 1, "work": 1, "later": 1, "thrower": 1, "done": 1} {
+		if calls[name] != want {
+			t.Errorf("%s was called %d times, want %d", name, calls[name], want)
+		}
+	}
+	window := fake.codes[record.Window]
+	for code, least := range map[record.Code]int{record.Start: 1, record.Rig: 8, record.Asked: 8, record.Answered: 8,
+		record.Cost: 2, record.Idle: 3, record.Suspend: 1, record.Resume: 1, record.Leave: 1973} {
+		if window[code] < least {
+			t.Errorf("%d records with code %d, want %d", window[code], code, least)
+		}
+	}
+	messages := map[string]record.Detail{}
+	for _, d := range fake.details {
+		messages[d.Kind+" "+d.Message+d.Tag] = d
+	}
+	failed := messages["error TypeError: Cannot read properties of null (reading '…')"]
+	if len(failed.Stack) != 1 || failed.Stack[0].Function != "thrower" || failed.URL != wrapped.URL+"/" {
+		t.Errorf("the error is %+v; all: %+v", failed, fake.details)
+	}
+	line := "setTimeout(function thrower() { null"
+	if _, column := in.Original(failed.URL, failed.Line, failed.Column); column != len(line)+2 {
+		t.Errorf("its column is %d, in the original %d, want %d", failed.Column, column, len(line)+2)
+	}
+	if d := messages["rejection Error: lost #"]; d.Kind == "" || d.Line != 10 {
+		t.Errorf("the rejection is %+v", d)
+	}
+	if d := messages["resource img"]; d.URL != wrapped.URL+"/missing.png" {
+		t.Errorf("the resource is %+v", d)
+	}
+}
