@@ -88,8 +88,7 @@ func plainJobs(t testing.TB, rounds int) (all []job) {
 	return all
 }
 
-// rewritten returns a job with instrumented files and what they call: for Time the runtime of pages, for
-// Count an array.
+// rewritten returns a job with instrumented files. Time calls the runtime of pages. Count adds to an array.
 func (j job) rewritten(t testing.TB, shape instrument.Shape) job {
 	t.Helper()
 	texts, first := map[string]string{}, uint32(1)
@@ -118,17 +117,19 @@ func (j job) rewritten(t testing.TB, shape instrument.Shape) job {
 	return j
 }
 
-// TestJobs: jobs of libraries give the same text if their functions count calls, or if pages' runtime
-// times them. Both see the same calls.
+// TestJobs: jobs of libraries give the same text if their calls are counted or timed. Both see the
+// same calls.
 func TestJobs(t *testing.T) {
 	for _, j := range plainJobs(t, 0) {
 		t.Run(j.Name, func(t *testing.T) {
-			plain, count, timed := j.run(t), j.rewritten(t, instrument.Count).run(t), j.rewritten(t, instrument.Time).run(t)
+			plain, count := j.run(t), j.rewritten(t, instrument.Count).run(t)
+			timed := j.rewritten(t, instrument.Time).run(t)
 			if plain.Hash == "" || count.Hash != plain.Hash || timed.Hash != plain.Hash {
 				t.Errorf("the hashes are %s, counted %s, timed %s", plain.Hash, count.Hash, timed.Hash)
 			}
 			if count.Counted < 1000 || timed.Begun < count.Counted || timed.Lost > 0 {
-				t.Errorf("%d calls of a round are counted, %d timed; %d records are lost", count.Counted, timed.Begun, timed.Lost)
+				t.Errorf("%d calls of a round are counted, %d timed; %d records are lost", count.Counted, timed.Begun,
+					timed.Lost)
 			}
 		})
 	}
@@ -141,7 +142,7 @@ type anchors struct {
 	Clock float64                       `json:"clock"`
 }
 
-// table prints aligned rows, and goals with what was reached.
+// table prints aligned rows, and goals with the figures reached.
 type table struct {
 	text bytes.Buffer
 	*tabwriter.Writer
@@ -176,7 +177,7 @@ func (t *table) goal(name string, is float64, atMost bool, goal float64) {
 	t.row(name, is, sign, goal, verdict)
 }
 
-// BenchmarkBesideIstanbul prints ratios to other tools that run in turns with Eideticker's: istanbul, swc, V8's
+// BenchmarkBesideIstanbul prints ratios to other tools, which run in turns: istanbul, swc, V8's
 // coverage and its sampling profiler. It asserts none of them.
 func BenchmarkBesideIstanbul(b *testing.B) {
 	for b.Loop() {
@@ -213,10 +214,11 @@ func rewriteTimes(b *testing.B, texts map[string]string, least map[string]float6
 	for range 15 {
 		for p, src := range texts {
 			begin := time.Now()
-			if _, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: instrument.Time, Nonce: nonce}); err != nil {
+			_, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: instrument.Time, Nonce: nonce})
+			ms := float64(time.Since(begin).Nanoseconds()) / 1e6
+			if err != nil {
 				b.Fatal(err)
 			}
-			ms := float64(time.Since(begin).Nanoseconds()) / 1e6
 			least[p] = min(cmp.Or(least[p], ms), ms)
 		}
 	}
@@ -240,7 +242,8 @@ func besideFiles(b *testing.B, texts map[string]string, ours map[string]float64,
 		most, size, mine = max(most, timed), size+len(src), mine+ours[p]
 		sum["istanbul"] += istanbul
 		sum["swc"] += swc
-		t.row(path.Base(p), len(src)/1000, float64(len(src))/1000/ours[p], grown(instrument.Count), timed, float64(len(others.Texts[p]))/float64(len(src)),
+		kB := float64(len(src)) / 1000
+		t.row(path.Base(p), int(kB), kB/ours[p], grown(instrument.Count), timed, float64(len(others.Texts[p]))/kB/1000,
 			istanbul/ours[p], swc/ours[p])
 	}
 	t.row("all", size/1000, float64(size)/1000/mine, "", "", "", sum["istanbul"]/mine, sum["swc"]/mine)
@@ -256,7 +259,8 @@ var ways = []string{"plain", "count", "coverage", "istanbul", "time", "cpu-prof"
 // besideJobs compares the CPU time of jobs. The ways take turns.
 func besideJobs(b *testing.B, jobs []job, others anchors, goals *table) *table {
 	t, profiles := newTable(), b.TempDir()
-	t.row("CPU of job", "ms", "count ×", "V8 coverage ×", "istanbul ×", "--cpu-prof ×", "time ×", "calls", "ns a timed call", "lost")
+	t.row("CPU of job", "ms", "count ×", "V8 coverage ×", "istanbul ×", "--cpu-prof ×", "time ×", "calls",
+		"ns a timed call", "lost")
 	logs, extra, calls := map[string]float64{}, 0.0, 0.0
 	for _, plain := range jobs {
 		all := map[string]job{"plain": plain, "count": plain.rewritten(b, instrument.Count),
@@ -284,14 +288,15 @@ func besideJobs(b *testing.B, jobs []job, others anchors, goals *table) *table {
 			logs[way] += math.Log(ratio[way]) / float64(len(jobs))
 		}
 		extra, calls = extra+1e6*(best["time"].CPU-base), calls+float64(n)
-		t.row(plain.Name, base, ratio["count"], ratio["coverage"], ratio["istanbul"], ratio["cpu-prof"], ratio["time"], n,
-			1e6*(best["time"].CPU-base)/float64(n), best["time"].Lost)
+		t.row(plain.Name, base, ratio["count"], ratio["coverage"], ratio["istanbul"], ratio["cpu-prof"], ratio["time"],
+			n, 1e6*(best["time"].CPU-base)/float64(n), best["time"].Lost)
 	}
 	mean := func(way string) float64 { return math.Exp(logs[way]) }
-	t.row("mean", "", mean("count"), mean("coverage"), mean("istanbul"), mean("cpu-prof"), mean("time"), int(calls), extra/calls, "")
+	t.row("mean", "", mean("count"), mean("coverage"), mean("istanbul"), mean("cpu-prof"), mean("time"), int(calls),
+		extra/calls, "")
 	goals.goal("counting, times V8 coverage", mean("count")/mean("coverage"), true, 1)
 	goals.goal("counting's extra, times istanbul's", (mean("count")-1)/(mean("istanbul")-1), true, 0.7)
 	goals.goal("ns a timed call", extra/calls, true, 60)
-	goals.goal("ns of it beside two clock readings", extra/calls-2*others.Clock, true, 60-2*others.Clock)
+	goals.row("of them two clock readings", 2*others.Clock, "", "", "")
 	return t
 }
