@@ -88,7 +88,8 @@ func plainJobs(t testing.TB, rounds int) (all []job) {
 	return all
 }
 
-// rewritten returns a job with instrumented files. Time calls the runtime of pages. Count adds to an array.
+// rewritten returns a job with instrumented files. Time calls the runtime of pages. Count adds to
+// an array.
 func (j job) rewritten(t testing.TB, shape instrument.Shape) job {
 	t.Helper()
 	texts, first := map[string]string{}, uint32(1)
