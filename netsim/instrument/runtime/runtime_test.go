@@ -271,6 +271,29 @@ func TestFullRing(t *testing.T) {
 	}
 }
 
+// TestLargeBatches: large batches share their memory. Each keeps its records until it was accepted.
+func TestLargeBatches(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		await rig.timers(1000);
+		let tries = 0;
+		for (const id of [1, 2, 3]) {
+			rig.answer(() => id === 2 && tries++ === 0 ? 0 : 204);
+			for (let i = 0; i < 10000 * id; i++) R$test(E$test(id));
+			await rig.timers(2000);
+		}
+		return tries;`})
+	got := map[uint32]int{}
+	for _, e := range r.records(record.Enter) {
+		got[e.ID]++
+	}
+	if want := map[uint32]int{1: 10000, 2: 20000, 3: 30000}; !reflect.DeepEqual(got, want) || string(r.Value) != "2" {
+		t.Errorf("calls %v, want %v; %s tries", got, want, r.Value)
+	}
+	if leaves := r.records(record.Leave); len(leaves) != 60000 || leaves[59999].ID != 60000 {
+		t.Errorf("%d ends", len(leaves))
+	}
+}
+
 // TestCollectorGone: lost batches become gaps. After three of them, the realm sends nothing until
 // its end.
 func TestCollectorGone(t *testing.T) {

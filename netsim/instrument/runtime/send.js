@@ -2,6 +2,7 @@
 const MOST_BYTES = 1048576 + 65536, MOST_BEACON = 65536, MOST_FAILURES = 3, TRIES = 3, PAUSE = 500;
 let sequence = 0, stopped = false, scheduled = false, failures = 0;
 let sending = null; // the batch that waits for its answer
+let large = null; // the memory of large batches: only flush cuts them, one at a time, and requests copy them
 let missing = null; // the gap of batches that were not sent
 let ended = () => {};
 
@@ -25,7 +26,9 @@ const cut = most => {
   }
   if (n === 0) return null;
   const details = encode(encoder, '[' + text + ']');
-  const body = new Bytes(40 + 16 * (before + n) + details.length), view = new View(body.buffer);
+  const size = 40 + 16 * (before + n) + details.length, few = size <= MOST_BEACON;
+  if (!few && !large) large = new Bytes(MOST_BYTES).buffer;
+  const body = few ? new Bytes(size) : new Bytes(large, 0, size), view = new View(body.buffer);
   const put32 = (at, value) => { setUint32(view, at, value, true); };
   put32(0, 0x53444945); // EIDS
   put32(4, 1 | kind << 8);
