@@ -6,9 +6,10 @@ BIN   := bin/eideticker
 WEBUI := deploy/server/webui
 TSC   := $(WEBUI)/node_modules/.bin/tsc
 ECMA  := netsim/ecma/testdata
+ANCHORS := netsim/instrument/testdata/anchors
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-rig clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-rig clean
 
 deps:
 	@.ci/deps
@@ -20,8 +21,8 @@ $(TSC): $(WEBUI)/package-lock.json
 	npm --prefix $(WEBUI) ci --ignore-scripts --no-audit --no-fund
 	touch $(TSC)
 
-$(ECMA)/node_modules/.package-lock.json: $(ECMA)/package-lock.json
-	npm --prefix $(ECMA) ci --ignore-scripts --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package-lock.json
+	npm --prefix $* ci --ignore-scripts --no-audit --no-fund
 	touch $@
 
 # Pictures of every page, light and dark, wide and narrow, and of a real run, in out/screenshots; README shows two of them, with fewer colours.
@@ -110,7 +111,7 @@ bench: build
 	$(BENCH) Exact ./netsim/link
 	@if [ $$(id -u) = 0 ]; then echo "a page of 50 resources over 3g:"; dir=$$(mktemp -d) && $(BIN) run gallery --network 3g --repeat 20 --no-video -o $$dir/gallery; code=$$?; rm -rf "$$dir"; exit $$code; \
 	else echo "a page of 50 resources over 3g is loaded by root only"; fi
-	$(GO) test -run '^$$' -bench . -skip '^BenchmarkExact$$' -benchtime 1s $$($(GO) list ./... | grep -v /cmd/eideticker$$)
+	$(GO) test -run '^$$' -bench . -skip '^Benchmark(Exact|BesideIstanbul)$$' -benchtime 1s $$($(GO) list ./... | grep -v /cmd/eideticker$$)
 
 BENCH = $(GO) test -run '^$$' -benchtime 1x -timeout 2h -bench
 
@@ -124,6 +125,10 @@ bench-paced: deps
 
 bench-read bench-analyze: bench-%: deps
 	$(BENCH) "(?i)^Benchmark$*$$" ./cmd/eideticker
+
+# The rewriter of scripts and its inserted code, beside istanbul, swc and V8: four minutes.
+bench-scripts: webui $(ANCHORS)/node_modules/.package-lock.json
+	$(BENCH) BesideIstanbul ./netsim/instrument
 
 # What the capture thread costs a frame, beside other programs on the same device of a VM, as far as they are installed. It takes
 # some five minutes.

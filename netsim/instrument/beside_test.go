@@ -193,7 +193,7 @@ func BenchmarkBesideIstanbul(b *testing.B) {
 		}
 		others, goals := anchors{}, newTable()
 		ours := rewriteTimes(b, texts, nil)
-		node(b, map[string]any{"texts": texts, "turns": 3}, &others, "testdata/anchors.mjs")
+		node(b, map[string]any{"texts": texts, "turns": 3}, &others, "testdata/anchors/anchors.mjs")
 		ours = rewriteTimes(b, texts, ours)
 		goals.row("goal", "is", "", "goal", "")
 		files := besideFiles(b, texts, ours, others, goals)

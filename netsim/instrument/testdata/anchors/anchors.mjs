@@ -4,7 +4,7 @@
 import {createRequire} from 'node:module';
 import {readFileSync} from 'node:fs';
 
-const npm = createRequire(process.cwd() + '/../ecma/testdata/package.json');
+const npm = createRequire(import.meta.url);
 const babel = npm('@babel/core'), swc = npm('@swc/core'), istanbul = npm.resolve('babel-plugin-istanbul');
 const options = {
   babelrc: false, configFile: false, cwd: '/', sourceType: 'script', compact: true,
