@@ -46,8 +46,8 @@ type Instrument struct {
 	cached   int // bytes
 	numbers  map[string]numbers
 	next     uint32
-	texts    map[string]served // by URL without query
-	kept     int               // bytes of texts
+	texts    map[string]*served // by URL without query
+	kept     int                // bytes of texts
 	elements map[string]element
 }
 
@@ -74,7 +74,7 @@ func New(o Options) (*Instrument, error) {
 	}
 	return &Instrument{o: o, times: slices.ContainsFunc(o.Policies, func(p policy.Policy) bool { return p.Times }),
 		mark: "-" + hashOf(o.Nonce + o.Secret)[:12], preludes: map[string]prelude{}, known: map[programKey]*Program{},
-		cache: map[codeKey]*code{}, numbers: map[string]numbers{}, next: 1, texts: map[string]served{},
+		cache: map[codeKey]*code{}, numbers: map[string]numbers{}, next: 1, texts: map[string]*served{},
 		elements: map[string]element{}}, nil
 }
 

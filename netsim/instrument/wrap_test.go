@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 
@@ -562,4 +564,31 @@ func units(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// TestOriginalIsFast: pages claim thousands of places in large scripts. Their search must not
+// read a text again and again.
+func TestOriginalIsFast(t *testing.T) {
+	for _, end := range []string{"\n", ";"} {
+		in := newInstrument(t, "calls")
+		big := strings.Repeat("function a(){return 1}"+end, 100_000)
+		h := in.Wrap(site(map[string]answer{"/big.js": {big, asScript, 0}}))
+		served := exchange(h, "/big.js").Body.String()
+		const places = 10_000
+		began := time.Now()
+		length := utf8.RuneCountInString(served)
+		walked := time.Since(began)
+		began = time.Now()
+		for i := range places {
+			if end == "\n" {
+				in.Original("http://example.com/big.js", 99_999-i%1000, 30)
+			} else {
+				in.Original("http://example.com/big.js", 1, length-i)
+			}
+		}
+		// Reading the whole text for each place would take places times as long.
+		if took := time.Since(began); took > walked*places/5 {
+			t.Errorf("%q: %d places took %v; reading the text takes %v", end, places, took, walked)
+		}
+	}
 }
