@@ -141,7 +141,8 @@ func (e *pageEditor) read() error {
 		if err := e.tag(name, attributes); err != nil {
 			return err
 		}
-		if isContainer(name) && !(foreign && kind == html.SelfClosingTagToken) {
+		empty := kind == html.SelfClosingTagToken && (foreign || name == "svg" || name == "math")
+		if isContainer(name) && !empty {
 			e.open = append(e.open, name)
 		}
 		if name != "script" || !e.in.times {
@@ -149,13 +150,14 @@ func (e *pageEditor) read() error {
 		}
 		src, external := find(attributes, "src")
 		switch t := scriptType(attributes); {
-		case foreign && !external:
+		case external && (t == classic || t == module): // a page may insert a copy of a template's script
+			e.integrity(attributes, src.decoded, t == module)
+		case external:
+		case foreign:
 			e.in.servesPlain(e.url.String(), "script", hashOf(e.src), 0, "a script in SVG is not instrumented")
 		case len(e.open) > 0: // a template's scripts do not run
-		case !external:
+		default:
 			kindOf = t
-		case t == classic || t == module:
-			e.integrity(attributes, src.decoded, t == module)
 		}
 	}
 }
@@ -243,14 +245,13 @@ func (e *pageEditor) integrity(all []attribute, src string, isModule bool) {
 	if ok {
 		stated.integrity = integrity.decoded
 	}
-	if stated == (element{}) {
-		return
-	}
 	address.Fragment = ""
 	e.in.mu.Lock()
 	defer e.in.mu.Unlock()
 	key := address.Scheme + "://" + address.Host + address.EscapedPath() + "?" + address.RawQuery
-	if _, known := e.in.elements[key]; known || len(e.in.elements) < maxAddresses {
+	// The last element counts, since a page may load the same script without a check.
+	_, known := e.in.elements[key]
+	if known || len(e.in.elements) < maxAddresses && stated != (element{}) {
 		e.in.elements[key] = stated
 	}
 }
@@ -278,8 +279,11 @@ func (e *pageEditor) script(kind string, at int, text string, lines *walker) {
 	}
 }
 
-// replaced notes the hashes of a script that policies may contain.
+// replaced notes the hashes of a script that policies may contain. Browsers hash the text after they
+// have changed its line breaks.
 func (e *pageEditor) replaced(before, after string) {
+	breaks := strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	before, after = breaks.Replace(before), breaks.Replace(after)
 	s := inlineScript{after: scriptHash("sha256", after)}
 	for _, name := range []string{"sha256", "sha384", "sha512"} {
 		s.before = append(s.before, scriptHash(name, before))

@@ -391,7 +391,9 @@ func (c *capture) rewritten() (out []byte, err error) {
 		}
 	}
 	c.in.markTag(h)
-	for _, name := range []string{"Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges"} {
+	// Integrity-Policy demands the attribute that documents lose.
+	for _, name := range []string{"Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges",
+		"Integrity-Policy", "Integrity-Policy-Report-Only"} {
 		h.Del(name)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(packed)))

@@ -144,6 +144,8 @@ func TestWrapScripts(t *testing.T) {
 		{"worker", "worker", answer{add, asScript, 0},
 			preludeOf(t, "calls", collector) + ";" + added, ""},
 		{"empty", "script", answer{"", asScript, 0}, "", ""},
+		{"array that a script reads", "", answer{"[1, 2]", asScript, 0}, "", ""},
+		{"module of JSON", "script", answer{"[1, 2]", []string{"Content-Type", "application/json"}, 0}, "", ""},
 		{"read by a script", "empty", answer{add, asScript, 0}, "", ""},
 		{"style", "style", answer{add, asScript, 0}, "", ""},
 		{"not found", "script", answer{add, asScript, 404}, "", ""},
@@ -205,7 +207,8 @@ func TestWrapHeader(t *testing.T) {
 		if r.Header.Get("If-Modified-Since") != "" || r.Header.Get("If-None-Match") != "" {
 			t.Errorf("a plain copy is validated: %v", r.Header)
 		}
-		for _, name := range []string{"Digest", "Repr-Digest", "Content-Digest", "Content-MD5", "Accept-Ranges"} {
+		for _, name := range []string{"Digest", "Repr-Digest", "Content-Digest", "Content-MD5", "Accept-Ranges",
+			"Integrity-Policy"} {
 			w.Header().Set(name, "x")
 		}
 		w.Header().Set("Content-Length", fmt.Sprint(len(add)))
@@ -351,6 +354,10 @@ func TestWrapDocuments(t *testing.T) {
 			prelude + "<script src=/a.js data-integritynonce='sha256-x'></script><link rel=stylesheet integrity=x>" +
 				"<link rel=preload as=script href=/b.js data-INTEGRITYnonce = sha256-y>" +
 				"<script src=//b.test/c.js integrity=x></script>"},
+		{"integrity behind SVG", "<svg/><script src=a.js integrity=x></script><script>x=()=>1</script>",
+			prelude + "<svg/><script src=a.js data-integritynonce=x></script><script>x=" + call(1) + "</script>"},
+		{"integrity in a template", "<template><script src=a.js integrity=x></script></template>",
+			prelude + "<template><script src=a.js data-integritynonce=x></script></template>"},
 		{"import map", `<script type=importmap>{"integrity":{"/a.js":"sha256-x"}}</script>`,
 			prelude + `<script type=importmap>{"data-integrity":{"/a.js":"sha256-x"}}</script>`},
 		{"policy", `<meta http-equiv=Content-Security-Policy content="connect-src 'none'"><meta content=a>`,
@@ -414,7 +421,7 @@ func TestWrapPolicies(t *testing.T) {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	const inline, after = "x=()=>1", "x=()=>R$nonce(E$nonce(1),1)"
+	const inline, after = "\nx=()=>1\n", "\nx=()=>R$nonce(E$nonce(1),1)\n"
 	for _, c := range []struct{ policy, want string }{
 		{"img-src *", "img-src *"},
 		{"connect-src 'self'", "connect-src 'self' " + collector},
@@ -426,7 +433,9 @@ func TestWrapPolicies(t *testing.T) {
 			"upgrade-insecure-requests; connect-src a.test https://10.9.9.9:4999"},
 	} {
 		in := newInstrument(t, "calls")
-		w := exchange(in.Wrap(site(map[string]answer{"/": {"<script>" + inline + "</script>",
+		// Browsers hash the text with other line breaks.
+		doc := "<script>\r\nx=()=>1\r</script>"
+		w := exchange(in.Wrap(site(map[string]answer{"/": {doc,
 			append(asPage[:2:2], "Content-Security-Policy", c.policy), 0}})), "/", "Sec-Fetch-Dest", "document")
 		want := strings.ReplaceAll(c.want, "PRELUDE", hash(preludeOf(t, "calls", collector)))
 		if got := w.Header().Get("Content-Security-Policy"); got != want {
@@ -457,6 +466,19 @@ func TestWrapIntegrity(t *testing.T) {
 		if w.Code != c.status || len(p) != 1 || (c.status == 404) != strings.Contains(p[0].Reason, "integrity") ||
 			c.status == 404 && w.Body.Len() > 0 {
 			t.Errorf("%s: status %d, %+v", c.integrity, w.Code, p)
+		}
+	}
+}
+
+// TestLaterIntegrity: a page that loads a script again without a check gets it.
+func TestLaterIntegrity(t *testing.T) {
+	in := newInstrument(t, "calls")
+	h := in.Wrap(site(map[string]answer{"/": {"<script src=a.js integrity=sha256-x></script>", asPage, 0},
+		"/again": {"<script src=a.js></script>", asPage, 0}, "/a.js": {add, asScript, 0}}))
+	for path, want := range map[string]int{"/": 404, "/again": 200} {
+		exchange(h, path, "Sec-Fetch-Dest", "document")
+		if w := exchange(h, "/a.js?", "Sec-Fetch-Dest", "script"); w.Code != want {
+			t.Errorf("after %s: status %d, want %d", path, w.Code, want)
 		}
 	}
 }
