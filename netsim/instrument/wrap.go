@@ -138,7 +138,8 @@ func destinationOf(r *http.Request) (d destination, reason string) {
 func (in *Instrument) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, reason := destinationOf(r)
-		if to == unread || r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || r.Header.Get("Range") != "" {
+		asks := r.Method == http.MethodGet || r.Method == http.MethodPost && (to == page || to == anything)
+		if to == unread || !asks || r.Header.Get("Upgrade") != "" || r.Header.Get("Range") != "" {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -182,9 +183,10 @@ type capture struct {
 	to     destination
 	reason string // why it cannot be instrumented
 
-	decided, keeps bool
-	kept           []byte
-	text           []byte // kept, without content codings
+	status int // 0: unknown
+	keeps  bool
+	kept   []byte
+	text   []byte // kept, without content codings
 }
 
 // Unwrap is for [http.ResponseController].
@@ -201,19 +203,19 @@ func (c *capture) FlushError() error {
 }
 
 func (c *capture) WriteHeader(status int) {
-	if c.decided {
+	if c.status != 0 {
 		return
 	}
 	if status < 200 && status != http.StatusSwitchingProtocols {
 		c.w.WriteHeader(status)
 		return
 	}
-	c.decided = true
+	c.status = status
 	h := c.Header()
 	if status == http.StatusNotModified && strings.Contains(c.r.Header.Get("If-None-Match"), c.in.mark) {
 		c.in.markTag(h)
 	}
-	if status == http.StatusOK {
+	if status == http.StatusOK || status >= 400 {
 		c.keeps = c.wants(h)
 	}
 	if !c.keeps {
@@ -222,7 +224,7 @@ func (c *capture) WriteHeader(status int) {
 }
 
 func (c *capture) Write(b []byte) (int, error) {
-	if !c.decided {
+	if c.status == 0 {
 		h := c.Header()
 		if _, known := h["Content-Type"]; !known && h.Get("Content-Encoding") == "" {
 			h.Set("Content-Type", http.DetectContentType(b)) // as net/http does
@@ -253,6 +255,9 @@ func (c *capture) wants(h http.Header) bool {
 	case c.to == anything, c.to == page && kind != "text/html",
 		c.to == script && (kind == "application/wasm" || kind == "text/css"):
 		return false
+	}
+	if c.to != page && (c.status != http.StatusOK || c.r.Method != http.MethodGet) {
+		return false // browsers run no such script
 	}
 	if c.to == script && !c.in.times || strings.HasPrefix(strings.ToLower(h.Get("Content-Disposition")), "attachment") {
 		return false
@@ -297,7 +302,7 @@ func (c *capture) release(reason string) error {
 	if c.keeps = false; reason != "" {
 		c.plain(reason)
 	}
-	c.w.WriteHeader(http.StatusOK)
+	c.w.WriteHeader(c.status)
 	_, err := c.w.Write(c.kept)
 	c.kept = nil
 	return err
@@ -333,7 +338,7 @@ func (c *capture) finish() {
 		return
 	}
 	c.keeps = false
-	c.w.WriteHeader(http.StatusOK)
+	c.w.WriteHeader(c.status)
 	_, _ = c.w.Write(out) // a client that is gone needs nothing
 }
 

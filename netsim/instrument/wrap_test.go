@@ -470,6 +470,27 @@ func TestWrapIntegrity(t *testing.T) {
 	}
 }
 
+// TestWrapErrorPages: the documents of errors and of forms are instrumented. Their scripts are, so the
+// browser must not check them.
+func TestWrapErrorPages(t *testing.T) {
+	const src = "<script src=a.js integrity=sha256-x></script>"
+	want := "<script>" + preludeOf(t, "calls", collector) + "</script>" +
+		strings.Replace(src, "integrity", "data-integritynonce", 1)
+	for _, status := range []int{200, 404, 500} {
+		for _, method := range []string{"GET", "POST"} {
+			for _, dest := range []string{"document", ""} {
+				h := newInstrument(t, "calls").Wrap(site(map[string]answer{"/": {src, asPage, status}}))
+				r := httptest.NewRequest(method, "/", nil)
+				r.Header.Set("Sec-Fetch-Dest", dest)
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); w.Code != status || w.Body.String() != want {
+					t.Errorf("%s, %q: status %d, %s", method, dest, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
 // TestLaterIntegrity: a page that loads a script again without a check gets it.
 func TestLaterIntegrity(t *testing.T) {
 	in := newInstrument(t, "calls")
