@@ -130,6 +130,9 @@ func destinationOf(r *http.Request) (d destination, reason string) {
 	case "audioworklet", "paintworklet":
 		return plainScript, "worklets are not instrumented"
 	}
+	if strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
+		return anything, "" // the browser may keep it for any use
+	}
 	return unread, ""
 }
 

@@ -491,6 +491,15 @@ func TestWrapErrorPages(t *testing.T) {
 	}
 }
 
+// TestWrapPrefetch: browsers use a prefetched script later, without another request.
+func TestWrapPrefetch(t *testing.T) {
+	h := newInstrument(t, "calls").Wrap(site(map[string]answer{"/a.js": {add, asScript, 0}}))
+	w := exchange(h, "/a.js", "Sec-Fetch-Dest", "empty", "Sec-Purpose", "prefetch")
+	if w.Body.String() != guarded(added) {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
 // TestLaterIntegrity: a page that loads a script again without a check gets it.
 func TestLaterIntegrity(t *testing.T) {
 	in := newInstrument(t, "calls")
