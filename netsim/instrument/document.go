@@ -41,6 +41,7 @@ type pageEditor struct {
 	metas          []attribute // values with policies
 	open           []string    // template, svg, math and foreignobject elements
 	attributeBytes int         // of code, which has no insertions
+	foreignScript  bool        // a script in SVG was seen
 }
 
 // inlineScript is an element that has other text now.
@@ -83,6 +84,9 @@ func (in *Instrument) document(src string, address *url.URL, origin string) (*re
 	if e.attributeBytes > 0 {
 		in.servesPlain(address.String(), "script", hashOf(src), e.attributeBytes,
 			"code in attributes is not instrumented")
+	}
+	if e.foreignScript {
+		in.servesPlain(address.String(), "script", hashOf(src), 0, "a script in SVG is not instrumented")
 	}
 	text, spans := applied(src, e.edits)
 	return &rewrittenPage{text, spans, allow}, nil
@@ -154,7 +158,7 @@ func (e *pageEditor) read() error {
 			e.integrity(attributes, src.decoded, t == module)
 		case external:
 		case foreign:
-			e.in.servesPlain(e.url.String(), "script", hashOf(e.src), 0, "a script in SVG is not instrumented")
+			e.foreignScript = true
 		case len(e.open) > 0: // a template's scripts do not run
 		default:
 			kindOf = t

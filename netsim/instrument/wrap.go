@@ -170,7 +170,7 @@ func (in *Instrument) withoutMark(r *http.Request, to destination) *http.Request
 		r.Header.Set("If-None-Match", strings.ReplaceAll(field, in.mark+`"`, `"`))
 		return r
 	}
-	if to == anything {
+	if to == anything && !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return r // it may be an image
 	}
 	r.Header.Del("If-None-Match")

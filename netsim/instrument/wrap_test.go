@@ -500,6 +500,28 @@ func TestWrapPrefetch(t *testing.T) {
 	}
 }
 
+// TestPlainCopies: a browser's plain copy of a document is not validated, with or without TLS.
+func TestPlainCopies(t *testing.T) {
+	for _, header := range [][]string{{"Sec-Fetch-Dest", "document"}, {"Accept", "text/html,*/*"}, {"Accept", "image/*"}} {
+		h := newInstrument(t, "calls").Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if kept := r.Header.Get("If-Modified-Since") != ""; kept != (header[1] == "image/*") {
+				t.Errorf("%v: validated: %v", header, kept)
+			}
+		}))
+		exchange(h, "/", append(header, "If-Modified-Since", "yesterday")...)
+	}
+}
+
+// TestScriptsInSVG: a document is listed once, also with many of them.
+func TestScriptsInSVG(t *testing.T) {
+	in := newInstrument(t, "calls")
+	src := strings.Repeat("<svg><script>x=()=>1</script></svg>", 3)
+	exchange(in.Wrap(site(map[string]answer{"/": {src, asPage, 0}})), "/", "Sec-Fetch-Dest", "document")
+	if p := in.Programs(); len(p) != 1 || p[0].Count != 1 || p[0].Reason != "a script in SVG is not instrumented" {
+		t.Errorf("programs %+v", p)
+	}
+}
+
 // TestLaterIntegrity: a page that loads a script again without a check gets it.
 func TestLaterIntegrity(t *testing.T) {
 	in := newInstrument(t, "calls")
