@@ -172,7 +172,8 @@ func TestChromium(t *testing.T) {
 	}
 	without, with := look(plain.URL), look(wrapped.URL)
 	t.Log(without.text)
-	for _, word := range []string{"2 ", "onerror", "610", "no 'secret' 42", "worker www", "copied undefined", "true ", "module 42", "done"} {
+	for _, word := range []string{"2 ", "onerror", "610", "no 'secret' 42", "worker www", "copied undefined", "true ",
+		"module 42", "done"} {
 		if !strings.Contains(without.text, word) {
 			t.Errorf("the plain page does not show %q: %s", word, without.text)
 		}

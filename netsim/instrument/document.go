@@ -283,8 +283,8 @@ func (e *pageEditor) script(kind string, at int, text string, lines *walker) {
 	}
 }
 
-// replaced notes the hashes of a script that policies may contain. Browsers hash the text after they
-// have changed its line breaks.
+// replaced notes the hashes of a script that policies may contain. Browsers hash the text with line
+// breaks of their own.
 func (e *pageEditor) replaced(before, after string) {
 	breaks := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	before, after = breaks.Replace(before), breaks.Replace(after)

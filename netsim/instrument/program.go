@@ -235,8 +235,8 @@ type mark struct {
 // markEvery is the largest distance of marks, in bytes.
 const markEvery = 1 << 10
 
-// index makes the marks, one per line and more in long lines. Pages claim thousands of positions, so
-// each must be found fast.
+// index makes the marks: one per line, and more in long lines. A page may claim thousands of
+// positions.
 func (s *served) index() {
 	w := newWalker(s.text, position{1, 1})
 	s.marks = append(s.marks, mark{w.at, w.position})

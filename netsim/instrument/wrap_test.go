@@ -470,8 +470,8 @@ func TestWrapIntegrity(t *testing.T) {
 	}
 }
 
-// TestWrapErrorPages: the documents of errors and of forms are instrumented. Their scripts are, so the
-// browser must not check them.
+// TestWrapErrorPages: the documents of errors and of forms are instrumented. Their scripts are too,
+// so the browser must not check them.
 func TestWrapErrorPages(t *testing.T) {
 	const src = "<script src=a.js integrity=sha256-x></script>"
 	want := "<script>" + preludeOf(t, "calls", collector) + "</script>" +
@@ -502,7 +502,8 @@ func TestWrapPrefetch(t *testing.T) {
 
 // TestPlainCopies: a browser's plain copy of a document is not validated, with or without TLS.
 func TestPlainCopies(t *testing.T) {
-	for _, header := range [][]string{{"Sec-Fetch-Dest", "document"}, {"Accept", "text/html,*/*"}, {"Accept", "image/*"}} {
+	for _, header := range [][]string{{"Sec-Fetch-Dest", "document"}, {"Accept", "text/html,*/*"},
+		{"Accept", "image/*"}} {
 		h := newInstrument(t, "calls").Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if kept := r.Header.Get("If-Modified-Since") != ""; kept != (header[1] == "image/*") {
 				t.Errorf("%v: validated: %v", header, kept)
