@@ -39,6 +39,7 @@ type pageEditor struct {
 	edits          []htmlEdit
 	inline         []inlineScript
 	metas          []attribute // values with policies
+	policies       string      // of the header, and of the metas so far
 	open           []string    // template, svg, math and foreignobject elements
 	attributeBytes int         // of code, which has no insertions
 	foreignScript  bool        // a script in SVG was seen
@@ -50,15 +51,15 @@ type inlineScript struct {
 	after  string
 }
 
-// document rewrites an HTML document. Its collector has an origin.
-func (in *Instrument) document(src string, address *url.URL, origin string) (*rewrittenPage, error) {
+// document rewrites an HTML document with the policies of its header. Its collector has an origin.
+func (in *Instrument) document(src string, address *url.URL, origin, policies string) (*rewrittenPage, error) {
 	if strings.Contains(src, in.o.Nonce) {
 		return nil, fmt.Errorf("nonce %q: the document contains it", in.o.Nonce)
 	}
 	if document.IsUTF16([]byte(src[:min(len(src), 256)])) {
 		return nil, errors.New("the document is not compatible with ASCII")
 	}
-	e := &pageEditor{in: in, src: src, url: address, base: address}
+	e := &pageEditor{in: in, src: src, url: address, base: address, policies: policies}
 	prelude := in.prelude(origin)
 	at := document.HeadBegins([]byte(src))
 	e.insert(at, "<script>"+prelude.text+"</script>")
@@ -214,7 +215,7 @@ func (e *pageEditor) tag(name string, all []attribute) error {
 		content, ok := find(all, "content")
 		switch equiv := strings.ToLower(strings.TrimSpace(get("http-equiv"))); {
 		case equiv == "content-security-policy" && ok && len(e.open) == 0:
-			e.metas = append(e.metas, content)
+			e.metas, e.policies = append(e.metas, content), e.policies+","+content.decoded
 		case equiv == "content-type":
 			return checkCharset(content.decoded)
 		}
@@ -241,11 +242,11 @@ func (e *pageEditor) integrity(all []attribute, src string, isModule bool) {
 	if ok && !cors && !isModule && (address.Host != e.url.Host || address.Scheme != e.url.Scheme) {
 		return
 	}
-	if ok {
+	stated := element{module: isModule, allowed: ok && e.allows(integrity.decoded)}
+	if ok && !stated.allowed {
 		e.insert(integrity.nameAt, "data-")
 		e.insert(integrity.nameAt+len("integrity"), e.in.o.Nonce[1:])
 	}
-	stated := element{isModule, ""}
 	if ok {
 		stated.integrity = integrity.decoded
 	}
@@ -258,6 +259,15 @@ func (e *pageEditor) integrity(all []attribute, src string, isModule bool) {
 	if known || len(e.in.elements) < maxAddresses && stated != (element{}) {
 		e.in.elements[key] = stated
 	}
+}
+
+// allows reports whether a policy has a hash of an attribute integrity. Browsers need the attribute
+// then (CSP Level 3, 6.7.2.4).
+func (e *pageEditor) allows(integrity string) bool {
+	return slices.ContainsFunc(strings.Fields(integrity), func(one string) bool {
+		one, _, _ = strings.Cut(one, "?")
+		return strings.Contains(e.policies, "'"+one+"'")
+	})
 }
 
 // script rewrites an inline script.

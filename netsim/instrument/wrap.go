@@ -58,6 +58,7 @@ type prelude struct{ text, hash string }
 type element struct {
 	module    bool
 	integrity string
+	allowed   bool // by a policy, for its integrity
 }
 
 // New returns an instrument.
@@ -378,7 +379,7 @@ func (c *capture) rewritten() (out []byte, err error) {
 		if document.HasDirective(policies, "sandbox") && !strings.Contains(policies, "allow-scripts") {
 			return nil, errors.New("its content security policy forbids scripts")
 		}
-		p, err := c.in.document(string(c.text), c.address(), origin)
+		p, err := c.in.document(string(c.text), c.address(), origin, policies)
 		if err != nil {
 			return nil, err
 		}
@@ -416,6 +417,9 @@ func (c *capture) script(src, origin string, codings []string) ([]byte, error) {
 	in.mu.Unlock()
 	if !matches(stated.integrity, src) {
 		return nil, errRefused
+	}
+	if stated.allowed {
+		return nil, errors.New("a content security policy allows only its hash")
 	}
 	insert := runtime.Guard(in.o.Nonce)
 	if c.to == worker {

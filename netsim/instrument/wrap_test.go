@@ -523,6 +523,32 @@ func TestScriptsInSVG(t *testing.T) {
 	}
 }
 
+// TestScriptsAllowedByHash: browsers run such a script only with its attribute and its own text.
+func TestScriptsAllowedByHash(t *testing.T) {
+	const policy = "script-src 'sha256-x'"
+	for _, a := range []answer{
+		{"<script src=a.js integrity=sha256-x></script>", append(asPage[:2:2], "Content-Security-Policy", policy), 0},
+		{`<meta http-equiv=Content-Security-Policy content="` + policy + `">` +
+			"<script src=a.js integrity=sha256-x></script>", asPage, 0},
+	} {
+		in := newInstrument(t, "calls")
+		sum := sha256.Sum256([]byte(add))
+		hash := base64.StdEncoding.EncodeToString(sum[:])
+		for i := range a.header {
+			a.header[i] = strings.ReplaceAll(a.header[i], "sha256-x", "sha256-"+hash)
+		}
+		a.body = strings.ReplaceAll(a.body, "sha256-x", "sha256-"+hash)
+		h := in.Wrap(site(map[string]answer{"/": a, "/a.js": {add, asScript, 0}}))
+		doc := exchange(h, "/", "Sec-Fetch-Dest", "document").Body.String()
+		w := exchange(h, "/a.js?", "Sec-Fetch-Dest", "script")
+		p := in.Programs()
+		if !strings.Contains(doc, " integrity=sha256-"+hash) || w.Body.String() != add || len(p) != 1 ||
+			!strings.Contains(p[0].Reason, "policy allows only its hash") {
+			t.Errorf("%s, programs %+v", w.Body, p)
+		}
+	}
+}
+
 // TestLaterIntegrity: a page that loads a script again without a check gets it.
 func TestLaterIntegrity(t *testing.T) {
 	in := newInstrument(t, "calls")
