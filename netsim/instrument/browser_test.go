@@ -95,29 +95,40 @@ later().catch(e => draw(e.message));
 Promise.reject(new Error('lost 1'));
 new Worker('worker.js').onmessage = e => {
   draw('worker ' + e.data);
-  const element = document.createElement('script');
+  const first = document.createElement('script'), element = document.createElement('script');
+  first.src = 'again.js';
+  first.setAttribute('Integrity', 'INTEGRITY');
+  first.onload = () => { document.head.append(element); };
+  document.head.append(first);
   element.src = 'dynamic.js';
-  element.integrity = '` + "INTEGRITY" + `';
-  document.head.append(element);
+  element.integrity = 'INTEGRITY';
 };
+const copied = function () { 'use strict'; postMessage('copied ' + (() => typeof this)()); };
+new Worker(URL.createObjectURL(new Blob(['(', copied, ')()']))).onmessage = e => {
+  draw(e.data);
+  window.copied = true;
+};
+draw(new Blob(['a']) instanceof Blob && new Blob().constructor === Blob);
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 draw(fib(15));
 function done() { draw('done'); window.done = true; }`
-	hash := sha256.Sum256([]byte(strings.Replace(inline, "INTEGRITY", integrity, 1)))
+	hash := sha256.Sum256([]byte(strings.ReplaceAll(inline, "INTEGRITY", integrity)))
 	csp := "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-		"'; worker-src 'self'; img-src 'self'; style-src 'unsafe-inline'"
+		"'; worker-src 'self' blob:; img-src 'self'; style-src 'unsafe-inline'"
 	doc := `<!doctype html><html lang=en><head><title>t</title><style>body { font: 20px monospace }</style>` +
 		`<script src=a.js integrity="` + integrity + `"></script></head><body><p id=out></p>` +
-		`<img src=missing.png alt=""><script>` + strings.Replace(inline, "INTEGRITY", integrity, 1) + `</script>` +
+		`<img src=missing.png alt=""><script>` + strings.ReplaceAll(inline, "INTEGRITY", integrity) + `</script>` +
 		`<script type=module src=m.js></script></body></html>`
 	return map[string]answer{
 		"/":     {doc, []string{"Content-Type", page, "Content-Security-Policy", csp}, 0},
 		"/a.js": {add, asScript, 0},
 		// The same text as /a.js, so it has the same integrity.
 		"/dynamic.js": {add, asScript, 0},
+		"/again.js":   {add, asScript, 0},
 		"/m.js":       {"import {x} from './n.js'; draw('module ' + x(2));", asScript, 0},
 		"/n.js": {"export const x = a => a * 21; " +
-			"const wait = () => document.querySelector('script[src=\"dynamic.js\"]') ? done() : setTimeout(wait, 5);" +
+			"const wait = () => document.querySelector('script[src=\"dynamic.js\"]') && " +
+			"window.copied ? done() : setTimeout(wait, 5);" +
 			" wait();", asScript, 0},
 		"/worker.js": {"function work() { return 'w'.repeat(3); } postMessage(work());", asScript, 0},
 	}
@@ -161,7 +172,8 @@ func TestChromium(t *testing.T) {
 	}
 	without, with := look(plain.URL), look(wrapped.URL)
 	t.Log(without.text)
-	for _, word := range []string{"2 ", "onerror", "610", "no 'secret' 42", "worker www", "module 42", "done"} {
+	for _, word := range []string{"2 ", "onerror", "610", "no 'secret' 42", "worker www", "copied undefined", "true ",
+		"module 42", "done"} {
 		if !strings.Contains(without.text, word) {
 			t.Errorf("the plain page does not show %q: %s", word, without.text)
 		}
@@ -174,7 +186,7 @@ func TestChromium(t *testing.T) {
 	}
 	// The attribute integrity has another name. Inline scripts have insertions.
 	if strings.Count(with.dom, "<script") != strings.Count(without.dom, "<script") ||
-		strings.Count(with.dom, "data-integritynonce") != 2 {
+		strings.Count(with.dom, "data-integritynonce") != 3 {
 		t.Errorf("the document has other elements: %s", with.dom)
 	}
 	fake.wait(record.Worker, record.Enter)

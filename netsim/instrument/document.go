@@ -39,8 +39,10 @@ type pageEditor struct {
 	edits          []htmlEdit
 	inline         []inlineScript
 	metas          []attribute // values with policies
+	policies       string      // of the header, and of the metas so far
 	open           []string    // template, svg, math and foreignobject elements
 	attributeBytes int         // of code, which has no insertions
+	foreignScript  bool        // a script in SVG was seen
 }
 
 // inlineScript is an element that has other text now.
@@ -49,15 +51,15 @@ type inlineScript struct {
 	after  string
 }
 
-// document rewrites an HTML document. Its collector has an origin.
-func (in *Instrument) document(src string, address *url.URL, origin string) (*rewrittenPage, error) {
+// document rewrites an HTML document with the policies of its header. Its collector has an origin.
+func (in *Instrument) document(src string, address *url.URL, origin, policies string) (*rewrittenPage, error) {
 	if strings.Contains(src, in.o.Nonce) {
 		return nil, fmt.Errorf("nonce %q: the document contains it", in.o.Nonce)
 	}
 	if document.IsUTF16([]byte(src[:min(len(src), 256)])) {
 		return nil, errors.New("the document is not compatible with ASCII")
 	}
-	e := &pageEditor{in: in, src: src, url: address, base: address}
+	e := &pageEditor{in: in, src: src, url: address, base: address, policies: policies}
 	prelude := in.prelude(origin)
 	at := document.HeadBegins([]byte(src))
 	e.insert(at, "<script>"+prelude.text+"</script>")
@@ -83,6 +85,9 @@ func (in *Instrument) document(src string, address *url.URL, origin string) (*re
 	if e.attributeBytes > 0 {
 		in.servesPlain(address.String(), "script", hashOf(src), e.attributeBytes,
 			"code in attributes is not instrumented")
+	}
+	if e.foreignScript {
+		in.servesPlain(address.String(), "script", hashOf(src), 0, "a script in SVG is not instrumented")
 	}
 	text, spans := applied(src, e.edits)
 	return &rewrittenPage{text, spans, allow}, nil
@@ -141,7 +146,8 @@ func (e *pageEditor) read() error {
 		if err := e.tag(name, attributes); err != nil {
 			return err
 		}
-		if isContainer(name) && !(foreign && kind == html.SelfClosingTagToken) {
+		empty := kind == html.SelfClosingTagToken && (foreign || name == "svg" || name == "math")
+		if isContainer(name) && !empty {
 			e.open = append(e.open, name)
 		}
 		if name != "script" || !e.in.times {
@@ -149,13 +155,14 @@ func (e *pageEditor) read() error {
 		}
 		src, external := find(attributes, "src")
 		switch t := scriptType(attributes); {
-		case foreign && !external:
-			e.in.servesPlain(e.url.String(), "script", hashOf(e.src), 0, "a script in SVG is not instrumented")
-		case len(e.open) > 0: // a template's scripts do not run
-		case !external:
-			kindOf = t
-		case t == classic || t == module:
+		case external && (t == classic || t == module): // a page may insert a copy of a template's script
 			e.integrity(attributes, src.decoded, t == module)
+		case external:
+		case foreign:
+			e.foreignScript = true
+		case len(e.open) > 0: // a template's scripts do not run
+		default:
+			kindOf = t
 		}
 	}
 }
@@ -208,7 +215,7 @@ func (e *pageEditor) tag(name string, all []attribute) error {
 		content, ok := find(all, "content")
 		switch equiv := strings.ToLower(strings.TrimSpace(get("http-equiv"))); {
 		case equiv == "content-security-policy" && ok && len(e.open) == 0:
-			e.metas = append(e.metas, content)
+			e.metas, e.policies = append(e.metas, content), e.policies+","+content.decoded
 		case equiv == "content-type":
 			return checkCharset(content.decoded)
 		}
@@ -235,24 +242,32 @@ func (e *pageEditor) integrity(all []attribute, src string, isModule bool) {
 	if ok && !cors && !isModule && (address.Host != e.url.Host || address.Scheme != e.url.Scheme) {
 		return
 	}
-	if ok {
+	stated := element{module: isModule, allowed: ok && e.allows(integrity.decoded)}
+	if ok && !stated.allowed {
 		e.insert(integrity.nameAt, "data-")
 		e.insert(integrity.nameAt+len("integrity"), e.in.o.Nonce[1:])
 	}
-	stated := element{isModule, ""}
 	if ok {
 		stated.integrity = integrity.decoded
-	}
-	if stated == (element{}) {
-		return
 	}
 	address.Fragment = ""
 	e.in.mu.Lock()
 	defer e.in.mu.Unlock()
 	key := address.Scheme + "://" + address.Host + address.EscapedPath() + "?" + address.RawQuery
-	if _, known := e.in.elements[key]; known || len(e.in.elements) < maxAddresses {
+	// The last element counts, since a page may load the same script without a check.
+	_, known := e.in.elements[key]
+	if known || len(e.in.elements) < maxAddresses && stated != (element{}) {
 		e.in.elements[key] = stated
 	}
+}
+
+// allows reports whether a policy has a hash of an attribute integrity. Browsers need the attribute
+// then (CSP Level 3, 6.7.2.4).
+func (e *pageEditor) allows(integrity string) bool {
+	return slices.ContainsFunc(strings.Fields(integrity), func(one string) bool {
+		one, _, _ = strings.Cut(one, "?")
+		return strings.Contains(e.policies, "'"+one+"'")
+	})
 }
 
 // script rewrites an inline script.
@@ -278,8 +293,11 @@ func (e *pageEditor) script(kind string, at int, text string, lines *walker) {
 	}
 }
 
-// replaced notes the hashes of a script that policies may contain.
+// replaced notes the hashes of a script that policies may contain. Browsers hash the text with line
+// breaks of their own.
 func (e *pageEditor) replaced(before, after string) {
+	breaks := strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	before, after = breaks.Replace(before), breaks.Replace(after)
 	s := inlineScript{after: scriptHash("sha256", after)}
 	for _, name := range []string{"sha256", "sha384", "sha512"} {
 		s.before = append(s.before, scriptHash(name, before))

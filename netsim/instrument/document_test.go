@@ -30,7 +30,7 @@ func FuzzDocument(f *testing.F) {
 			t.Fatal(err)
 		}
 		const origin = "http://rig.test"
-		page, err := in.document(src, address, origin)
+		page, err := in.document(src, address, origin, "")
 		if err != nil {
 			return
 		}

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/netsim/instrument/runtime"
 )
 
 const (
@@ -180,6 +179,9 @@ func (in *Instrument) fill(c *code, src string, module bool, head string) error 
 		if plan.First, err = in.numbersOf(c.hash, len(c.names)); err != nil {
 			return err
 		}
+		if len(c.names) == 0 && head == runtime.Guard(in.o.Nonce) {
+			plan.Head = "" // the program may be JSON, which scripts read
+		}
 	}
 	c.first = plan.First
 	c.result, err = rewriteTree(tree, plan)
@@ -218,6 +220,60 @@ type span struct{ at, length, more int }
 type served struct {
 	text  string
 	spans []span // in order
+
+	once  sync.Once
+	marks []mark
+	more  []int // bytes of the spans before each one
+}
+
+// mark is the position of an offset.
+type mark struct {
+	offset int
+	position
+}
+
+// markEvery is the largest distance of marks, in bytes.
+const markEvery = 1 << 10
+
+// index makes the marks: one per line, and more in long lines. A page may claim thousands of
+// positions.
+func (s *served) index() {
+	w := newWalker(s.text, position{1, 1})
+	s.marks = append(s.marks, mark{w.at, w.position})
+	for w.at < len(s.text) {
+		before := s.marks[len(s.marks)-1]
+		if p := w.to(w.at + 1); p.line != before.line || w.at-before.offset >= markEvery {
+			s.marks = append(s.marks, mark{w.at, p})
+		}
+	}
+	sum := 0
+	for _, n := range s.spans {
+		s.more = append(s.more, sum)
+		sum += n.more
+	}
+}
+
+// find returns the offsets of a position and of its line. Positions behind the end of a line become
+// that end.
+func (s *served) find(wanted position) (line, offset int) {
+	behind := func(p position) func(int) bool {
+		return func(i int) bool {
+			m := s.marks[i]
+			return m.line > p.line || m.line == p.line && m.column > p.column
+		}
+	}
+	first := sort.Search(len(s.marks), behind(position{wanted.line, 0}))
+	if first == len(s.marks) {
+		return len(s.text), len(s.text)
+	}
+	m := s.marks[sort.Search(len(s.marks), behind(wanted))-1]
+	w := &walker{text: s.text, at: m.offset, position: m.position}
+	for w.at < len(s.text) && w.column < wanted.column {
+		if at := w.at; w.to(at+1).line != m.line {
+			return s.marks[first].offset, at
+		}
+	}
+	return s.marks[first].offset, w.at
 }
 
 // remember keeps a text for Original.
@@ -225,11 +281,14 @@ func (in *Instrument) remember(url, text string, spans []span) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	before, known := in.texts[url]
-	kept := in.kept - len(before.text) + len(text)
+	kept := in.kept + len(text)
+	if known {
+		kept -= len(before.text)
+	}
 	if kept > maxCached || !known && len(in.texts) >= maxAddresses {
 		return
 	}
-	in.kept, in.texts[url] = kept, served{text, spans}
+	in.kept, in.texts[url] = kept, &served{text: text, spans: spans}
 }
 
 func spansOf(insertions []Insertion) []span {
@@ -249,43 +308,15 @@ func (in *Instrument) Original(url string, line, column int) (originalLine, orig
 	if !ok || line < 1 || column < 1 {
 		return line, column
 	}
-	begin := lineStart(s.text, line)
-	offset, units := begin, 1
-	for offset < len(s.text) && units < column {
-		r, size := utf8.DecodeRuneInString(s.text[offset:])
-		if r == '\n' || r == '\r' {
-			break
-		}
-		if offset += size; r > 0xFFFF {
-			units++
-		}
-		units++
+	s.once.Do(s.index)
+	begin, offset := s.find(position{line, column})
+	from := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].at >= begin })
+	to := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].at >= offset })
+	if from >= to {
+		return line, column
 	}
-	more := 0
-	for i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].at >= begin }); i < len(s.spans); i++ {
-		n := s.spans[i]
-		if n.at >= offset {
-			break
-		}
-		// A place in an insertion becomes the place before it.
-		more += min(n.more, offset-n.at)
-	}
+	// A place in an insertion becomes the place before it.
+	last := s.spans[to-1]
+	more := s.more[to-1] - s.more[from] + min(last.more, offset-last.at)
 	return line, max(1, column-more)
-}
-
-// lineStart returns the offset of a line, or the length of the text.
-func lineStart(text string, line int) (at int) {
-	for ; line > 1; line-- {
-		next := strings.IndexAny(text[at:], "\n\r\u2028\u2029")
-		if next < 0 {
-			return len(text)
-		}
-		at += next
-		if strings.HasPrefix(text[at:], "\r\n") {
-			at++
-		}
-		_, size := utf8.DecodeRuneInString(text[at:])
-		at += size
-	}
-	return at
 }

@@ -46,8 +46,8 @@ type Instrument struct {
 	cached   int // bytes
 	numbers  map[string]numbers
 	next     uint32
-	texts    map[string]served // by URL without query
-	kept     int               // bytes of texts
+	texts    map[string]*served // by URL without query
+	kept     int                // bytes of texts
 	elements map[string]element
 }
 
@@ -58,6 +58,7 @@ type prelude struct{ text, hash string }
 type element struct {
 	module    bool
 	integrity string
+	allowed   bool // by a policy, for its integrity
 }
 
 // New returns an instrument.
@@ -74,7 +75,7 @@ func New(o Options) (*Instrument, error) {
 	}
 	return &Instrument{o: o, times: slices.ContainsFunc(o.Policies, func(p policy.Policy) bool { return p.Times }),
 		mark: "-" + hashOf(o.Nonce + o.Secret)[:12], preludes: map[string]prelude{}, known: map[programKey]*Program{},
-		cache: map[codeKey]*code{}, numbers: map[string]numbers{}, next: 1, texts: map[string]served{},
+		cache: map[codeKey]*code{}, numbers: map[string]numbers{}, next: 1, texts: map[string]*served{},
 		elements: map[string]element{}}, nil
 }
 
@@ -130,6 +131,9 @@ func destinationOf(r *http.Request) (d destination, reason string) {
 	case "audioworklet", "paintworklet":
 		return plainScript, "worklets are not instrumented"
 	}
+	if strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
+		return anything, "" // the browser may keep it for any use
+	}
 	return unread, ""
 }
 
@@ -138,7 +142,8 @@ func destinationOf(r *http.Request) (d destination, reason string) {
 func (in *Instrument) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, reason := destinationOf(r)
-		if to == unread || r.Method != http.MethodGet || r.Header.Get("Upgrade") != "" || r.Header.Get("Range") != "" {
+		asks := r.Method == http.MethodGet || r.Method == http.MethodPost && (to == page || to == anything)
+		if to == unread || !asks || r.Header.Get("Upgrade") != "" || r.Header.Get("Range") != "" {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -166,7 +171,7 @@ func (in *Instrument) withoutMark(r *http.Request, to destination) *http.Request
 		r.Header.Set("If-None-Match", strings.ReplaceAll(field, in.mark+`"`, `"`))
 		return r
 	}
-	if to == anything {
+	if to == anything && !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return r // it may be an image
 	}
 	r.Header.Del("If-None-Match")
@@ -182,9 +187,10 @@ type capture struct {
 	to     destination
 	reason string // why it cannot be instrumented
 
-	decided, keeps bool
-	kept           []byte
-	text           []byte // kept, without content codings
+	status int // 0: unknown
+	keeps  bool
+	kept   []byte
+	text   []byte // kept, without content codings
 }
 
 // Unwrap is for [http.ResponseController].
@@ -201,19 +207,19 @@ func (c *capture) FlushError() error {
 }
 
 func (c *capture) WriteHeader(status int) {
-	if c.decided {
+	if c.status != 0 {
 		return
 	}
 	if status < 200 && status != http.StatusSwitchingProtocols {
 		c.w.WriteHeader(status)
 		return
 	}
-	c.decided = true
+	c.status = status
 	h := c.Header()
 	if status == http.StatusNotModified && strings.Contains(c.r.Header.Get("If-None-Match"), c.in.mark) {
 		c.in.markTag(h)
 	}
-	if status == http.StatusOK {
+	if status == http.StatusOK || status >= 400 {
 		c.keeps = c.wants(h)
 	}
 	if !c.keeps {
@@ -222,7 +228,7 @@ func (c *capture) WriteHeader(status int) {
 }
 
 func (c *capture) Write(b []byte) (int, error) {
-	if !c.decided {
+	if c.status == 0 {
 		h := c.Header()
 		if _, known := h["Content-Type"]; !known && h.Get("Content-Encoding") == "" {
 			h.Set("Content-Type", http.DetectContentType(b)) // as net/http does
@@ -253,6 +259,9 @@ func (c *capture) wants(h http.Header) bool {
 	case c.to == anything, c.to == page && kind != "text/html",
 		c.to == script && (kind == "application/wasm" || kind == "text/css"):
 		return false
+	}
+	if c.to != page && (c.status != http.StatusOK || c.r.Method != http.MethodGet) {
+		return false // browsers run no such script
 	}
 	if c.to == script && !c.in.times || strings.HasPrefix(strings.ToLower(h.Get("Content-Disposition")), "attachment") {
 		return false
@@ -297,7 +306,7 @@ func (c *capture) release(reason string) error {
 	if c.keeps = false; reason != "" {
 		c.plain(reason)
 	}
-	c.w.WriteHeader(http.StatusOK)
+	c.w.WriteHeader(c.status)
 	_, err := c.w.Write(c.kept)
 	c.kept = nil
 	return err
@@ -333,7 +342,7 @@ func (c *capture) finish() {
 		return
 	}
 	c.keeps = false
-	c.w.WriteHeader(http.StatusOK)
+	c.w.WriteHeader(c.status)
 	_, _ = c.w.Write(out) // a client that is gone needs nothing
 }
 
@@ -370,7 +379,7 @@ func (c *capture) rewritten() (out []byte, err error) {
 		if document.HasDirective(policies, "sandbox") && !strings.Contains(policies, "allow-scripts") {
 			return nil, errors.New("its content security policy forbids scripts")
 		}
-		p, err := c.in.document(string(c.text), c.address(), origin)
+		p, err := c.in.document(string(c.text), c.address(), origin, policies)
 		if err != nil {
 			return nil, err
 		}
@@ -391,7 +400,9 @@ func (c *capture) rewritten() (out []byte, err error) {
 		}
 	}
 	c.in.markTag(h)
-	for _, name := range []string{"Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges"} {
+	// Integrity-Policy demands the attribute that documents lose.
+	for _, name := range []string{"Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges",
+		"Integrity-Policy", "Integrity-Policy-Report-Only"} {
 		h.Del(name)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(packed)))
@@ -406,6 +417,9 @@ func (c *capture) script(src, origin string, codings []string) ([]byte, error) {
 	in.mu.Unlock()
 	if !matches(stated.integrity, src) {
 		return nil, errRefused
+	}
+	if stated.allowed {
+		return nil, errors.New("a content security policy allows only its hash")
 	}
 	insert := runtime.Guard(in.o.Nonce)
 	if c.to == worker {

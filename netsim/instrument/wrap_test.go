@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 
@@ -142,6 +144,8 @@ func TestWrapScripts(t *testing.T) {
 		{"worker", "worker", answer{add, asScript, 0},
 			preludeOf(t, "calls", collector) + ";" + added, ""},
 		{"empty", "script", answer{"", asScript, 0}, "", ""},
+		{"array that a script reads", "", answer{"[1, 2]", asScript, 0}, "", ""},
+		{"module of JSON", "script", answer{"[1, 2]", []string{"Content-Type", "application/json"}, 0}, "", ""},
 		{"read by a script", "empty", answer{add, asScript, 0}, "", ""},
 		{"style", "style", answer{add, asScript, 0}, "", ""},
 		{"not found", "script", answer{add, asScript, 404}, "", ""},
@@ -203,7 +207,8 @@ func TestWrapHeader(t *testing.T) {
 		if r.Header.Get("If-Modified-Since") != "" || r.Header.Get("If-None-Match") != "" {
 			t.Errorf("a plain copy is validated: %v", r.Header)
 		}
-		for _, name := range []string{"Digest", "Repr-Digest", "Content-Digest", "Content-MD5", "Accept-Ranges"} {
+		for _, name := range []string{"Digest", "Repr-Digest", "Content-Digest", "Content-MD5", "Accept-Ranges",
+			"Integrity-Policy"} {
 			w.Header().Set(name, "x")
 		}
 		w.Header().Set("Content-Length", fmt.Sprint(len(add)))
@@ -349,6 +354,10 @@ func TestWrapDocuments(t *testing.T) {
 			prelude + "<script src=/a.js data-integritynonce='sha256-x'></script><link rel=stylesheet integrity=x>" +
 				"<link rel=preload as=script href=/b.js data-INTEGRITYnonce = sha256-y>" +
 				"<script src=//b.test/c.js integrity=x></script>"},
+		{"integrity behind SVG", "<svg/><script src=a.js integrity=x></script><script>x=()=>1</script>",
+			prelude + "<svg/><script src=a.js data-integritynonce=x></script><script>x=" + call(1) + "</script>"},
+		{"integrity in a template", "<template><script src=a.js integrity=x></script></template>",
+			prelude + "<template><script src=a.js data-integritynonce=x></script></template>"},
 		{"import map", `<script type=importmap>{"integrity":{"/a.js":"sha256-x"}}</script>`,
 			prelude + `<script type=importmap>{"data-integrity":{"/a.js":"sha256-x"}}</script>`},
 		{"policy", `<meta http-equiv=Content-Security-Policy content="connect-src 'none'"><meta content=a>`,
@@ -412,7 +421,7 @@ func TestWrapPolicies(t *testing.T) {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	const inline, after = "x=()=>1", "x=()=>R$nonce(E$nonce(1),1)"
+	const inline, after = "\nx=()=>1\n", "\nx=()=>R$nonce(E$nonce(1),1)\n"
 	for _, c := range []struct{ policy, want string }{
 		{"img-src *", "img-src *"},
 		{"connect-src 'self'", "connect-src 'self' " + collector},
@@ -424,7 +433,9 @@ func TestWrapPolicies(t *testing.T) {
 			"upgrade-insecure-requests; connect-src a.test https://10.9.9.9:4999"},
 	} {
 		in := newInstrument(t, "calls")
-		w := exchange(in.Wrap(site(map[string]answer{"/": {"<script>" + inline + "</script>",
+		// Browsers hash the text with other line breaks.
+		doc := "<script>\r\nx=()=>1\r</script>"
+		w := exchange(in.Wrap(site(map[string]answer{"/": {doc,
 			append(asPage[:2:2], "Content-Security-Policy", c.policy), 0}})), "/", "Sec-Fetch-Dest", "document")
 		want := strings.ReplaceAll(c.want, "PRELUDE", hash(preludeOf(t, "calls", collector)))
 		if got := w.Header().Get("Content-Security-Policy"); got != want {
@@ -455,6 +466,98 @@ func TestWrapIntegrity(t *testing.T) {
 		if w.Code != c.status || len(p) != 1 || (c.status == 404) != strings.Contains(p[0].Reason, "integrity") ||
 			c.status == 404 && w.Body.Len() > 0 {
 			t.Errorf("%s: status %d, %+v", c.integrity, w.Code, p)
+		}
+	}
+}
+
+// TestWrapErrorPages: the documents of errors and of forms are instrumented. Their scripts are too,
+// so the browser must not check them.
+func TestWrapErrorPages(t *testing.T) {
+	const src = "<script src=a.js integrity=sha256-x></script>"
+	want := "<script>" + preludeOf(t, "calls", collector) + "</script>" +
+		strings.Replace(src, "integrity", "data-integritynonce", 1)
+	for _, status := range []int{200, 404, 500} {
+		for _, method := range []string{"GET", "POST"} {
+			for _, dest := range []string{"document", ""} {
+				h := newInstrument(t, "calls").Wrap(site(map[string]answer{"/": {src, asPage, status}}))
+				r := httptest.NewRequest(method, "/", nil)
+				r.Header.Set("Sec-Fetch-Dest", dest)
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); w.Code != status || w.Body.String() != want {
+					t.Errorf("%s, %q: status %d, %s", method, dest, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// TestWrapPrefetch: browsers use a prefetched script later, without another request.
+func TestWrapPrefetch(t *testing.T) {
+	h := newInstrument(t, "calls").Wrap(site(map[string]answer{"/a.js": {add, asScript, 0}}))
+	w := exchange(h, "/a.js", "Sec-Fetch-Dest", "empty", "Sec-Purpose", "prefetch")
+	if w.Body.String() != guarded(added) {
+		t.Errorf("got %s", w.Body)
+	}
+}
+
+// TestPlainCopies: a browser's plain copy of a document is not validated, with or without TLS.
+func TestPlainCopies(t *testing.T) {
+	for _, header := range [][]string{{"Sec-Fetch-Dest", "document"}, {"Accept", "text/html,*/*"},
+		{"Accept", "image/*"}} {
+		h := newInstrument(t, "calls").Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if kept := r.Header.Get("If-Modified-Since") != ""; kept != (header[1] == "image/*") {
+				t.Errorf("%v: validated: %v", header, kept)
+			}
+		}))
+		exchange(h, "/", append(header, "If-Modified-Since", "yesterday")...)
+	}
+}
+
+// TestScriptsInSVG: a document is listed once, also with many of them.
+func TestScriptsInSVG(t *testing.T) {
+	in := newInstrument(t, "calls")
+	src := strings.Repeat("<svg><script>x=()=>1</script></svg>", 3)
+	exchange(in.Wrap(site(map[string]answer{"/": {src, asPage, 0}})), "/", "Sec-Fetch-Dest", "document")
+	if p := in.Programs(); len(p) != 1 || p[0].Count != 1 || p[0].Reason != "a script in SVG is not instrumented" {
+		t.Errorf("programs %+v", p)
+	}
+}
+
+// TestScriptsAllowedByHash: browsers run such a script only with its attribute and its own text.
+func TestScriptsAllowedByHash(t *testing.T) {
+	const policy = "script-src 'sha256-x'"
+	for _, a := range []answer{
+		{"<script src=a.js integrity=sha256-x></script>", append(asPage[:2:2], "Content-Security-Policy", policy), 0},
+		{`<meta http-equiv=Content-Security-Policy content="` + policy + `">` +
+			"<script src=a.js integrity=sha256-x></script>", asPage, 0},
+	} {
+		in := newInstrument(t, "calls")
+		sum := sha256.Sum256([]byte(add))
+		hash := base64.StdEncoding.EncodeToString(sum[:])
+		for i := range a.header {
+			a.header[i] = strings.ReplaceAll(a.header[i], "sha256-x", "sha256-"+hash)
+		}
+		a.body = strings.ReplaceAll(a.body, "sha256-x", "sha256-"+hash)
+		h := in.Wrap(site(map[string]answer{"/": a, "/a.js": {add, asScript, 0}}))
+		doc := exchange(h, "/", "Sec-Fetch-Dest", "document").Body.String()
+		w := exchange(h, "/a.js?", "Sec-Fetch-Dest", "script")
+		p := in.Programs()
+		if !strings.Contains(doc, " integrity=sha256-"+hash) || w.Body.String() != add || len(p) != 1 ||
+			!strings.Contains(p[0].Reason, "policy allows only its hash") {
+			t.Errorf("%s, programs %+v", w.Body, p)
+		}
+	}
+}
+
+// TestLaterIntegrity: a page that loads a script again without a check gets it.
+func TestLaterIntegrity(t *testing.T) {
+	in := newInstrument(t, "calls")
+	h := in.Wrap(site(map[string]answer{"/": {"<script src=a.js integrity=sha256-x></script>", asPage, 0},
+		"/again": {"<script src=a.js></script>", asPage, 0}, "/a.js": {add, asScript, 0}}))
+	for path, want := range map[string]int{"/": 404, "/again": 200} {
+		exchange(h, path, "Sec-Fetch-Dest", "document")
+		if w := exchange(h, "/a.js?", "Sec-Fetch-Dest", "script"); w.Code != want {
+			t.Errorf("after %s: status %d, want %d", path, w.Code, want)
 		}
 	}
 }
@@ -562,4 +665,31 @@ func units(text string) (n int) {
 		}
 	}
 	return n
+}
+
+// TestOriginalIsFast: pages claim thousands of places in large scripts. Their search must not
+// read a text again and again.
+func TestOriginalIsFast(t *testing.T) {
+	for _, end := range []string{"\n", ";"} {
+		in := newInstrument(t, "calls")
+		big := strings.Repeat("function a(){return 1}"+end, 100_000)
+		h := in.Wrap(site(map[string]answer{"/big.js": {big, asScript, 0}}))
+		served := exchange(h, "/big.js").Body.String()
+		const places = 10_000
+		began := time.Now()
+		length := utf8.RuneCountInString(served)
+		walked := time.Since(began)
+		began = time.Now()
+		for i := range places {
+			if end == "\n" {
+				in.Original("http://example.com/big.js", 99_999-i%1000, 30)
+			} else {
+				in.Original("http://example.com/big.js", 1, length-i)
+			}
+		}
+		// Reading the whole text for each place would take places times as long.
+		if took := time.Since(began); took > walked*places/5 {
+			t.Errorf("%q: %d places took %v; reading the text takes %v", end, places, took, walked)
+		}
+	}
 }

@@ -4,7 +4,8 @@ let question = 0;
 
 const ask = async () => {
   try {
-    const asked = now(), answer = await request(base + 'clock', options());
+    // Each question has its own address, because service workers may keep answers.
+    const asked = now(), answer = await request(base + 'clock?' + number + '-' + asked, options());
     const text = await textOf(answer), answered = now(), time = +text;
     if (status(answer) !== 200 || text === '' || !(time >= 0) || head + 3 > limit) return;
     put(ASKED, question, asked);

@@ -1,7 +1,8 @@
 // Natives are saved before the page can replace them. Later calls look up nothing that a page can change:
 // no methods, no iterators, no regular expressions, and no objects with a prototype.
 const realm = self, page = realm.document;
-if (page && page.currentScript) page.currentScript.remove();
+// A page may load a worker's file, which has a prelude too. Its element stays.
+if (page && page.currentScript && !page.currentScript.src) page.currentScript.remove();
 if (realm['P' + nonce]) return;
 // hide defines a global that programs find by its name only.
 const hide = (name, value) => {

@@ -9,6 +9,7 @@
 //	send.js       sends batches in idle time and at the end of the page
 //	clock.js      asks for the rig's time
 //	integrity.js  leaves the check of a script's integrity to the rig
+//	blob.js       defines the inserted names in files that pages make of functions' texts
 //
 // Inserted names are hidden globals: they cannot be listed, changed or removed. All failures are
 // caught: a page never gets an exception from the runtime.
@@ -36,10 +37,10 @@ type Options struct {
 func Prelude(o Options) string {
 	parts := []string{"natives.js", "ring.js", "send.js", "clock.js", "start.js"}
 	if o.Integrity {
-		parts = append(parts, "integrity.js")
+		parts = append(parts, "integrity.js", "blob.js")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "(()=>{'use strict';const nonce=%q,base=%q;", o.Nonce, o.Collector)
+	fmt.Fprintf(&b, "(()=>{'use strict';const nonce=%q,base=%q,guard=%q;", o.Nonce, o.Collector, Guard(o.Nonce))
 	for _, name := range parts {
 		b.WriteString(line(part(name)))
 	}
