@@ -137,7 +137,7 @@ func TestScriptsNameTheSlowFunction(t *testing.T) {
 			t.Parallel()
 			needBrowsers(t, browser)
 			takeTurn(t)
-			server := servePlanted(t, 1, 60, 120)
+			server := servePlanted(t, 1, 60, 400)
 			made, dir := playScripts(t, plantedTest(t, server.URL, "[calls, errors]"), browser)
 			s := made.Found.Results.Script
 			if s == nil {
