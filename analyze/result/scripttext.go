@@ -128,7 +128,7 @@ func (s Span) texts(unit string) (text, bounds string) {
 
 // decimal groups the digits before the point by threes.
 func decimal(x float64, digits int) string {
-	if math.IsNaN(x) || math.Abs(x) > maxSpan {
+	if math.IsNaN(x) || math.Abs(x) > MaxSpan {
 		return "?" // it is not valid
 	}
 	whole, rest, point := strings.Cut(strconv.FormatFloat(x, 'f', digits, 64), ".")

@@ -43,11 +43,12 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	return s
 }
 
-// span returns a duration of which no part is negative, with bounds on either side.
+// span returns a duration within [0, result.MaxSpan], with bounds on either side.
 func span(d trace.Span) result.Span {
-	low := max(0, d.Low)
-	value := max(low, d.Value)
-	return result.Span{Value: float64(value), Low: float64(low), High: float64(max(value, d.High))}
+	low := min(max(0, d.Low), result.MaxSpan)
+	value := min(max(low, d.Value), result.MaxSpan)
+	return result.Span{Value: float64(value), Low: float64(low),
+		High: float64(min(max(value, d.High), result.MaxSpan))}
 }
 
 func (r *Run) programsTo(s *result.Script) {

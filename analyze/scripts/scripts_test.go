@@ -127,10 +127,13 @@ func checked(t *testing.T, windows []result.Window, s *result.Script) *result.Sc
 		copy(windows[i].Times.Earliest, windows[i].Times.Time)
 		copy(windows[i].Times.Latest, windows[i].Times.Time)
 	}
-	r := &result.Results{Script: s}
-	r.Windows = make([]result.Window, len(windows))
+	r := &result.Results{Script: s, Recording: result.Recording{Frames: 1000, PeriodNS: period},
+		Quality: measure.Result{Measure: "quality", State: measure.Exact}}
+	for range windows {
+		r.Windows = append(r.Windows, result.Window{Kind: result.All, Green: -1, Red: -1, End: 999})
+	}
 	full, err := r.Complete()
-	if err != nil && strings.Contains(err.Error(), "script") {
+	if err != nil {
 		t.Fatal(err)
 	}
 	if full.Script == nil {
@@ -311,6 +314,24 @@ func TestFalseClaims(t *testing.T) {
 	}
 	if len(errors) != 1 || !strings.Contains(errors[0], "within") {
 		t.Errorf("events %q", errors)
+	}
+}
+
+// Fault: a page claims times of years, costs of minutes, and an error at line 2³⁰. Results remain valid.
+func TestHugeClaims(t *testing.T) {
+	p := newPage(1)
+	p.Records = append(p.Records, record.Record{Code: record.Cost, ID: 1, At: 1e6})
+	for range 40_000 {
+		p.call(12, 20, 20)
+	}
+	p.call(11, 20, 9e11)
+	p.detail(30, record.Detail{Kind: "error", Message: "far", Line: 1 << 30, Column: 1<<31 - 1,
+		Stack: []record.Place{{Function: "f11", Line: 1 << 30}}})
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(info(2), arrived(p)).Results(windows))
+	if len(s.Functions) != 2 || s.Functions[0].Self.High != result.MaxSpan || s.Cost.CountedNS.High != result.MaxSpan ||
+		len(s.Errors) != 1 {
+		t.Errorf("functions %+v, cost %+v, errors %+v", s.Functions, s.Cost, s.Errors)
 	}
 }
 
