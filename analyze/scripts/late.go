@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
 // Limits of late frames. A frame is late if the frame before it stayed for more than twice the
@@ -56,12 +57,16 @@ func (r *Run) late(windows []result.Window) (all []lateFrame) {
 }
 
 // during returns the functions that ran before a late frame, in the realm that was busiest. It
-// takes the time in which none ran from there.
+// takes the time in which none ran from there. A worker does not hold up frames. So it counts only
+// if windows and frames ran for less than a quarter.
 func (r *Run) during(l *lateFrame) (busiest []trace.Share) {
 	whole := l.lasted().Nanoseconds()
 	l.UnexplainedNS = span(trace.Span{Value: whole, Low: whole, High: whole})
 	most := int64(0)
 	for _, m := range r.Trace.During(timeline.Time(l.FromNS), timeline.Time(l.ToNS)) {
+		if r.Trace.Realms[m.Realm].Kind == record.Worker && most >= whole/4 {
+			break // workers are behind windows and frames
+		}
 		ran := int64(0)
 		for _, share := range m.Functions {
 			ran += share.Self.Value

@@ -254,6 +254,25 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// Fault: a worker that was busier than the page was named as the cause of a late frame.
+func TestWorkerBesideAPage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		until float64 // end of the page's call
+		want  string
+	}{"the page is busy": {260, "f11"}, "only the worker is": {171, "f12"}} {
+		main, worker := newPage(1), newPage(2)
+		main.call(11, 170, tc.until)
+		main.ask(2, 400)
+		worker.Kind = record.Worker
+		worker.call(12, 10, 400)
+		windows := []result.Window{window(changesBut(110, 117)...)}
+		s := checked(t, windows, New(info(2), arrived(worker, main)).Results(windows))
+		if len(s.Late) != 1 || len(s.Late[0].Functions) == 0 || s.Functions[s.Late[0].Functions[0].Function].Name != tc.want {
+			t.Errorf("%s: late %+v of %+v", name, s.Late, s.Functions)
+		}
+	}
+}
+
 // TestLimits: the lists are bounded. Functions of late frames are among the kept ones.
 func TestLimits(t *testing.T) {
 	p := newPage(1)
