@@ -240,6 +240,35 @@ func TestNotLate(t *testing.T) {
 	}
 }
 
+// Fault: a pause of two periods was late or not by the last ns of its times.
+func TestTwoPeriodsAreNotLate(t *testing.T) {
+	w := window(changesBut(110, 112)...)
+	w.Times.Time[12] += 1000
+	if late := New(info(1), arrived(newPage(1))).Results([]result.Window{w}).Late; len(late) > 0 {
+		t.Errorf("late %+v", late)
+	}
+}
+
+// Fault: an error long before a window had the window's first frame.
+func TestFramesOfErrors(t *testing.T) {
+	p := newPage(1)
+	for _, at := range []float64{250, 850, 1005, 3000} {
+		p.detail(at, record.Detail{Kind: "error", Message: fmt.Sprint("at ", at)})
+	}
+	p.ask(2, 4000)
+	w := window(changesBut(110, 117)...) // frame 100 is at 0 ms
+	w.StartNS += 1e9
+	w.T0 = &result.T0{AtNS: w.StartNS - 200e6, Source: "input"}
+	windows := []result.Window{w}
+	var got []int
+	for _, e := range checked(t, windows, New(info(1), arrived(p)).Results(windows)).Errors {
+		got = append(got, e.Frame)
+	}
+	if want := []int{-1, 100, 101, -1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("frames %v, want %v", got, want)
+	}
+}
+
 // TestLateAnswer: the functions between an input and its answer are named.
 func TestLateAnswer(t *testing.T) {
 	p := newPage(1)
