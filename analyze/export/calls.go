@@ -24,7 +24,7 @@ func CPUProfile(w io.Writer, t *trace.Trace, names profile.Names) error {
 // to script.log; empty: none.
 func (s *Selection) Calls(w io.Writer, write CallFormat) (calls int, problem string, err error) {
 	if s.Scripts == "" {
-		return 0, "", errors.New("the run folder has no records of scripts; run with --script calls")
+		return 0, "", errors.New("it has no records of scripts; name the folder of a run with --script calls")
 	}
 	run, problem, err := s.readLog()
 	if err != nil {
