@@ -121,7 +121,7 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 }
 
-// Fault: an answer's function ran for longer than the pause whose cause it was.
+// TestCauseOfPauseAndAnswer: a pause does not have the time of an answer that ends with it.
 func TestCauseOfPauseAndAnswer(t *testing.T) {
 	answer := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(650, 1)})
 	answer.Response, answer.FromNS = true, answer.FromNS-200_000_000
@@ -136,7 +136,7 @@ func TestCauseOfPauseAndAnswer(t *testing.T) {
 	}
 }
 
-// Fault: a frame was late by frames that the recording had lost.
+// TestLateByLostFrames: the sentence counts frames that the recording lost.
 func TestLateByLostFrames(t *testing.T) {
 	r := paused(lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}))
 	r.Windows[0].Times.Lost = []Loss{{Before: 14, Frames: 7}, {Before: 17, Frames: 2}, {Before: 19, Frames: 1}}

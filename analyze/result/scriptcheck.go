@@ -89,7 +89,7 @@ func (c *checker) function(f *Function) {
 func (c *checker) source(name, url string, line, column int) {
 	c.text("name", name, maxText)
 	c.text("url", url, maxText)
-	c.require(line >= 0 && line <= maxPosition && column >= 0 && column <= maxPosition, "line %d, column %d", line, column)
+	c.require(min(line, column) >= 0 && max(line, column) <= maxPosition, "line %d, column %d", line, column)
 }
 
 func (c *checker) scriptError(e *ScriptError) {

@@ -299,8 +299,8 @@ type cause struct {
 
 type causes []cause
 
-// of returns the cause of a late frame behind a colon, or "". A pause and an answer may end with one
-// frame. The cause is that of the longest which is not longer than the given time.
+// of returns the cause of a late frame behind a colon, or "". A pause and an answer may end with
+// one frame. The cause is that of the longest which is not longer than the given time.
 func (all causes) of(frame int, ms float64) string {
 	const near = 0.001 // for rounding
 	for _, c := range all {

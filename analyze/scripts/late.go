@@ -13,8 +13,8 @@ import (
 )
 
 // Limits of late frames. A frame is late if the frame before it stayed for more than longFactor
-// times the window's median. It is late too if that lasted at least longPause, and scripts ran for half of
-// it. An answer to an input is late by the same rules for its latency.
+// times the window's median. It is late too if that lasted at least longPause, and scripts ran for
+// half of it. An answer to an input is late by the same rules for its latency.
 const (
 	longFactor    = 2.01 // as for the value long_frames: the 0.01 covers rounding of a period
 	longPause     = 50 * time.Millisecond

@@ -240,7 +240,7 @@ func TestNotLate(t *testing.T) {
 	}
 }
 
-// Fault: a pause of two periods was late or not by the last ns of its times.
+// TestTwoPeriodsAreNotLate: the last ns of its times do not make a pause of two periods late.
 func TestTwoPeriodsAreNotLate(t *testing.T) {
 	w := window(changesBut(110, 112)...)
 	w.Times.Time[12] += 1000
@@ -249,7 +249,7 @@ func TestTwoPeriodsAreNotLate(t *testing.T) {
 	}
 }
 
-// Fault: an error long before a window had the window's first frame.
+// TestFramesOfErrors: an error before a window has no frame.
 func TestFramesOfErrors(t *testing.T) {
 	p := newPage(1)
 	for _, at := range []float64{250, 850, 1005, 3000} {
@@ -283,7 +283,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// Fault: a worker that was busier than the page was named as the cause of a late frame.
+// TestWorkerBesideAPage: a worker is a cause only beside an idle page, even if it was busier.
 func TestWorkerBesideAPage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		until float64 // end of the page's call
@@ -296,7 +296,8 @@ func TestWorkerBesideAPage(t *testing.T) {
 		worker.call(12, 10, 400)
 		windows := []result.Window{window(changesBut(110, 117)...)}
 		s := checked(t, windows, New(info(2), arrived(worker, main)).Results(windows))
-		if len(s.Late) != 1 || len(s.Late[0].Functions) == 0 || s.Functions[s.Late[0].Functions[0].Function].Name != tc.want {
+		if len(s.Late) != 1 || len(s.Late[0].Functions) == 0 ||
+			s.Functions[s.Late[0].Functions[0].Function].Name != tc.want {
 			t.Errorf("%s: late %+v of %+v", name, s.Late, s.Functions)
 		}
 	}
@@ -365,7 +366,7 @@ func TestFalseClaims(t *testing.T) {
 	}
 }
 
-// Fault: a page claims times of years, costs of minutes, and an error at line 2³⁰. Results remain valid.
+// TestHugeClaims: times of years, costs of minutes and an error at line 2³⁰ leave results valid.
 func TestHugeClaims(t *testing.T) {
 	p := newPage(1)
 	p.Records = append(p.Records, record.Record{Code: record.Cost, ID: 1, At: 1e6})
