@@ -458,13 +458,24 @@ func TestFiles(t *testing.T) {
 	if got, err := ReadInfo(&b); err != nil || !reflect.DeepEqual(got, of) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	const head = `{"schema": "eideticker.script", "version": 1, `
+	long := strings.Repeat("x", 8001)
 	for text, want := range map[string]string{
 		``:                                "unexpected end of JSON input",
 		`{"schema": "eideticker.run"}`:    `schema is "eideticker.run": must be "eideticker.script"`,
 		`{"schema": "eideticker.script"}`: "version is 0: must be 1",
-		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`: "start_ns is -1: must not be negative",
+		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`:   "start_ns is -1: must be 0 to ",
+		head + `"start_ns": 9223372036854775807}`:                         "start_ns is 9223372036854775807",
+		head + `"policies": [` + strings.Repeat(`"p",`, 20) + `"p"]}`:     "21 policies: at most 20",
+		head + `"policies": ["` + strings.Repeat("p", 301) + `"]}`:        "has 301 bytes",
+		head + `"warnings": ["` + long + `"]}`:                            "has 8001 bytes",
+		head + `"programs": [{"bytes": 4611686018427387904}]}`:            "size that is negative or above",
+		head + `"programs": [{"url": "` + long + `"}]}`:                   "a text of more than 8000 bytes",
+		head + `"programs": [{"plain": "` + long + `"}]}`:                 "a text of more than 8000 bytes",
+		head + `"programs": [{"functions": [{"name": "` + long + `"}]}]}`: "name has 8001 bytes",
+		head + `"programs": [{"functions": [{"column": 2147483649}]}]}`:   "a function at 0:2147483649",
 		`{"schema": "eideticker.script", "version": 1, "programs": [{"url": "u", "bytes": -1}]}`: `program "u" has a ` +
-			"negative size",
+			"size that is negative",
 		`{"schema": "eideticker.script", "version": 1, "programs": [{"functions": [{"line": -1}]}]}`: "has a " +
 			"function at -1:0",
 	} {
