@@ -226,8 +226,8 @@ func (r *Run) Function(number uint32) (*Program, *Function) {
 	return r.programs[i], &r.programs[i].Functions[number-r.programs[i].First]
 }
 
-// column returns the original column of a position in a served program.
-func (r *Run) column(url string, line, column int) int {
+// Column returns the original column of a position in a served program.
+func (r *Run) Column(url string, line, column int) int {
 	if c, ok := r.moved[Moved{url, line, column, 0}]; ok {
 		return c
 	}

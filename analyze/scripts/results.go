@@ -183,7 +183,7 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 				continue
 			}
 			at := int64(realm.When(e.At).Mid())
-			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.column(d.URL, d.Line, d.Column)}
+			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.Column(d.URL, d.Line, d.Column)}
 			if had := known[of]; had != nil {
 				had.Count++
 				if had.AtNS = min(had.AtNS, at); len(had.Stack) == 0 {
@@ -211,7 +211,7 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 func (r *Run) stack(of []record.Place) (all []result.Place) {
 	for _, p := range of[:min(len(of), result.MaxStack)] {
 		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line,
-			Column: r.column(p.URL, p.Line, p.Column)})
+			Column: r.Column(p.URL, p.Line, p.Column)})
 	}
 	return all
 }
