@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,26 +12,46 @@ import (
 )
 
 // CallFormat writes the calls of scripts in a format of other programs.
-type CallFormat func(w io.Writer, t *trace.Trace, names profile.Names) error
-
-// CPUProfile is a CallFormat for one realm. It writes the one with the most calls, the first of
-// equal ones.
-func CPUProfile(w io.Writer, t *trace.Trace, names profile.Names) error {
-	busiest := slices.MaxFunc(t.Realms, func(a, b *trace.Realm) int { return len(a.Calls) - len(b.Calls) })
-	return profile.CPUProfile(w, busiest, names)
+type CallFormat struct {
+	Write    func(w io.Writer, t *trace.Trace, names profile.Names) error
+	OneRealm bool // for one realm: that in which functions ran longest
 }
 
-// Calls writes all calls of the run's scripts and returns their number. The problem states damage
+// CPUProfile is the format of Chromium's DevTools.
+func CPUProfile() CallFormat {
+	return CallFormat{OneRealm: true, Write: func(w io.Writer, t *trace.Trace, names profile.Names) error {
+		return profile.CPUProfile(w, t.Realms[0], names)
+	}}
+}
+
+// busiest returns the realm in which functions ran longest, the first of equal ones.
+func busiest(realms []*trace.Realm) *trace.Realm {
+	ran := func(r *trace.Realm) (ns int64) {
+		for _, c := range r.Calls {
+			ns += c.Self
+		}
+		return ns
+	}
+	return slices.MaxFunc(realms, func(a, b *trace.Realm) int {
+		return cmp.Or(cmp.Compare(ran(a), ran(b)), cmp.Compare(len(a.Calls), len(b.Calls)))
+	})
+}
+
+// Calls writes the calls of the run's scripts and returns their number. The problem states damage
 // to script.log; empty: none.
-func (s *Selection) Calls(w io.Writer, write CallFormat) (calls int, problem string, err error) {
+func (s *Selection) Calls(w io.Writer, format CallFormat) (calls int, problem string, err error) {
 	if s.Scripts == "" {
-		return 0, "", errors.New("the run folder has no records of scripts; run with --script calls")
+		return 0, "", errors.New("it has no records of scripts; name the folder of a run with --script calls")
 	}
 	run, problem, err := s.readLog()
 	if err != nil {
 		return 0, "", err
 	}
-	for _, r := range run.Trace.Realms {
+	of := run.Trace
+	if format.OneRealm && len(of.Realms) > 1 {
+		of = &trace.Trace{Realms: []*trace.Realm{busiest(of.Realms)}}
+	}
+	for _, r := range of.Realms {
 		calls += len(r.Calls)
 	}
 	if calls == 0 {
@@ -43,5 +64,5 @@ func (s *Selection) Calls(w io.Writer, write CallFormat) (calls int, problem str
 		}
 		return profile.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column}
 	}
-	return calls, problem, write(w, run.Trace, names)
+	return calls, problem, format.Write(w, of, names)
 }

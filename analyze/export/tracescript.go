@@ -229,7 +229,7 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" {
 				rows[0].instants = append(rows[0].instants, scriptSlice{
 					name: limited(cmp.Or(d.Message, d.URL, d.Kind), maxScriptName), from: when,
-					args: errorArgs{d.Kind, d.URL, d.Line, d.Column, 1}})
+					args: errorArgs{d.Kind, d.URL, d.Line, run.Column(d.URL, d.Line, d.Column), 1}})
 			}
 		}
 		s.tracks = append(append(s.tracks, rows...), lost)

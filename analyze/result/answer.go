@@ -166,7 +166,7 @@ func (w *Window) motionSentence(measure string, pauses []pause, why causes) stri
 	switch long := longPauses(pauses); {
 	case len(long) > 0:
 		parts = append(parts, fmt.Sprintf("the worst pause was %s, at %s", span(long[0].ms),
-			seconds(w.since(long[0].frame), 1))+why.of(long[0].next))
+			seconds(w.since(long[0].frame), 1))+why.of(long[0].next, long[0].ms))
 	case len(pauses) > 0:
 		parts = append(parts, "no frame stood for more than "+span(pauses[0].ms))
 	}
@@ -207,7 +207,7 @@ func (w *Window) slowestCause(why causes) string {
 			slowest = i
 		}
 	}
-	return why.of(latency.Frames[slowest])
+	return why.of(latency.Frames[slowest], latency.Values[slowest])
 }
 
 // ms returns the text of a value in milliseconds, or "".

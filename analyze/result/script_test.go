@@ -102,7 +102,7 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 	speed := analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}}
-	why := causes{{15, "slow (app.js:12) ran for 380 ms"}}
+	why := causes{{15, 700, "longer than the answer"}, {15, 500, "slow (app.js:12) ran for 380 ms"}}
 	for _, tc := range []struct {
 		of   *Window
 		want string
@@ -121,12 +121,44 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 }
 
+// TestCauseOfPauseAndAnswer: a pause does not have the time of an answer that ends with it.
+func TestCauseOfPauseAndAnswer(t *testing.T) {
+	answer := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(650, 1)})
+	answer.Response, answer.FromNS = true, answer.FromNS-200_000_000
+	pause := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)})
+	full, err := paused(answer, pause).Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "the worst pause was 500 ms, at 0.5 s: slow (app.js:12) ran for 450 ms of it."
+	if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant …%s", got, want)
+	}
+}
+
+// TestLateByLostFrames: the sentence counts frames that the recording lost.
+func TestLateByLostFrames(t *testing.T) {
+	r := paused(lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}))
+	r.Windows[0].Times.Lost = []Loss{{Before: 14, Frames: 7}, {Before: 17, Frames: 2}, {Before: 19, Frames: 1}}
+	full, err := r.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "The frame at 0.95 s came 400 ms late. " +
+		"The recording lost 3 frames meanwhile, so it may have come earlier. " +
+		"slow (app.js:12) ran for 450 (449–451) ms meanwhile."
+	if got := full.Script.Late[0].Sentence; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // TestCausesOfLoads: the sentence of a load is about its picture, so late frames are moments.
 func TestCausesOfLoads(t *testing.T) {
 	w := window(analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("first_visual_change", 50, "ms", analyze.Lower, 10),
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}})
-	why := causes{{15, "slow (app.js:12) ran for 380 ms"}, {12, "draw ran for 90 ms"}, {13, "third ran for 80 ms"}}
+	why := causes{{15, 400, "slow (app.js:12) ran for 380 ms"}, {15, 390, "slow (app.js:12) ran for 370 ms"},
+		{12, 100, "draw ran for 90 ms"}, {13, 90, "third ran for 80 ms"}}
 	var said []string
 	for _, m := range newAnswer(w, nil, why).Moments {
 		said = append(said, m.At+" "+m.What)

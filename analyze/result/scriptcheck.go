@@ -2,8 +2,11 @@ package result
 
 import "fmt"
 
-// maxSpan is the longest time in ns of a script, which a float64 holds exactly.
-const maxSpan = 1 << 53
+// MaxSpan is the longest time in ns of a script, which a float64 holds exactly.
+const MaxSpan = 1 << 53
+
+// maxPosition limits lines and columns, as records do.
+const maxPosition = 1 << 31
 
 // script checks the claims of instrumented pages.
 func (c *checker) script(s *Script, windows int) {
@@ -86,7 +89,7 @@ func (c *checker) function(f *Function) {
 func (c *checker) source(name, url string, line, column int) {
 	c.text("name", name, maxText)
 	c.text("url", url, maxText)
-	c.require(line >= 0 && line <= maxFrames && column >= 0 && column <= maxFrames, "line %d, column %d", line, column)
+	c.require(min(line, column) >= 0 && max(line, column) <= maxPosition, "line %d, column %d", line, column)
 }
 
 func (c *checker) scriptError(e *ScriptError) {
@@ -119,7 +122,7 @@ func (c *checker) late(l *LateFrame, windows, functions int) {
 
 // span requires finite bounds on either side of a value that is not negative.
 func (c *checker) span(name string, s Span) {
-	ok := s.Low >= 0 && s.Low <= s.Value && s.Value <= s.High && s.High <= maxSpan // false for NaN
+	ok := s.Low >= 0 && s.Low <= s.Value && s.Value <= s.High && s.High <= MaxSpan // false for NaN
 	c.require(ok, "%s: %g is not between %g and %g, or they are out of range", name, s.Value, s.Low, s.High)
 }
 

@@ -128,7 +128,7 @@ func (s Span) texts(unit string) (text, bounds string) {
 
 // decimal groups the digits before the point by threes.
 func decimal(x float64, digits int) string {
-	if math.IsNaN(x) || math.Abs(x) > maxSpan {
+	if math.IsNaN(x) || math.Abs(x) > MaxSpan {
 		return "?" // it is not valid
 	}
 	whole, rest, point := strings.Cut(strconv.FormatFloat(x, 'f', digits, 64), ".")
@@ -233,6 +233,9 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 	default:
 		text += "after " + span(stood/1e6) + ". "
 	}
+	if n := w.lostWithin(l.FromNS, l.ToNS); n > 0 { // one of them may have been the frame
+		text += "The recording lost " + wording.Plural(n, "frame") + " meanwhile, so it may have come earlier. "
+	}
 	ran := s.ran(l, stood)
 	lost := slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.FromNS < l.ToNS && g.ToNS > l.FromNS })
 	switch rest := l.UnexplainedNS; {
@@ -248,6 +251,18 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + "."
 	}
 	return text + capitalAnonymous(ran) + " meanwhile."
+}
+
+// lostWithin returns how many frames of the recording are lost after one time, up to another.
+func (w *Window) lostWithin(from, to int64) (n uint64) {
+	for _, loss := range w.Times.Lost {
+		if i := loss.Before - w.Times.First; i >= 0 && i < len(w.Times.Time) {
+			if at := w.StartNS + w.Times.Time[i]; at > from && at <= to {
+				n += loss.Frames
+			}
+		}
+	}
+	return n
 }
 
 // ran lists the functions that ran longest within a late frame.
@@ -278,15 +293,18 @@ func capitalAnonymous(s string) string {
 // cause is the function that ran for most of the time before a late frame.
 type cause struct {
 	frame int
+	ms    float64 // before the frame: of a pause, or of an answer
 	text  string
 }
 
 type causes []cause
 
-// of returns the cause of a late frame behind a colon, or "".
-func (all causes) of(frame int) string {
+// of returns the cause of a late frame behind a colon, or "". A pause and an answer may end with
+// one frame. The cause is that of the longest which is not longer than the given time.
+func (all causes) of(frame int, ms float64) string {
+	const near = 0.001 // for rounding
 	for _, c := range all {
-		if c.frame == frame {
+		if c.frame == frame && c.ms <= ms+near {
 			return ": " + c.text + " of it"
 		}
 	}
@@ -295,7 +313,13 @@ func (all causes) of(frame int) string {
 
 // moments returns the worst late frames.
 func (all causes) moments() (moments []Moment) {
-	for _, c := range all[:min(len(all), 2)] {
+	for i, c := range all {
+		if len(moments) == 2 {
+			break
+		}
+		if slices.ContainsFunc(all[:i], func(o cause) bool { return o.frame == c.frame }) {
+			continue
+		}
 		moments = append(moments, Moment{Frame: c.frame, What: "a late frame: " + c.text + " before it"})
 	}
 	return moments
@@ -311,12 +335,12 @@ func (s *Script) causes(window int) (all causes) {
 		if l.Window != window || len(l.Functions) == 0 {
 			continue
 		}
-		f := l.Functions[0]
-		if f.Function < 0 || f.Function >= len(s.Functions) || f.Self.Value < (float64(l.ToNS)-float64(l.FromNS))/4 {
+		f, lasted := l.Functions[0], float64(l.ToNS)-float64(l.FromNS)
+		if f.Function < 0 || f.Function >= len(s.Functions) || f.Self.Value < lasted/4 {
 			continue
 		}
 		text, _ := f.Self.texts(f.Self.unit())
-		all = append(all, cause{l.Frame, s.Functions[f.Function].label() + " ran for " + text})
+		all = append(all, cause{l.Frame, lasted / 1e6, s.Functions[f.Function].label() + " ran for " + text})
 	}
 	return all
 }

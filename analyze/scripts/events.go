@@ -59,7 +59,7 @@ func (r *Run) Events(now timeline.Time) (all []timeline.Event) {
 		for _, e := range realm.Events {
 			if d := &e.Detail; failure(d.Kind) {
 				add(realm.When(e.At), ErrorEvent, errorData{d.Kind, d.Message, d.URL, d.Line,
-					r.column(d.URL, d.Line, d.Column)})
+					r.Column(d.URL, d.Line, d.Column)})
 			}
 		}
 		for _, t := range realm.LongTasks {

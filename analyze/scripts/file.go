@@ -89,6 +89,14 @@ const (
 	maxInfo = 64 << 20
 	// MaxLog is that of script.log.
 	MaxLog = 1 << 30
+
+	// Limits of the content, within those of results.
+	maxStart    = 1 << 60 // ns
+	maxSize     = 1 << 40 // bytes of a program, or its responses
+	maxPosition = 1 << 31 // line or column
+	maxText     = 8000    // bytes
+	maxPolicies = 20
+	maxPolicy   = 300 // bytes
 )
 
 // Write writes script.json.
@@ -123,20 +131,46 @@ func ReadInfo(from io.Reader) (*Info, error) {
 		return nil, fmt.Errorf("schema is %.40q: must be %q", i.Schema, Schema)
 	case i.Version != Version:
 		return nil, fmt.Errorf("version is %d: must be %d", i.Version, Version)
-	case i.StartNS < 0:
-		return nil, fmt.Errorf("start_ns is %d: must not be negative", i.StartNS)
+	case i.StartNS < 0 || i.StartNS > maxStart:
+		return nil, fmt.Errorf("start_ns is %d: must be 0 to %d", i.StartNS, maxStart)
+	case len(i.Policies) > maxPolicies:
+		return nil, fmt.Errorf("%d policies: at most %d are allowed", len(i.Policies), maxPolicies)
 	}
-	for _, p := range i.Programs {
-		if min(p.Bytes, p.Added, int64(p.Count)) < 0 {
-			return nil, fmt.Errorf("program %.100q has a negative size", p.URL)
+	for _, text := range i.Policies {
+		if len(text) > maxPolicy {
+			return nil, fmt.Errorf("policy %.40q has %d bytes: at most %d are allowed", text, len(text), maxPolicy)
 		}
-		for _, f := range p.Functions {
-			if min(f.Line, f.Column) < 0 {
-				return nil, fmt.Errorf("program %.100q has a function at %d:%d", p.URL, f.Line, f.Column)
-			}
+	}
+	for _, text := range i.Warnings {
+		if len(text) > maxText {
+			return nil, fmt.Errorf("warning %.40q has %d bytes: at most %d are allowed", text, len(text), maxText)
+		}
+	}
+	for k := range i.Programs {
+		if err := i.Programs[k].check(); err != nil {
+			return nil, err
 		}
 	}
 	return i, nil
+}
+
+// check checks the limits of a program from a file.
+func (p *Program) check() error {
+	if min(p.Bytes, p.Added, int64(p.Count)) < 0 || max(p.Bytes, p.Added, int64(p.Count)) > maxSize {
+		return fmt.Errorf("program %.100q has a size that is negative or above %d", p.URL, maxSize)
+	}
+	if len(p.URL) > maxText || len(p.Plain) > maxText {
+		return fmt.Errorf("program %.100q has a text of more than %d bytes", p.URL, maxText)
+	}
+	for _, f := range p.Functions {
+		if min(f.Line, f.Column) < 0 || max(f.Line, f.Column) > maxPosition {
+			return fmt.Errorf("program %.100q has a function at %d:%d", p.URL, f.Line, f.Column)
+		}
+		if len(f.Name) > maxText {
+			return fmt.Errorf("program %.100q has a function whose name has %d bytes", p.URL, len(f.Name))
+		}
+	}
+	return nil
 }
 
 // ReadLog reads a script.log. After an error, the batches before it are returned too.
@@ -192,8 +226,8 @@ func (r *Run) Function(number uint32) (*Program, *Function) {
 	return r.programs[i], &r.programs[i].Functions[number-r.programs[i].First]
 }
 
-// column returns the original column of a position in a served program.
-func (r *Run) column(url string, line, column int) int {
+// Column returns the original column of a position in a served program.
+func (r *Run) Column(url string, line, column int) int {
 	if c, ok := r.moved[Moved{url, line, column, 0}]; ok {
 		return c
 	}

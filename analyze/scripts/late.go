@@ -9,12 +9,14 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
-// Limits of late frames. A frame is late if the frame before it stayed for more than twice the
-// window's median. It is late too if that lasted at least longPause, and scripts ran for half of
-// it. An answer to an input is late by the same rules for its latency.
+// Limits of late frames. A frame is late if the frame before it stayed for more than longFactor
+// times the window's median. It is late too if that lasted at least longPause, and scripts ran for
+// half of it. An answer to an input is late by the same rules for its latency.
 const (
+	longFactor    = 2.01 // as for the value long_frames: the 0.01 covers rounding of a period
 	longPause     = 50 * time.Millisecond
 	maxCandidates = 3 * result.MaxLate
 	maxShares     = 5 // functions of a late frame
@@ -29,7 +31,7 @@ const (
 // lateFrame is a late frame before its functions have places in the results.
 type lateFrame struct {
 	result.LateFrame
-	long   bool // more than twice the median
+	long   bool // by the window's median
 	shares []trace.Share
 }
 
@@ -56,12 +58,16 @@ func (r *Run) late(windows []result.Window) (all []lateFrame) {
 }
 
 // during returns the functions that ran before a late frame, in the realm that was busiest. It
-// takes the time in which none ran from there.
+// takes the time in which none ran from there. A worker does not hold up frames. So it counts only
+// if windows and frames ran for less than a quarter.
 func (r *Run) during(l *lateFrame) (busiest []trace.Share) {
 	whole := l.lasted().Nanoseconds()
 	l.UnexplainedNS = span(trace.Span{Value: whole, Low: whole, High: whole})
 	most := int64(0)
 	for _, m := range r.Trace.During(timeline.Time(l.FromNS), timeline.Time(l.ToNS)) {
+		if r.Trace.Realms[m.Realm].Kind == record.Worker && most >= whole/4 {
+			break // workers are behind windows and frames
+		}
 		ran := int64(0)
 		for _, share := range m.Functions {
 			ran += share.Self.Value
@@ -81,12 +87,12 @@ func candidates(windows []result.Window, i int) (all []lateFrame) {
 			return
 		}
 		sorted := slices.Sorted(slices.Values(s.Values))
-		median := time.Duration(sorted[len(sorted)/2] * float64(time.Millisecond))
+		limit := time.Duration(longFactor * sorted[len(sorted)/2] * float64(time.Millisecond))
 		for k := range s.Frames {
 			frame, from, to := span(k)
 			l := lateFrame{LateFrame: result.LateFrame{Window: i, Frame: frame, FromNS: from, ToNS: to,
 				Response: response}}
-			if l.long = l.lasted() > 2*median; from >= 0 && to > from && (l.long || l.lasted() >= longPause) {
+			if l.long = l.lasted() > limit; from >= 0 && to > from && (l.long || l.lasted() >= longPause) {
 				all = append(all, l)
 			}
 		}
@@ -129,9 +135,17 @@ func at(w *result.Window, frame int) int64 {
 	return w.StartNS + w.Times.Time[i]
 }
 
-// frameAfter returns the first changed frame after a time; -1: none.
+// frameAfter returns the first changed frame after a time within a window; -1: none. Frames between
+// windows are not compared.
 func frameAfter(windows []result.Window, ns int64) int {
 	for i := range windows {
+		start := windows[i].StartNS
+		if t0 := windows[i].T0; t0 != nil {
+			start = min(start, t0.AtNS)
+		}
+		if ns < start {
+			continue
+		}
 		if s := series(&windows[i], pauseMeasure, pauseSeries); s != nil {
 			for _, frame := range s.Frames {
 				if at(&windows[i], frame) > ns {

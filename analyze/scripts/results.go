@@ -43,11 +43,12 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	return s
 }
 
-// span returns a duration of which no part is negative, with bounds on either side.
+// span returns a duration within [0, result.MaxSpan], with bounds on either side.
 func span(d trace.Span) result.Span {
-	low := max(0, d.Low)
-	value := max(low, d.Value)
-	return result.Span{Value: float64(value), Low: float64(low), High: float64(max(value, d.High))}
+	low := min(max(0, d.Low), result.MaxSpan)
+	value := min(max(low, d.Value), result.MaxSpan)
+	return result.Span{Value: float64(value), Low: float64(low),
+		High: float64(min(max(value, d.High), result.MaxSpan))}
 }
 
 func (r *Run) programsTo(s *result.Script) {
@@ -182,7 +183,7 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 				continue
 			}
 			at := int64(realm.When(e.At).Mid())
-			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.column(d.URL, d.Line, d.Column)}
+			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.Column(d.URL, d.Line, d.Column)}
 			if had := known[of]; had != nil {
 				had.Count++
 				if had.AtNS = min(had.AtNS, at); len(had.Stack) == 0 {
@@ -210,7 +211,7 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 func (r *Run) stack(of []record.Place) (all []result.Place) {
 	for _, p := range of[:min(len(of), result.MaxStack)] {
 		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line,
-			Column: r.column(p.URL, p.Line, p.Column)})
+			Column: r.Column(p.URL, p.Line, p.Column)})
 	}
 	return all
 }

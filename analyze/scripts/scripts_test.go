@@ -127,10 +127,13 @@ func checked(t *testing.T, windows []result.Window, s *result.Script) *result.Sc
 		copy(windows[i].Times.Earliest, windows[i].Times.Time)
 		copy(windows[i].Times.Latest, windows[i].Times.Time)
 	}
-	r := &result.Results{Script: s}
-	r.Windows = make([]result.Window, len(windows))
+	r := &result.Results{Script: s, Recording: result.Recording{Frames: 1000, PeriodNS: period},
+		Quality: measure.Result{Measure: "quality", State: measure.Exact}}
+	for range windows {
+		r.Windows = append(r.Windows, result.Window{Kind: result.All, Green: -1, Red: -1, End: 999})
+	}
 	full, err := r.Complete()
-	if err != nil && strings.Contains(err.Error(), "script") {
+	if err != nil {
 		t.Fatal(err)
 	}
 	if full.Script == nil {
@@ -237,6 +240,35 @@ func TestNotLate(t *testing.T) {
 	}
 }
 
+// TestTwoPeriodsAreNotLate: the last ns of its times do not make a pause of two periods late.
+func TestTwoPeriodsAreNotLate(t *testing.T) {
+	w := window(changesBut(110, 112)...)
+	w.Times.Time[12] += 1000
+	if late := New(info(1), arrived(newPage(1))).Results([]result.Window{w}).Late; len(late) > 0 {
+		t.Errorf("late %+v", late)
+	}
+}
+
+// TestFramesOfErrors: an error before a window has no frame.
+func TestFramesOfErrors(t *testing.T) {
+	p := newPage(1)
+	for _, at := range []float64{250, 850, 1005, 3000} {
+		p.detail(at, record.Detail{Kind: "error", Message: fmt.Sprint("at ", at)})
+	}
+	p.ask(2, 4000)
+	w := window(changesBut(110, 117)...) // frame 100 is at 0 ms
+	w.StartNS += 1e9
+	w.T0 = &result.T0{AtNS: w.StartNS - 200e6, Source: "input"}
+	windows := []result.Window{w}
+	var got []int
+	for _, e := range checked(t, windows, New(info(1), arrived(p)).Results(windows)).Errors {
+		got = append(got, e.Frame)
+	}
+	if want := []int{-1, 100, 101, -1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("frames %v, want %v", got, want)
+	}
+}
+
 // TestLateAnswer: the functions between an input and its answer are named.
 func TestLateAnswer(t *testing.T) {
 	p := newPage(1)
@@ -248,6 +280,26 @@ func TestLateAnswer(t *testing.T) {
 	if len(s.Late) != 1 || !s.Late[0].Response || s.Late[0].Frame != 117 || s.Late[0].ToNS-s.Late[0].FromNS != 120e6 ||
 		len(s.Late[0].Functions) != 1 {
 		t.Errorf("late %+v", s.Late)
+	}
+}
+
+// TestWorkerBesideAPage: a worker is a cause only beside an idle page, even if it was busier.
+func TestWorkerBesideAPage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		until float64 // end of the page's call
+		want  string
+	}{"the page is busy": {260, "f11"}, "only the worker is": {171, "f12"}} {
+		main, worker := newPage(1), newPage(2)
+		main.call(11, 170, tc.until)
+		main.ask(2, 400)
+		worker.Kind = record.Worker
+		worker.call(12, 10, 400)
+		windows := []result.Window{window(changesBut(110, 117)...)}
+		s := checked(t, windows, New(info(2), arrived(worker, main)).Results(windows))
+		if len(s.Late) != 1 || len(s.Late[0].Functions) == 0 ||
+			s.Functions[s.Late[0].Functions[0].Function].Name != tc.want {
+			t.Errorf("%s: late %+v of %+v", name, s.Late, s.Functions)
+		}
 	}
 }
 
@@ -311,6 +363,24 @@ func TestFalseClaims(t *testing.T) {
 	}
 	if len(errors) != 1 || !strings.Contains(errors[0], "within") {
 		t.Errorf("events %q", errors)
+	}
+}
+
+// TestHugeClaims: times of years, costs of minutes and an error at line 2³⁰ leave results valid.
+func TestHugeClaims(t *testing.T) {
+	p := newPage(1)
+	p.Records = append(p.Records, record.Record{Code: record.Cost, ID: 1, At: 1e6})
+	for range 40_000 {
+		p.call(12, 20, 20)
+	}
+	p.call(11, 20, 9e11)
+	p.detail(30, record.Detail{Kind: "error", Message: "far", Line: 1 << 30, Column: 1<<31 - 1,
+		Stack: []record.Place{{Function: "f11", Line: 1 << 30}}})
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(info(2), arrived(p)).Results(windows))
+	if len(s.Functions) != 2 || s.Functions[0].Self.High != result.MaxSpan || s.Cost.CountedNS.High != result.MaxSpan ||
+		len(s.Errors) != 1 {
+		t.Errorf("functions %+v, cost %+v, errors %+v", s.Functions, s.Cost, s.Errors)
 	}
 }
 
@@ -388,13 +458,24 @@ func TestFiles(t *testing.T) {
 	if got, err := ReadInfo(&b); err != nil || !reflect.DeepEqual(got, of) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	const head = `{"schema": "eideticker.script", "version": 1, `
+	long := strings.Repeat("x", 8001)
 	for text, want := range map[string]string{
 		``:                                "unexpected end of JSON input",
 		`{"schema": "eideticker.run"}`:    `schema is "eideticker.run": must be "eideticker.script"`,
 		`{"schema": "eideticker.script"}`: "version is 0: must be 1",
-		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`: "start_ns is -1: must not be negative",
+		`{"schema": "eideticker.script", "version": 1, "start_ns": -1}`:   "start_ns is -1: must be 0 to ",
+		head + `"start_ns": 9223372036854775807}`:                         "start_ns is 9223372036854775807",
+		head + `"policies": [` + strings.Repeat(`"p",`, 20) + `"p"]}`:     "21 policies: at most 20",
+		head + `"policies": ["` + strings.Repeat("p", 301) + `"]}`:        "has 301 bytes",
+		head + `"warnings": ["` + long + `"]}`:                            "has 8001 bytes",
+		head + `"programs": [{"bytes": 4611686018427387904}]}`:            "size that is negative or above",
+		head + `"programs": [{"url": "` + long + `"}]}`:                   "a text of more than 8000 bytes",
+		head + `"programs": [{"plain": "` + long + `"}]}`:                 "a text of more than 8000 bytes",
+		head + `"programs": [{"functions": [{"name": "` + long + `"}]}]}`: "name has 8001 bytes",
+		head + `"programs": [{"functions": [{"column": 2147483649}]}]}`:   "a function at 0:2147483649",
 		`{"schema": "eideticker.script", "version": 1, "programs": [{"url": "u", "bytes": -1}]}`: `program "u" has a ` +
-			"negative size",
+			"size that is negative",
 		`{"schema": "eideticker.script", "version": 1, "programs": [{"functions": [{"line": -1}]}]}`: "has a " +
 			"function at -1:0",
 	} {

@@ -33,13 +33,15 @@ func Build(arrived []Arrived, start timeline.Time) *Trace {
 	for _, b := range builders {
 		t.Realms = append(t.Realms, b.Realm)
 		t.Records += b.records
+		missing := int64(0)
 		for _, g := range b.Gaps {
-			t.Lost += g.Records
+			missing += g.Records
 		}
+		t.Lost += missing
 		pairs := float64(b.counted) / 2
 		counted[0] += pairs * float64(b.Pair.Value)
 		counted[1] += pairs * float64(b.Pair.Low)
-		counted[2] += pairs * float64(b.Pair.High)
+		counted[2] += (pairs + float64(missing)/2) * float64(b.Pair.High) // lost records cost time too
 		t.Problems = append(t.Problems, b.problems...)
 	}
 	t.Counted = limited(counted[0], counted[1], counted[2], never)

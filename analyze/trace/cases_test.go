@@ -292,6 +292,11 @@ func TestCosts(t *testing.T) {
 		got.Self.Low != 1e6-120_000-80 {
 		t.Errorf("%+v", got)
 	}
+	// Fault: lost records cost nothing.
+	tr = build(t, "0.1 start;0.5 cost 10000;0.7 cost 10000;1 enter 7;2 leave 1;3 gap 100;4 calls 51;4 idle;9 end")
+	if want := (Span{90, 60, 120 + 50*80}); tr.Counted != want {
+		t.Errorf("counted %+v, want %+v", tr.Counted, want)
+	}
 	if text := build(t, "1 enter 7;2 leave 1").Problems; len(text) != 2 || !strings.Contains(text[0]+text[1],
 		"did not measure the cost") {
 		t.Errorf("problems %q", text)

@@ -43,7 +43,7 @@ type Trace struct {
 	Realms  []*Realm // in the order of their starts
 	Records int64
 	Lost    int64 // records in gaps, as the pages counted them
-	// Counted is the instrumentation's cost in all records.
+	// Counted is the instrumentation's cost in all records. Its upper bound includes lost ones.
 	Counted Span
 	// Problems are sentences about records that contradict each other.
 	Problems []string

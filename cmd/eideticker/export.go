@@ -50,7 +50,7 @@ The ending of OUT selects the format:
   .npy         the same as a structured array for numpy.load
   .trace.json  frames by kind, gaps, events, requests: ui.perfetto.dev
   .folded      calls of scripts as stacks, for flame graphs
-  .cpuprofile  calls of scripts for DevTools, of the busiest page
+  .cpuprofile  calls for DevTools, of the busiest page or worker
   .callgrind   calls of scripts for KCachegrind
   .eid         a recording of the chosen frames
 
@@ -92,9 +92,9 @@ func exportKinds() []exportKind {
 		{ending: ".png", run: exportPNG, pictures: true},
 		{ending: ".mp4", run: exportMP4, pictures: true},
 		{ending: ".trace.json", run: exportTrace, events: true, results: true},
-		{ending: ".folded", run: exportCalls(profile.Folded), calls: true},
-		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile), calls: true},
-		{ending: ".callgrind", run: exportCalls(profile.Callgrind), calls: true},
+		{ending: ".folded", run: exportCalls(export.CallFormat{Write: profile.Folded}), calls: true},
+		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile()), calls: true},
+		{ending: ".callgrind", run: exportCalls(export.CallFormat{Write: profile.Callgrind}), calls: true},
 		{ending: ".json", run: exportJSON, events: true},
 		{ending: ".csv", run: exportCSV, results: true},
 		{ending: ".npy", run: exportNPY, results: true},

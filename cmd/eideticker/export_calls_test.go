@@ -55,7 +55,8 @@ func TestExportOfNoCalls(t *testing.T) {
 	dir := writeScripts(t)
 	out := filepath.Join(t.TempDir(), "a.folded")
 	code, _, errOut := command(t, "export", filepath.Join(dir, runfolder.RecordingFile), "-o", out)
-	if code != exitFailure || !strings.Contains(errOut, "no records of scripts; run with --script") || exists(out) {
+	if code != exitFailure || exists(out) ||
+		!strings.Contains(errOut, "no records of scripts; name the folder of a run") {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	if code, _, errOut := command(t, "export", dir, "-o", out, "--frames", "1:2"); code != exitUsage {

@@ -54,7 +54,7 @@ func exportTrace(j *job) (string, error) {
 		plural(n.Events, "event"), plural(n.Requests, "request"), j.cmd.Output), nil
 }
 
-// exportCalls returns the export of all calls of scripts in a format.
+// exportCalls returns the export of calls of scripts in a format.
 func exportCalls(format export.CallFormat) func(*job) (string, error) {
 	return func(j *job) (string, error) {
 		out, err := createOut(j.cmd.Output, j.cmd.Force)

@@ -38,7 +38,7 @@ func scriptBatch() *record.Batch {
 		{Code: record.End, At: 140},
 	}
 	b.Details = []record.Detail{{Kind: "realm", URL: "https://a.test/"},
-		{Kind: "error", Message: "Error: no <cart>", URL: "https://a.test/app.js", Line: 12, Column: 3}}
+		{Kind: "error", Message: "Error: no <cart>", URL: "https://a.test/app.js", Line: 12, Column: 90}}
 	return b
 }
 
@@ -56,6 +56,7 @@ func writeScripts(t *testing.T) string {
 		t.Fatal(err)
 	}
 	info := scripts.Info{Recording: fmt.Sprintf("%x", r.Info().ID), StartNS: int64(first.Sampled.Mid()),
+		Moved: []scripts.Moved{{URL: "https://a.test/app.js", Line: 12, Served: 90, Column: 70}},
 		Programs: []scripts.Program{{URL: "https://a.test/app.js", First: 1, Functions: []scripts.Function{
 			{Name: "slow", Line: 12, Column: 3}, {Name: "inner", Line: 40, Column: 1}, {Name: "load", Line: 7,
 				Column: 1}}}}}
@@ -99,7 +100,7 @@ func TestTraceOfScripts(t *testing.T) {
 		t.Errorf("load was suspended for %s", got)
 	}
 	if len(p.instants) != 1 || p.instants[0].name != "Error: no <cart>" || p.instants[0].at != 83e6 ||
-		p.names[p.instants[0].tid] != mainTrack {
+		p.names[p.instants[0].tid] != mainTrack || fmt.Sprint(p.instants[0].args["column"]) != "70" {
 		t.Errorf("instants: %v", p.instants)
 	}
 	if s := p.info.Scripts; s.Calls != 8 || s.Left != 0 || s.Problem != "" {

@@ -38,7 +38,7 @@ type runCmd struct {
 	// Script is a list with commas, or given several times.
 	Script []string `placeholder:"POLICIES" help:"Instrument the page's scripts: calls, errors; adds load."`
 	// ObserverEffect is the number of runs of each side.
-	ObserverEffect int `placeholder:"N" help:"Compare N plain runs with N instrumented ones, in turns."`
+	ObserverEffect *int `placeholder:"N" help:"Compare N plain runs with N instrumented ones, in turns."`
 	gestureFlags
 	Power string `placeholder:"on|cycle" help:"Switch power on for all runs, or cycle it before each."`
 	Wait  bool   `help:"Wait for a device that is in use (default: fail)."`
@@ -228,8 +228,8 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 
 // numbers returns the numbers of the command line.
 func (c runCmd) numbers() session.Numbers {
-	if c.ObserverEffect != 0 {
-		c.Repeat = &c.ObserverEffect
+	if c.ObserverEffect != nil {
+		c.Repeat = c.ObserverEffect
 	}
 	n := session.Numbers{Repeat: c.Repeat, WarmUp: c.WarmUp, Retries: c.Retries, Cooldown: c.Cooldown,
 		WaitForQuiet: c.WaitForQuiet}

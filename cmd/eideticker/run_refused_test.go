@@ -36,6 +36,8 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 		"run framerate --rig x:1 --primary fsp.framerate":       "--primary: no measure fsp here; did you mean fps?",
 		"run framerate --observer-effect 8":                     "--observer-effect needs policies for scripts",
 		"run framerate load --script calls --observer-effect 8": "--observer-effect compares one test with itself",
+		"run stutter --script calls --observer-effect 0":        "--observer-effect 0: must be positive",
+		"run stutter --script calls --observer-effect=-1":       "--observer-effect -1: must be positive",
 		"run stutter --observer-effect 8 --repeat 3":            "--observer-effect has the number of runs",
 		"run stutter --observer-effect 8 --rig x:1":             "--observer-effect cannot be used with --rig",
 		"run file:///nonexistent.html":                          "cannot be loaded: no such file",

@@ -86,7 +86,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.WaitForQuiet != nil:
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
-	case c.ObserverEffect != 0:
+	case c.ObserverEffect != nil:
 		return p, usagef("--observer-effect cannot be used with --rig")
 	case len(c.Script) > 0:
 		return p, usagef("--script cannot be used with --rig; set script in a test file")

@@ -37,7 +37,7 @@ func (c runCmd) subjects() (all []session.Subject, err error) {
 		tests = append(tests, t)
 		all = append(all, session.Subject{Test: t})
 	}
-	if c.ObserverEffect != 0 {
+	if c.ObserverEffect != nil {
 		return c.observed(all)
 	}
 	switch {
@@ -71,6 +71,8 @@ func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
 		return nil, usagef("--observer-effect compares one test with itself; name one test, without --variant")
 	case c.Repeat != nil || c.UntilFail || c.UntilSure:
 		return nil, usagef("--observer-effect has the number of runs; omit --repeat, --until-fail and --until-sure")
+	case *c.ObserverEffect < 1:
+		return nil, usagef("--observer-effect %d: must be positive", *c.ObserverEffect)
 	case !all[0].Test.Script.Given():
 		return nil, usagef("--observer-effect needs policies for scripts; add --script calls")
 	}

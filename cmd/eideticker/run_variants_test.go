@@ -15,7 +15,7 @@ import (
 func TestVariants(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	two, many := 2, 50
+	two, six, many := 2, 6, 50
 	for name, tc := range map[string]struct {
 		cmd     runCmd
 		want    string // name, test, network, browser of each
@@ -34,7 +34,7 @@ func TestVariants(t *testing.T) {
 		"networks": {cmd: runCmd{Tests: []string{"load"},
 			Variant: []string{"a=network:3g", "b=network:lte,browser:firefox"}},
 			want: "a load 3g |b load lte firefox", repeat: 8},
-		"observer effect": {cmd: runCmd{Tests: []string{"load"}, Script: []string{"calls"}, ObserverEffect: 6},
+		"observer effect": {cmd: runCmd{Tests: []string{"load"}, Script: []string{"calls"}, ObserverEffect: &six},
 			want: "plain load  |instrumented load  ", repeat: 6, scripts: "|calls"},
 		"addresses": {cmd: runCmd{Variant: []string{"old=http://a.example/x,y", "new=test:http://b.example/"}},
 			want: "old a.example  |new b.example  ", repeat: 8},

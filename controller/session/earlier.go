@@ -409,18 +409,24 @@ func (e *Earlier) withScripts(ctx context.Context, id string) {
 	case err == nil && !strings.EqualFold(info.Recording, id):
 		err = errors.New("it is of another recording")
 	}
+	name, logged := scripts.InfoFile, false
 	if err == nil {
+		name = scripts.LogFile
 		err = e.open(ctx, scripts.LogFile, func(f io.Reader) (err error) {
+			logged = true
 			arrived, err = scripts.ReadLog(f, timeline.Time(info.StartNS))
 			return err
 		})
 		if err != nil { // the batches before the error remain
-			e.note("records of scripts are missing, since %s cannot be read: %v", scripts.LogFile, err)
+			e.note("records of scripts are missing, since %s cannot be read: %v", name, err)
 		}
-		e.script = scripts.New(info, arrived)
-		return
+		if logged || err != nil {
+			e.script = scripts.New(info, arrived)
+			return
+		}
+		err = errors.New("it is not there")
 	}
-	e.note("late frames have no causes in scripts, since %s cannot be read: %v", scripts.InfoFile, err)
+	e.note("late frames have no causes in scripts, since %s cannot be read: %v", name, err)
 	if e.scriptOnce != nil {
 		once := *e.scriptOnce
 		once.Late, once.Log = nil, ""

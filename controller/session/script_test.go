@@ -344,7 +344,7 @@ func TestQuotaFull(t *testing.T) {
 }
 
 // TestScriptsMeasuredAgain: the records are read again when a recording is measured again. Files of
-// another recording are not.
+// another recording are not, and without the log the first results remain.
 func TestScriptsMeasuredAgain(t *testing.T) {
 	dir := aRun(t)
 	path := filepath.Join(dir, runfolder.RecordingFile)
@@ -402,6 +402,14 @@ func TestScriptsMeasuredAgain(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(to, name)); err != nil {
 			t.Error(err)
 		}
+	}
+	mark(&result.Script{Policies: []string{"errors"}, Log: scripts.LogFile, Warnings: []string{"as it was"}})
+	if err := os.Remove(filepath.Join(dir, scripts.LogFile)); err != nil {
+		t.Fatal(err)
+	}
+	if got := again(t, dir, dir); got.Script == nil || !slices.Equal(got.Script.Warnings, []string{"as it was"}) ||
+		!strings.Contains(strings.Join(got.Notes, "\n"), "script.log cannot be read: it is not there") {
+		t.Errorf("without the log: %+v, %q", got.Script, got.Notes)
 	}
 	info.Recording = "0123"
 	write()

@@ -5,7 +5,7 @@ let armed = false;
 const idle = () => {
   armed = false;
   put(IDLE, 0, now());
-  if (head - tail > SIZE / 2) flush();
+  if (head - tail > SIZE / 2) flush(true);
   schedule();
 };
 

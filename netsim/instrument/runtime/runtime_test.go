@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -268,6 +269,12 @@ func TestFullRing(t *testing.T) {
 	}
 	if last := r.records(record.Leave); len(last) != 1 || last[0].ID != 70001 {
 		t.Errorf("ends %v", last)
+	}
+	// Fault: the stack was unknown until the next call, and seconds later if none came.
+	stack := r.records(record.Calls, record.Idle, record.Enter)
+	i := slices.IndexFunc(stack, func(r record.Record) bool { return r.Code == record.Calls })
+	if i < 0 || i+1 >= len(stack) || stack[i+1].Code != record.Idle {
+		t.Errorf("no end of the stack at %d of %d records", i+1, len(stack))
 	}
 }
 

@@ -88,15 +88,18 @@ const post = async body => {
 
 const pause = ms => new NativePromise(done => { timer(done, ms); });
 
-// flush sends one batch. It tries again if the collector cannot be reached.
-const flush = async () => {
+// flush sends one batch. It tries again if the collector cannot be reached. If the caller knows that the stack is
+// empty, the records after a loss begin with that.
+const flush = async empty => {
   if (sending || stopped) return;
+  const losing = lost > 0;
   try {
     sending = cut(MOST_BYTES);
   } catch (e) {
     return; // without memory for a batch
   }
   if (!sending) return;
+  if (empty && losing && lost === 0) put(IDLE, 0, now());
   const batch = sending;
   let answer = 0;
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -133,7 +136,7 @@ const schedule = () => {
   timer(() => {
     const begin = () => {
       scheduled = false;
-      flush();
+      flush(true);
     };
     if (whenIdle) whenIdle(begin, {__proto__: null, timeout: 1000}); else begin();
   }, PAUSE);
