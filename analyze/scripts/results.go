@@ -122,7 +122,7 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 	})
 	if unknown > 0 {
 		s.Warnings = append(s.Warnings,
-			fmt.Sprintf("The pages sent calls of %d functions that were not served.", unknown))
+			fmt.Sprintf("Functions with calls that were not served: %d.", unknown))
 	}
 	s.Programs.CalledOfThem = len(totals)
 	room := result.MaxFunctions

@@ -349,7 +349,7 @@ func TestFalseClaims(t *testing.T) {
 	windows := []result.Window{window(changesBut(110, 117)...)}
 	s := checked(t, windows, r.Results(windows))
 	if len(s.Functions) != 1 || s.Functions[0].Name != "f11" ||
-		!strings.Contains(strings.Join(s.Warnings, " "), "sent calls of 2 functions that were not served") {
+		!strings.Contains(strings.Join(s.Warnings, " "), "with calls that were not served: 2") {
 		t.Errorf("functions %+v, warnings %q", s.Functions, s.Warnings)
 	}
 	var errors []string

@@ -23,7 +23,8 @@ func (t *played) checkScript() (all []check) {
 	count := newCheck("calls of "+slowFunction, "calls", "")
 	count.Drawn = exact(n)
 	named := newCheck("late frames because of "+slowFunction, "frames", "")
-	named.Drawn = exact(n)
+	// A busy browser shows the frame before the call while it runs. Then two frames are late.
+	named.Drawn = result.Span{Value: n, Low: n, High: 2 * n}
 	total := newCheck("time in "+slowFunction, "ms", "")
 	longest := newCheck("longest call of "+slowFunction, "ms", "")
 	total.Drawn, longest.Drawn = t.claimed("slow_total", 2*claimStep*n), t.claimed("slow_longest", 2*claimStep)

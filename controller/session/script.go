@@ -282,7 +282,7 @@ func (s *scripting) finish() (*scripts.Run, error) {
 		Missing: got.Missing, Refused: map[string]int64{}}
 	maps.Copy(info.Received.Refused, got.Refused)
 	for _, reason := range slices.Sorted(maps.Keys(got.Refused)) {
-		warn("The collector refused %d batches of records: %s.", got.Refused[reason], reason)
+		warn("Batches of records that the collector refused: %d (%s).", got.Refused[reason], reason)
 	}
 	if got.Dropped > 0 {
 		warn("The pages sent %d invalid records or details.", got.Dropped)

@@ -337,7 +337,7 @@ func TestQuotaFull(t *testing.T) {
 	}
 	said := strings.Join(found.Results(nil).Warnings, " ")
 	if !slices.Equal(codes, []int{http.StatusNoContent, http.StatusTooManyRequests}) ||
-		!strings.Contains(said, "The collector refused 1 batches of records: ") ||
+		!strings.Contains(said, "Batches of records that the collector refused: 1 (") ||
 		strings.Contains(said, scripts.NoRecords) {
 		t.Errorf("answers %d, warnings %q", codes, said)
 	}
