@@ -23,7 +23,6 @@ import (
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
-	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // colours serves pages of one colour each, /0f3c7d, and writes down which were asked for.
@@ -84,16 +83,6 @@ func colourOf(address string) (rgb uint32, err error) {
 	}
 	v, err := strconv.ParseUint(text, 16, 32)
 	return uint32(v), err
-}
-
-// readTest reads a test file of this text.
-func readTest(t *testing.T, text string) *suite.Test {
-	t.Helper()
-	test, err := suite.Parse("test.yaml", []byte(text), suite.Known{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return test
 }
 
 // needProgram skips a test on a developer's machine where a program is missing; the build machine

@@ -468,3 +468,18 @@ func TestGreenLinkGoesWhereTheTestDoes(t *testing.T) {
 		t.Errorf("once more: %v", err)
 	}
 }
+
+// readTest reads a test file of this text.
+func readTest(t *testing.T, text string) *suite.Test {
+	t.Helper()
+	test, err := suite.Parse("test.yaml", []byte(text), suite.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return test
+}
+
+// stepped is a clock that others move.
+type stepped struct{ at timeline.Time }
+
+func (s *stepped) Now() timeline.Time { return s.at }

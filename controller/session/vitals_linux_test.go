@@ -248,11 +248,6 @@ type claimant struct {
 	takes   timeline.Time
 }
 
-// stepped is a clock that others move.
-type stepped struct{ at timeline.Time }
-
-func (s *stepped) Now() timeline.Time { return s.at }
-
 func (c *claimant) Evaluate(ctx context.Context, expression string) (string, error) {
 	c.clock.at += c.takes
 	c.takes = max(c.takes/2, 1_000_000)
