@@ -3,6 +3,7 @@ package ecma
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -50,6 +51,65 @@ func (t *Tree) Children(n int) iter.Seq[int] {
 			}
 		}
 	}
+}
+
+// FirstChild returns the first child of a node; -1: it has none.
+func (t *Tree) FirstChild(n int) int {
+	first := -1
+	for child := range t.Children(n) {
+		first = child
+	}
+	return first
+}
+
+// Operator returns the operator of an operation with two operands, such as + and +=.
+func (t *Tree) Operator(n int) string {
+	if n == 0 || int(t.Nodes[n].First) == n {
+		return ""
+	}
+	left := int(t.Nodes[n-1].First) - 1
+	if left < int(t.Nodes[n].First) {
+		return ""
+	}
+	text := t.Source[t.Nodes[left].End:t.Nodes[n-1].Start]
+	space := func(r rune) bool { return r <= ' ' || r >= 0x80 }
+	for {
+		text = strings.TrimLeftFunc(text, space)
+		end := "\n"
+		switch {
+		case strings.HasPrefix(text, "/*"):
+			end = "*/"
+		case strings.HasPrefix(text, "//"), strings.HasPrefix(text, "<!--"), strings.HasPrefix(text, "-->"):
+			// Lines end with other characters too.
+			text = strings.NewReplacer("\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+		default:
+			text, _, _ = strings.Cut(text, "/*")
+			if i := strings.Index(text, "//"); i > 0 {
+				text = text[:i]
+			}
+			if i := strings.IndexFunc(text, space); i >= 0 {
+				text = text[:i]
+			}
+			return text
+		}
+		_, text, _ = strings.Cut(text, end)
+	}
+}
+
+var namers = []Kind{VariableDeclarator, MethodDefinition, Property}
+
+// FunctionName returns the name of a function, or that of the variable or method that it is.
+func (t *Tree) FunctionName(n int) string {
+	if first := t.FirstChild(n); first >= 0 && t.Nodes[first].Kind == Identifier &&
+		t.Nodes[n].Kind != ArrowFunctionExpression {
+		return t.Text(first)
+	}
+	if n+1 < len(t.Nodes) && slices.Contains(namers, t.Nodes[n+1].Kind) {
+		if first := t.FirstChild(n + 1); t.Nodes[first].Kind == Identifier && first < int(t.Nodes[n].First) {
+			return t.Text(first)
+		}
+	}
+	return ""
 }
 
 // IsFunction reports whether the node is a function of any kind. Its last child is its body.

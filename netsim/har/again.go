@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -164,6 +165,10 @@ type drawnEntry struct {
 	Moments    Moments `json:"_moments"`
 	WireBytes  *int64  `json:"_wireBytes"`
 	Error      string  `json:"_error"`
+	Client     string  `json:"_client"`
+	Server     string  `json:"_server"`
+	From       int64   `json:"_from"`
+	To         int64   `json:"_to"`
 }
 
 // maxWord bounds the names of protocols and priorities, bytes.
@@ -200,6 +205,17 @@ func (e *drawnEntry) request() (r Request, err error) {
 	r.Over.Protocol, r.Over.TLS, r.Reused = e.Protocol, e.TLS, e.Reused
 	if id, err := strconv.Atoi(e.Connection); err == nil && id > 0 { // else it is unknown
 		r.Over.ID = id
+	}
+	client, errClient := netip.ParseAddrPort(e.Client)
+	server, errServer := netip.ParseAddrPort(e.Server)
+	if errClient == nil && errServer == nil { // else they are unknown
+		r.Over.Client, r.Over.Server, r.Over.Network = client, server, "tcp"
+		if e.Protocol == "h3" {
+			r.Over.Network = "udp"
+		}
+	}
+	if e.From >= 0 && e.To >= e.From {
+		r.Served.From, r.Served.To = e.From, e.To
 	}
 	if err := times(e.Timings.Send); err != nil {
 		return r, err

@@ -59,6 +59,13 @@ func TestReadWaterfall(t *testing.T) {
 				again.Requests[i].Over.ID != w.Requests[i].Over.ID {
 				t.Errorf("%s: request %d has parts %v over %d, want %v", name, i, g, again.Requests[i].Over.ID, x)
 			}
+			if o, x := again.Requests[i].Over, w.Requests[i].Over; o.Client != x.Client || o.Server != x.Server ||
+				o.Client.IsValid() && o.Network != x.Network {
+				t.Errorf("%s: request %d came over %+v, want %+v", name, i, o, x)
+			}
+			if s, x := again.Requests[i].Served, w.Requests[i].Served; s.From != x.From || s.To != x.To {
+				t.Errorf("%s: request %d is bytes %d to %d, want %d to %d", name, i, s.From, s.To, x.From, x.To)
+			}
 			if s, x := again.Requests[i].Served, w.Requests[i].Served; s.Urgency != x.Urgency ||
 				s.Incremental != x.Incremental {
 				t.Errorf("%s: request %d has priority %d %v, want %d %v", name, i, s.Urgency, s.Incremental, x.Urgency,

@@ -95,6 +95,12 @@ type Entry struct {
 	// of the response as they came over the connection, head and TLS included
 	WireBytes *int64 `json:"_wireBytes,omitempty"`
 	Error     string `json:"_error,omitempty"`
+	// Client and Server are the ends of the connection. The response is the bytes From to To of what
+	// the server sent over it; 0: unknown.
+	Client string `json:"_client,omitempty"`
+	Server string `json:"_server,omitempty"`
+	From   int64  `json:"_from,omitempty"`
+	To     int64  `json:"_to,omitempty"`
 }
 
 // Cache has the state before and after. It is always empty here.

@@ -114,7 +114,10 @@ func (r *Request) entry(offset int64) Entry {
 		Page: pageID, Started: wall(begins.At, offset), Clock: int64(begins.At), Request: r.made(),
 		Response: r.response(), Timings: r.timings(),
 		Priority: priority(x.Urgency, x.Incremental), Protocol: r.Over.Protocol, TLS: r.Over.TLS, Reused: &r.Reused,
-		Moments: r.moments(), Error: x.Error,
+		Moments: r.moments(), Error: x.Error, From: x.From, To: x.To,
+	}
+	if r.Over.Client.IsValid() && r.Over.Server.IsValid() {
+		e.Client, e.Server = r.Over.Client.String(), r.Over.Server.String()
 	}
 	e.Time = e.Timings.total()
 	if a := r.Over.Server; a.IsValid() {

@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument"
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	pageruntime "github.com/eideticker/eideticker/netsim/instrument/runtime"
+	"github.com/eideticker/eideticker/netsim/internal/body"
 )
 
 // job is one of testdata/jobs.cjs, in one way to run it.
@@ -88,13 +91,21 @@ func plainJobs(t testing.TB, rounds int) (all []job) {
 	return all
 }
 
+// live returns a job with live gates. They close during its first rounds.
+func (j job) live(t testing.TB) job {
+	return j.with(t, instrument.Time, func(uint32) instrument.Gate { return instrument.Undecided })
+}
+
 // rewritten returns a job with instrumented files. Time calls the runtime of pages. Count adds to
 // an array.
-func (j job) rewritten(t testing.TB, shape instrument.Shape) job {
+func (j job) rewritten(t testing.TB, shape instrument.Shape) job { return j.with(t, shape, nil) }
+
+func (j job) with(t testing.TB, shape instrument.Shape, gate func(uint32) instrument.Gate) job {
 	t.Helper()
 	texts, first := map[string]string{}, uint32(1)
 	for _, p := range slices.Sorted(maps.Keys(j.Texts)) {
-		r, err := instrument.Rewrite(j.Texts[p], ecma.Script, instrument.Plan{Shape: shape, Nonce: nonce, First: first})
+		r, err := instrument.Rewrite(j.Texts[p], ecma.Script,
+			instrument.Plan{Shape: shape, Nonce: nonce, First: first, Gate: gate})
 		if err != nil {
 			t.Fatalf("%s: %v", p, err)
 		}
@@ -114,7 +125,7 @@ func (j job) rewritten(t testing.TB, shape instrument.Shape) job {
 		t.Fatal(err)
 	}
 	j.Before = pageruntime.Prelude(pageruntime.Options{Nonce: nonce, Collector: "http://rig.test/.eideticker/x/",
-		Policies: []string{all[0].Runtime}})
+		Policies: []pageruntime.Policy{{Name: "calls", Text: all[0].Runtime}}, Gates: gate != nil, Live: gate != nil})
 	return j
 }
 
@@ -134,6 +145,34 @@ func TestJobs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BenchmarkGates prints the CPU time of jobs with closed gates as a ratio to the plain ones.
+func BenchmarkGates(b *testing.B) {
+	for b.Loop() {
+		logs, t := 0.0, newTable()
+		jobs := plainJobs(b, 6)
+		for _, plain := range jobs {
+			ratio := closedRatio(b, plain)
+			logs += math.Log(ratio) / float64(len(jobs))
+			t.row(plain.Name, ratio)
+		}
+		t.goal("closed gates, times plain", math.Exp(logs), true, 1.1)
+		t.Flush()
+		fmt.Printf("\n\n%s\n", t.text.String())
+	}
+}
+
+// closedRatio returns the least CPU time of a job with closed gates, as a ratio to the plain one.
+func closedRatio(b *testing.B, plain job) float64 {
+	closed, best := plain.live(b), [2]float64{math.Inf(1), math.Inf(1)}
+	for turn := range 6 {
+		for i := range 2 {
+			j := []job{plain, closed}[(i+turn)%2]
+			best[(i+turn)%2] = min(best[(i+turn)%2], j.run(b).CPU)
+		}
+	}
+	return best[1] / best[0]
 }
 
 // anchors is the output of testdata/anchors.mjs.
@@ -198,12 +237,55 @@ func BenchmarkBesideIstanbul(b *testing.B) {
 		goals.row("goal", "is", "", "goal", "")
 		files := besideFiles(b, texts, ours, others, goals)
 		cpu := besideJobs(b, jobs, others, goals)
+		besideProofs(b, texts, goals)
 		for _, t := range []*table{files, cpu, goals} {
 			t.Flush()
 			fmt.Printf("\n\n%s", t.text.String())
 		}
 		fmt.Println()
 	}
+}
+
+// besideProofs adds the speed of a second response and the number of programs that are rewritten.
+// It adds the number of libraries' tests that end as plain ones.
+func besideProofs(b *testing.B, texts map[string]string, goals *table) {
+	const path = "lodash/lodash.min.js"
+	h := newInstrument(b, "calls").Wrap(site(map[string]answer{"/" + path: {texts[path], asScript, 0}}))
+	least := math.Inf(1)
+	for range 20 {
+		begin := time.Now()
+		exchange(h, "/"+path, "Sec-Fetch-Dest", "script")
+		least = min(least, time.Since(begin).Seconds())
+	}
+	goals.goal("speed of a known program, MB/s", float64(len(texts[path]))/1e6/least, false, 500)
+	done, all := len(texts), len(texts)
+	tests, err := filepath.Glob(fromNPM + "test262-parser-tests/pass/*.js")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range tests {
+		goal := ecma.Script
+		if strings.HasSuffix(p, ".module.js") {
+			goal = ecma.Module
+		}
+		src := fromFile(b, p)
+		all++
+		if _, err := instrument.Rewrite(src, goal, instrument.Plan{Nonce: instrument.Nonce(src)}); err == nil {
+			done++
+		}
+	}
+	goals.goal("programs rewritten", float64(done), false, float64(all))
+	same, sum, names := 0, 0, ""
+	for _, s := range suitesHere() {
+		r := s.run(b)
+		sum, names = sum+len(r.plain), names+" "+s.name
+		for i := range min(len(r.plain), len(r.timed)) {
+			if r.plain[i] == r.timed[i] {
+				same++
+			}
+		}
+	}
+	goals.goal("tests that end as plain, of"+names, float64(same), false, float64(sum))
 }
 
 // rewriteTimes returns the least time of parsing and rewriting each text, in ms, on one processor.
@@ -228,29 +310,41 @@ func rewriteTimes(b *testing.B, texts map[string]string, least map[string]float6
 
 // besideFiles compares speed and bytes of rewritten files.
 func besideFiles(b *testing.B, texts map[string]string, ours map[string]float64, others anchors, goals *table) *table {
-	t, most, size, mine, sum := newTable(), 0.0, 0, 0.0, map[string]float64{}
-	t.row("file", "kB", "MB/s", "count ×", "time ×", "istanbul ×", "speed: istanbul ×", "swc ×")
+	t, most, mostPacked, size, mine, sum := newTable(), 0.0, 0.0, 0, 0.0, map[string]float64{}
+	t.row("file", "kB", "MB/s", "count ×", "time ×", "packed", "istanbul ×", "speed: istanbul ×", "swc ×")
 	for _, p := range slices.Sorted(maps.Keys(texts)) {
 		src := texts[p]
-		grown := func(shape instrument.Shape) float64 {
-			r, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: shape, Nonce: instrument.Nonce(src)})
+		packedOf := func(text string) float64 {
+			out, err := body.Pack([]byte(text), []string{"gzip"})
 			if err != nil {
 				b.Fatal(err)
 			}
+			return float64(len(out))
+		}
+		packed := 0.0 // as pages get it
+		grown := func(shape instrument.Shape) float64 {
+			r, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: shape, Nonce: "$n0n", Page: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			packed = packedOf(r.Text) / packedOf(src)
 			return float64(len(r.Text)) / float64(len(src))
 		}
+		counted := grown(instrument.Count)
 		timed, istanbul, swc := grown(instrument.Time), others.MS["istanbul"][p], others.MS["swc"][p]
-		most, size, mine = max(most, timed), size+len(src), mine+ours[p]
+		most, mostPacked = max(most, timed), max(mostPacked, packed)
+		size, mine = size+len(src), mine+ours[p]
 		sum["istanbul"] += istanbul
 		sum["swc"] += swc
 		kB := float64(len(src)) / 1000
-		t.row(path.Base(p), int(kB), kB/ours[p], grown(instrument.Count), timed, float64(len(others.Texts[p]))/kB/1000,
+		t.row(path.Base(p), int(kB), kB/ours[p], counted, timed, packed, float64(len(others.Texts[p]))/kB/1000,
 			istanbul/ours[p], swc/ours[p])
 	}
-	t.row("all", size/1000, float64(size)/1000/mine, "", "", "", sum["istanbul"]/mine, sum["swc"]/mine)
+	t.row("all", size/1000, float64(size)/1000/mine, "", "", "", "", sum["istanbul"]/mine, sum["swc"]/mine)
 	goals.goal("speed, times istanbul's", sum["istanbul"]/mine, false, 40)
 	goals.goal("speed, times swc's", sum["swc"]/mine, false, 3)
 	goals.goal("bytes with timing, worst file", most, true, 1.25)
+	goals.goal("bytes with timing by gzip, worst file", mostPacked, true, 1.25)
 	return t
 }
 

@@ -16,6 +16,10 @@
 //	F(d), C(x)    a finally block begins and ends; it may run after R; x is the result of F(d)
 //	s(d, value)   the frame is suspended by await or yield; returns the value
 //	r(d, value)   the frame continues; returns the value
+//	v(eval, text) returns the text for eval with insertions
+//
+// In pages, each insertion is between two marks. So the runtime can remove it from texts that the
+// page reads. A mark is a vertical tab, or a form feed if the program has vertical tabs.
 //
 // A function ends without R if an exception leaves it. The runtime closes such frames at the next
 // K, R or task. Time in for await between iterations counts as time of the function.

@@ -1,9 +1,11 @@
 package instrument
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
 )
@@ -25,43 +27,45 @@ func FuzzDocument(f *testing.F) {
 	}
 	address := &url.URL{Scheme: "http", Host: "a.test", Path: "/"}
 	f.Fuzz(func(t *testing.T, src string) {
-		in, err := New(Options{Nonce: "$nonce", Secret: "s", Policies: all, Collector: func(bool) string { return "" }})
+		in, err := New(Options{Nonce: "$nonce", Secret: "s", Policies: all,
+			Collector: func(string, bool) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const origin = "http://rig.test"
-		page, err := in.document(src, address, origin, "")
-		if err != nil {
+		page := in.editor(address, origin, "")
+		page.src = src
+		if page.document() != nil {
 			return
 		}
-		if lines(page.text) != lines(src) {
-			t.Errorf("%q has other lines: %q", src, page.text)
+		text := page.out.String()
+		if lines(text) != lines(src) {
+			t.Errorf("%q has other lines: %q", src, text)
 		}
 		var rest strings.Builder
 		done, prelude := 0, 0
 		for _, s := range page.spans {
-			if s.at < done || s.at+s.length > len(page.text) {
-				t.Fatalf("span %+v of %d bytes, after %d", s, len(page.text), done)
+			if s.at < done || s.at+s.length > len(text) {
+				t.Fatalf("span %+v of %d bytes, after %d", s, len(text), done)
 			}
-			rest.WriteString(page.text[done:s.at])
+			rest.WriteString(text[done:s.at])
 			done = s.at + s.length
-			switch text := page.text[s.at:done]; {
+			switch inserted := text[s.at:done]; {
 			case s.more != s.length: // a policy
 				return
-			case text == "<script>"+in.prelude(origin).text+"</script>":
+			case inserted == "<script>"+in.prelude(origin).text+"</script>":
 				prelude++
-			case text != "data-" && !strings.Contains(text, "nonce") && strings.Trim(text, ";()}") != "":
-				t.Errorf("%q: insertion %q", src, text)
+			case inserted != "data-" && !strings.Contains(inserted, "nonce") &&
+				strings.Trim(inserted, "\v\f;()}\"") != "":
+				t.Errorf("%q: insertion %q", src, inserted)
 			}
 		}
-		rest.WriteString(page.text[done:])
+		rest.WriteString(text[done:])
 		if rest.String() != src || prelude != 1 {
-			t.Errorf("%q becomes %q, and back %q; %d preludes", src, page.text, rest.String(), prelude)
+			t.Errorf("%q becomes %q, and back %q; %d preludes", src, text, rest.String(), prelude)
 		}
 	})
 }
-
-func lines(text string) int { return strings.Count(text, "\n") + strings.Count(text, "\r") }
 
 // TestAttributes reads tags as browsers do.
 func TestAttributes(t *testing.T) {
@@ -78,10 +82,46 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestHostileDocument: the time is in proportion to the text. Quadratic steps would need minutes.
+func TestHostileDocument(t *testing.T) {
+	all, err := policy.Named("calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := New(Options{Nonce: "$nonce", Secret: "s", Policies: all,
+		Collector: func(string, bool) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 600_000
+	var attributes strings.Builder
+	for i := range n {
+		fmt.Fprintf(&attributes, " a%d", i)
+	}
+	meta := "<meta http-equiv=content-security-policy content=\"script-src 'self'\">"
+	address := &url.URL{Scheme: "http", Host: "a.test", Path: "/"}
+	for name, c := range map[string]struct{ src, problem string }{
+		"attributes": {"<p" + attributes.String() + ">", ""},
+		"open":       {strings.Repeat("<svg>", n) + strings.Repeat("</template>", n), ""},
+		"policies":   {strings.Repeat(meta, 101), "more than 100 content security policies"},
+	} {
+		begin := time.Now()
+		e := in.editor(address, "http://rig.test", "")
+		e.src = c.src
+		err := e.document()
+		if got := fmt.Sprint(err); c.problem == "" && err != nil || !strings.Contains(got, c.problem) {
+			t.Errorf("%s: %v, want %q", name, err, c.problem)
+		}
+		if time.Since(begin) > time.Minute {
+			t.Errorf("%s took %v", name, time.Since(begin))
+		}
+	}
+}
+
 // TestPanic: a panic of the rewriter gives the unchanged program.
 func TestPanic(t *testing.T) {
 	in := &Instrument{o: Options{Nonce: "$nonce"}, times: true, cache: map[codeKey]*code{}} // has no map of numbers
-	c := in.rewrite("()=>1", false, "")
+	c := in.rewrite("()=>1", scriptGoal, "")
 	if c.result.Text != "()=>1" || !strings.Contains(c.reason, "the rewriter failed: assignment to entry in nil map") {
 		t.Errorf("%q, %s", c.result.Text, c.reason)
 	}

@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 					}
 					valid++
 					for name, shape := range shapes {
-						r, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: shape, Nonce: nonce})
+						r, err := instrument.Rewrite(src, ecma.Script, planOf(shape, nonce))
 						if err == nil {
 							err = r.Verify(src, ecma.Script)
 						}

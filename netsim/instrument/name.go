@@ -129,11 +129,37 @@ func (w *walker) to(offset int) position {
 	return w.position
 }
 
+// maxPointName limits the name of a point, in bytes.
+const maxPointName = 60
+
+// describePoints returns names and places of the points of a program that begins at a position.
+func describePoints(text string, points []Point, begin position) []PointInfo {
+	spans := make([]Function, len(points))
+	for i, p := range points {
+		spans[i] = Function{Start: p.Start, End: p.End}
+	}
+	all := make([]PointInfo, len(points))
+	for i, f := range describe(text, spans, nil, begin) {
+		name := cmp.Or(points[i].Name, text[f.Start:min(f.End, f.Start+4*maxPointName)])
+		name = strings.Join(strings.Fields(strings.ToValidUTF8(name, "")), " ")
+		if len(name) > maxPointName {
+			name = strings.ToValidUTF8(name[:maxPointName], "") + "…"
+		}
+		all[i] = PointInfo{Policy: points[i].Policy, Name: short(name), Line: f.Line, Column: f.Column, Start: f.Start,
+			End: f.End, Off: points[i].Off, Note: points[i].Note}
+	}
+	return all
+}
+
 // describe returns names and places of the functions of a program that begins at a position.
 func describe(text string, functions []Function, names []string, begin position) []FunctionInfo {
 	all, order := make([]FunctionInfo, len(functions)), make([]int, len(functions))
 	for i, f := range functions {
-		all[i], order[i] = FunctionInfo{Name: names[i], Start: f.Start, End: f.End}, i
+		all[i], order[i] = FunctionInfo{Start: f.Start, End: f.End, Generator: f.Generator, Outside: f.Outside,
+			Caller: f.Caller, Name: f.Name}, i
+		if i < len(names) {
+			all[i].Name = names[i]
+		}
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(functions[a].Start, functions[b].Start) })
 	w := newWalker(text, begin)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
 )
 
 // Shape selects the insertions.
@@ -30,8 +31,36 @@ type Plan struct {
 	Nonce string
 	// First is the number of the program's first function.
 	First uint32
+	// Gate returns how Time measures the function at an offset; nil: all its calls.
+	Gate func(start uint32) Gate
+	// Outside has Time measure the code outside functions, too.
+	Outside Outside
 	// Head is inserted before the first statement, behind directives. It consists of statements.
 	Head string
+	// Page is set for programs of pages. The text of eval passes the runtime's function v. Marks
+	// enclose each insertion, so that the runtime can remove it from texts.
+	Page bool
+
+	// Policies have points with insertions. The first one has the number FirstPoint.
+	Policies   []policy.Policy
+	FirstPoint uint32
+	// Active reports whether a point gets insertions, by its policy and its first byte; nil: all.
+	Active func(policy string, start uint32) bool
+
+	body bool // the program is one function; only its body is kept
+}
+
+// marks are spaces of JavaScript that programs hardly contain. An insertion contains none.
+var marks = []string{"\v", "\f"}
+
+// markFor returns a mark that a text does not contain.
+func markFor(src string) (string, error) {
+	for _, mark := range marks {
+		if !strings.Contains(src, mark) {
+			return mark, nil
+		}
+	}
+	return "", errors.New("the program contains vertical tabs and form feeds")
 }
 
 // Insertion is a part of the rewritten program that the original lacks.
@@ -40,15 +69,36 @@ type Insertion struct {
 }
 
 // Function is the span of a function in the original, in bytes. End is exclusive.
-type Function struct{ Start, End uint32 }
+type Function struct {
+	Start, End uint32
+	Generator  bool
+	Outside    bool // it is the code outside functions
+	// Caller is the number of the slow function in which a call has a number; 0: it is a function.
+	Caller uint32
+	Name   string // of such a call
+}
 
 // Result is a rewritten program.
 type Result struct {
 	Text       string
 	Insertions []Insertion // in order
 	// Functions has the function with the number Plan.First + index, in the order of their ends.
-	// Functions of asm.js are listed and have no insertions.
+	// Functions of asm.js are listed and have no insertions. Code outside functions
+	// follows them, and then calls in slow functions.
 	Functions []Function
+	// Points has the point with the number Plan.FirstPoint + index, in the order of their ends.
+	Points []Point
+}
+
+// Point is the span of a node that a policy wants.
+type Point struct {
+	Start, End uint32
+	Policy     string
+	Off        bool // without insertions: they are impossible here, or not active
+	node       uint32
+	entry      uint8 // counts the Points of all policies
+	edit       policy.Edit
+	Name, Note string // Name is that of a function; empty: the text of the node is its name
 }
 
 // maxGrowth limits the text of all insertions, relative to the program.
@@ -67,14 +117,24 @@ func Rewrite(src string, goal ecma.Goal, plan Plan) (Result, error) {
 	if err != nil {
 		return unchanged, err
 	}
-	return rewriteTree(tree, plan)
+	return rewriteTree(tree, plan, pointsOf(tree, plan.Policies, []place{{"", position{1, 1}}}))
 }
 
-// rewriteTree is Rewrite for a parsed program without the nonce.
-func rewriteTree(tree *ecma.Tree, plan Plan) (Result, error) {
+// rewriteTree is Rewrite for a parsed program without the nonce, and its points.
+func rewriteTree(tree *ecma.Tree, plan Plan, points []Point) (Result, error) {
 	src := tree.Source
 	unchanged := Result{Text: src}
-	e := editor{tree: tree, texts: texts(plan), plan: plan}
+	e := editor{tree: tree, plan: plan, points: points, ended: map[uint32]bool{}}
+	e.forms, e.gates, e.outside = forms(plan)
+	if plan.Page {
+		var err error
+		if e.mark, err = markFor(src); err != nil {
+			return unchanged, err
+		}
+	}
+	for i := range points {
+		points[i].Off = plan.Active != nil && !plan.Active(points[i].Policy, points[i].Start)
+	}
 	if e.visit(); e.size > maxGrowth*len(src)+minGrowth {
 		return unchanged, fmt.Errorf("insertions of %d bytes exceed %d times the program", e.size, maxGrowth)
 	}

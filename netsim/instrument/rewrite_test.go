@@ -2,6 +2,7 @@ package instrument_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
 	"github.com/eideticker/eideticker/netsim/instrument"
@@ -34,6 +36,11 @@ func fromFile(t testing.TB, path string) string {
 }
 
 var shapes = map[string]instrument.Shape{"time": instrument.Time, "count": instrument.Count}
+
+// planOf returns the plan of a shape. Pages get timed programs.
+func planOf(shape instrument.Shape, nonce string) instrument.Plan {
+	return instrument.Plan{Shape: shape, Nonce: nonce, Page: shape == instrument.Time}
+}
 
 func TestRewrite(t *testing.T) {
 	for _, c := range []struct{ src, time, count string }{
@@ -71,6 +78,120 @@ func TestRewrite(t *testing.T) {
 			if err := r.Verify(c.src, ecma.Script); err != nil {
 				t.Errorf("%s %q: %v", name, c.src, err)
 			}
+		}
+	}
+}
+
+func outsideOf(goal ecma.Goal) instrument.Outside {
+	if goal == ecma.Module {
+		return instrument.OfModule
+	}
+	return instrument.OfScript
+}
+
+// TestLongChain: the time of calls in a slow function is in proportion to its size.
+func TestLongChain(t *testing.T) {
+	took := func(links int) time.Duration {
+		src := "function slow(){a?.b" + strings.Repeat(".c()", links) + "}"
+		began := time.Now()
+		_, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Nonce: nonce, Shape: instrument.Time,
+			Gate: func(uint32) instrument.Gate { return instrument.Slow }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	if few, many := took(4_000), took(64_000); many > 80*few {
+		t.Errorf("4,000 links took %v, 64,000 took %v", few, many)
+	}
+}
+
+// TestOutside: code outside functions is a function with the last number.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct {
+		src, want string
+		goal      ecma.Goal
+	}{
+		{"", "", ecma.Script},
+		{"// only", "// only", ecma.Script},
+		{"a", "B$n0(0);a;{let x$n0=Q$n0(0)}", ecma.Script},
+		{"#!x\na //c", "#!x\nB$n0(0);a;{let x$n0=Q$n0(0)} //c", ecma.Script},
+		{"<!-- x\na\n--> c", "<!-- x\nB$n0(0);a;{let x$n0=Q$n0(0)}\n--> c", ecma.Script},
+		{"'use strict'", "'use strict';B$n0(0);;{let x$n0=Q$n0(0)}", ecma.Script},
+		{"'use strict'\n(a)", "B$n0(0);'use strict'\n(a);{let x$n0=Q$n0(0)}", ecma.Script},
+		{"if(a)b\n", "B$n0(0);if(a)b;{let x$n0=Q$n0(0)}\n", ecma.Script},
+		{"function f(){}", "B$n0(1);function f(){let d$n0=E$n0(0);;R$n0(d$n0)};{let x$n0=Q$n0(1)}", ecma.Script},
+		{"try{}catch{}finally{}", "B$n0(0);try{}catch{k$n0(0);}finally{k$n0(0);};{let x$n0=Q$n0(0)}", ecma.Script},
+		{"import 'a';await b", "let d$n0=E$n0(0,3);import 'a';r$n0(d$n0,await s$n0(d$n0,b));R$n0(d$n0)", ecma.Module},
+		{"try{}catch{}finally{}",
+			"let d$n0=E$n0(0,3);try{}catch{K$n0(d$n0);}finally{let x$n0=F$n0(d$n0);;C$n0(x$n0)};R$n0(d$n0)",
+			ecma.Module},
+	} {
+		r, err := instrument.Rewrite(c.src, c.goal, instrument.Plan{Nonce: nonce, Shape: instrument.Time,
+			Outside: outsideOf(c.goal)})
+		if err == nil {
+			err = r.Verify(c.src, c.goal)
+		}
+		if err != nil || r.Text != c.want {
+			t.Errorf("%q: %v\n got %s\nwant %s", c.src, err, r.Text, c.want)
+		}
+		if n := len(r.Functions); c.src != c.want && (!r.Functions[n-1].Outside || r.Functions[n-1].Start != 0 ||
+			int(r.Functions[n-1].End) != len(c.src)) {
+			t.Errorf("%q: functions %+v", c.src, r.Functions)
+		}
+	}
+}
+
+// TestNatives: calls in slow functions have numbers. Those of the program's own functions have
+// none, nor have those that would be suspended or change their meaning.
+func TestNatives(t *testing.T) {
+	call := func(n int, text string) string { return fmt.Sprintf("R$n0(E$n0(%d,4),%s)", n, text) }
+	wait := func(text string) string { return "r$n0(d$n0,await s$n0(d$n0," + text + "))" }
+	for src, c := range map[string]struct{ want, names string }{
+		"function slow(){a(1);own();o.own()}function own(){}": {call(2, "a(1)") + ";own();o.own()", "a()"},
+		"function slow(){a(b(c))}":                            {call(1, "a("+call(2, "b(c)")+")"), "a() b()"},
+		"function slow(){new A;new B.C(1).d()}": {
+			call(3, "new A") + ";" + call(1, call(2, "new B.C(1)")+".d()"), "(call).d() new B.C() new A()"},
+		"function slow(){a?.b();a?.b().c;a[b](c);(0,d)()}": {
+			call(3, "a?.b()") + ";a?.b().c;" + call(2, "a[b](c)") + ";" + call(1, "(0,d)()"), "(call) (call) a.b()"},
+		"async function slow(){a(await b());await c()}": {
+			"a(" + wait(call(2, "b()")) + ");" + wait(call(1, "c()")), "c() b()"},
+		"function slow(x=a()){eval(x);import(x);b`c`;d(()=>e())}": {
+			"(x=a()){let d$n0=E$n0(1,1);eval(x);import(x);b`c`;R$n0(E$n0(2,4),d(()=>{let d$n0=", "d()"},
+		"class A extends B{constructor(){super();super.a();this.#b()}#b(){}}": {
+			"super();" + call(2, "super.a()") + ";this.#b()", "super.a()"},
+		"function slow(){return a()\n(b)}": {
+			"return R$n0(d$n0," + call(1, call(2, "a()")+"\n(b)") + ")", "(call) a()"},
+		"function slow(){for(a.b of c());f()++}": {"for(a.b of " + call(1, "c()") + ");f()++", "c()"},
+		"function slow(){new class{x=a();y(){b()}}}": {
+			"R$n0(E$n0(2,4),new class{x=a();y(){let d$n0=G$n0[0]", "new (call)"},
+		"function fast(){a()}": {"a()", ""},
+	} {
+		r, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Nonce: nonce, Shape: instrument.Time,
+			Gate: func(start uint32) instrument.Gate {
+				if of := src[start:]; strings.HasPrefix(of, "function slow") || strings.HasPrefix(of, "async") ||
+					strings.HasPrefix(of, "(){super") {
+					return instrument.Slow
+				}
+				return instrument.Fast
+			}})
+		if err == nil {
+			err = r.Verify(src, ecma.Script)
+		}
+		if err != nil || !strings.Contains(r.Text, c.want) {
+			t.Errorf("%s: %v\n got %s\nwant %s", src, err, r.Text, c.want)
+		}
+		var got []string
+		for _, f := range r.Functions {
+			if f.Name != "" {
+				got = append(got, f.Name)
+			}
+			if (f.Caller > 0) != (f.Name != "") && f.Caller > 0 {
+				t.Errorf("%s: %+v", src, f)
+			}
+		}
+		if strings.Join(got, " ") != c.names {
+			t.Errorf("%s: calls %q, want %s", src, got, c.names)
 		}
 	}
 }
@@ -184,7 +305,9 @@ func TestPrograms(t *testing.T) {
 		}
 		runs = append(runs, run{Text: src, Module: goal == ecma.Module})
 		for name, shape := range shapes {
-			r, err := instrument.Rewrite(src, goal, instrument.Plan{Shape: shape, Nonce: instrument.Nonce(src)})
+			plan := planOf(shape, instrument.Nonce(src))
+			plan.Page = plan.Page && !(strings.Contains(src, "\v") && strings.Contains(src, "\f")) // no mark is left
+			r, err := instrument.Rewrite(src, goal, plan)
 			runs = append(runs, run{Text: r.Text, Module: goal == ecma.Module})
 			if err == nil {
 				err = r.Verify(src, goal)
@@ -232,7 +355,7 @@ func TestProgramsRun(t *testing.T) {
 		}
 		add(src)
 		for _, shape := range shapes {
-			r, err := instrument.Rewrite(src, ecma.Script, instrument.Plan{Shape: shape, Nonce: nonce})
+			r, err := instrument.Rewrite(src, ecma.Script, planOf(shape, nonce))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,17 +395,23 @@ func TestMemory(t *testing.T) {
 }
 
 func FuzzRewrite(f *testing.F) {
-	for _, c := range traps(f) {
+	more, err := trapsOf("testdata/points.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, c := range append(traps(f), more...) {
 		f.Add(c.src, c.goal == ecma.Module, true)
 		f.Add(c.src, c.goal == ecma.Module, false)
 	}
+	f.Add("function*g(){0+yield}", false, true)
+	every, _ := everything()
 	f.Fuzz(func(t *testing.T, src string, module, time bool) {
 		goal, plan := ecma.Script, instrument.Plan{Nonce: instrument.Nonce(src)}
 		if module {
 			goal = ecma.Module
 		}
 		if time {
-			plan.Shape = instrument.Time
+			plan.Shape, plan.Page = instrument.Time, true
 		}
 		r, err := instrument.Rewrite(src, goal, plan)
 		if err != nil {
@@ -293,6 +422,13 @@ func FuzzRewrite(f *testing.F) {
 		}
 		if err := r.Verify(src, goal); err != nil {
 			t.Errorf("%v\n%s", err, r.Text)
+		}
+		plan.Policies = every
+		if r, err = instrument.Rewrite(src, goal, plan); err != nil {
+			return // it has too many insertions
+		}
+		if err := r.Verify(src, goal); err != nil {
+			t.Errorf("with points: %v\n%s", err, r.Text)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/netsim/ecma"
 	"github.com/eideticker/eideticker/netsim/instrument"
+	pageruntime "github.com/eideticker/eideticker/netsim/instrument/runtime"
 )
 
 const nonce = "$n0"
@@ -23,13 +24,21 @@ type trap struct {
 	open      bool // an exception leaves all functions, so frames stay open
 }
 
-var trapHead = regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open)\))? --\n`)
+var trapHead = regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open|module, open)\))? --\n`)
 
 // traps reads testdata/traps.txt.
-func traps(t testing.TB) (all []trap) {
-	text, err := os.ReadFile("testdata/traps.txt")
+func traps(t testing.TB) []trap {
+	all, err := trapsOf("testdata/traps.txt")
+	if err != nil || len(all) < 50 {
+		t.Fatalf("testdata/traps.txt has %d traps: %v", len(all), err)
+	}
+	return all
+}
+
+func trapsOf(file string) (all []trap, err error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	heads := trapHead.FindAllSubmatchIndex(text, -1)
 	for i, h := range heads {
@@ -39,17 +48,14 @@ func traps(t testing.TB) (all []trap) {
 		}
 		c := trap{name: string(text[h[2]:h[3]]), src: string(text[h[1]:end])}
 		if h[4] >= 0 {
-			c.open = string(text[h[4]:h[5]]) == "open"
-			if !c.open {
+			kind := string(text[h[4]:h[5]])
+			if c.open = strings.HasSuffix(kind, "open"); strings.HasPrefix(kind, "module") {
 				c.goal = ecma.Module
 			}
 		}
 		all = append(all, c)
 	}
-	if len(all) < 50 {
-		t.Fatalf("testdata/traps.txt has %d traps", len(all))
-	}
-	return all
+	return all, nil
 }
 
 // run is a program for a script of testdata.
@@ -120,7 +126,7 @@ func TestTraps(t *testing.T) {
 		}
 		add(c.src)
 		for _, shape := range []instrument.Shape{instrument.Time, instrument.Count} {
-			r, err := instrument.Rewrite(c.src, c.goal, instrument.Plan{Shape: shape, Nonce: nonce})
+			r, err := instrument.Rewrite(c.src, c.goal, planOf(shape, nonce))
 			if err == nil {
 				err = r.Verify(c.src, c.goal)
 			}
@@ -129,18 +135,56 @@ func TestTraps(t *testing.T) {
 			}
 			add(r.Text)
 		}
+		for gate := instrument.Slow; gate <= instrument.Unmeasured; gate++ {
+			r, err := instrument.Rewrite(c.src, c.goal, instrument.Plan{Shape: instrument.Time, Nonce: nonce,
+				Gate: func(uint32) instrument.Gate { return gate }})
+			if err == nil {
+				err = r.Verify(c.src, c.goal)
+			}
+			if err != nil {
+				t.Errorf("%s, gate %d: %v", c.name, gate, err)
+			}
+			// Without a prelude, gates are closed.
+			closed := "globalThis.self=globalThis;" + pageruntime.Guard(nonce) + "self.report" + nonce + "=()=>({});"
+			runs = append(runs, run{r.Text, c.goal == ecma.Module, closed, nonce})
+		}
+		plan := planOf(instrument.Time, nonce)
+		plan.Outside = outsideOf(c.goal)
+		r, err := instrument.Rewrite(c.src, c.goal, plan)
+		if err == nil {
+			err = r.Verify(c.src, c.goal)
+		}
+		if err != nil {
+			t.Errorf("%s, code outside functions: %v", c.name, err)
+		}
+		add(r.Text)
 	}
 	results := inNode[ran](t, "run.mjs", runs)
 	for i, c := range all {
 		t.Run(c.name, func(t *testing.T) {
-			plain, timed, counted := results[3*i], results[3*i+1], results[3*i+2]
+			const each = 8
+			all, texts := results[each*i:], runs[each*i:]
+			plain, timed, counted := all[0], all[1], all[2]
+			whole := all[each-1]
+			if strings.HasSuffix(c.name, "for await") {
+				whole.Problems = nil // its call is on the stack when the script ends
+			}
+			if !reflect.DeepEqual(plain.behaviour, whole.behaviour) || len(whole.Problems) > 0 ||
+				len(whole.Open) > 0 && !strings.HasPrefix(plain.End, "throws ") {
+				t.Errorf("plain %+v\nwith code outside functions %+v\n%s", plain.behaviour, whole, texts[each-1].Text)
+			}
+			for k := 3; k < each-1; k++ {
+				if !reflect.DeepEqual(plain.behaviour, all[k].behaviour) {
+					t.Errorf("plain %+v\ngated %+v\n%s", plain.behaviour, all[k].behaviour, texts[k].Text)
+				}
+			}
 			if len(plain.Log) == 0 && !strings.HasPrefix(plain.End, "value ") ||
 				strings.HasPrefix(plain.End, "throws SyntaxError") {
 				t.Fatalf("the plain program does not run: %+v", plain)
 			}
 			for shape, r := range map[string]ran{"timed": timed, "counted": counted} {
 				if !reflect.DeepEqual(plain.behaviour, r.behaviour) {
-					t.Errorf("plain %+v\n%s %+v\n%s", plain.behaviour, shape, r.behaviour, runs[3*i+1].Text)
+					t.Errorf("plain %+v\n%s %+v\n%s", plain.behaviour, shape, r.behaviour, texts[1].Text)
 				}
 			}
 			// The depth at which the stack overflows differs.
@@ -149,10 +193,10 @@ func TestTraps(t *testing.T) {
 				t.Errorf("calls timed %v, counted %v", timed.Calls, counted.Calls)
 			}
 			if len(timed.Open) > 0 != c.open {
-				t.Errorf("frames are open at the end: %v\n%s", timed.Open, runs[3*i+1].Text)
+				t.Errorf("frames are open at the end: %v\n%s", timed.Open, texts[1].Text)
 			}
 			for _, p := range timed.Problems {
-				t.Errorf("%s\n%s", p, runs[3*i+1].Text)
+				t.Errorf("%s\n%s", p, texts[1].Text)
 			}
 		})
 	}

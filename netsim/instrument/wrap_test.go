@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,7 @@ func newInstrument(t testing.TB, policies string) *instrument.Instrument {
 		t.Fatal(err)
 	}
 	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
-		Collector: func(secure bool) string {
+		Collector: func(_ string, secure bool) string {
 			if secure {
 				return strings.Replace(collector, "http:", "https:", 1)
 			}
@@ -51,10 +52,11 @@ func preludeOf(t testing.TB, policies, origin string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := runtime.Options{Nonce: "$nonce", Collector: origin + "/.eideticker/s3/"}
+	o := runtime.Options{Nonce: "$nonce", Collector: origin + "/.eideticker/s3/", Patience: 50}
 	for _, p := range all {
 		o.Integrity = o.Integrity || p.Times
-		o.Policies = append(o.Policies, p.Runtime)
+		o.Policies = append(o.Policies, runtime.Policy{Name: p.Name, Text: p.Runtime, Calls: p.Calls(),
+			Objects: p.Objects})
 	}
 	return runtime.Prelude(o)
 }
@@ -97,19 +99,31 @@ const (
 	page = "text/html; charset=utf-8"
 	add  = "function add(a){return a+1}"
 	// The guard precedes a script. Its function has the number 1.
-	added = `function add(a){let d$nonce=E$nonce(1);return R$nonce(d$nonce,a+1)}`
+	addedFunction = "function add(a){\vlet d$nonce=E$nonce(1);\vreturn \vR$nonce(d$nonce,\va+1\v)\v}"
 )
+
+// added is add as a script: its code outside functions has the number 2.
+var added = ofScript(2, addedFunction)
+
+// ofScript returns a script with a number, and ofModule a module.
+func ofScript(n int, text string) string {
+	return fmt.Sprintf("\vB$nonce(%d);\v%s\v;{let x$nonce=Q$nonce(%d)}\v", n, text, n)
+}
+
+func ofModule(n int, text string) string {
+	return fmt.Sprintf("\vlet d$nonce=E$nonce(%d,3);\v%s\v;R$nonce(d$nonce)\v", n, text)
+}
 
 var asScript, asPage = []string{"Content-Type", js}, []string{"Content-Type", page}
 
-func guarded(text string) string { return runtime.Guard("$nonce") + text }
+func guarded(text string) string { return "\v" + runtime.Guard("$nonce") + "\v" + text }
 
 func TestNew(t *testing.T) {
 	all, err := policy.Named("calls")
 	if err != nil {
 		t.Fatal(err)
 	}
-	origin := func(bool) string { return "" }
+	origin := func(string, bool) string { return "" }
 	for want, o := range map[string]instrument.Options{
 		"no policy":      {Nonce: "$abcd", Secret: "x", Collector: origin},
 		"no collector":   {Nonce: "$abcd", Secret: "x", Policies: all},
@@ -138,13 +152,19 @@ func TestWrapScripts(t *testing.T) {
 			guarded(added), ""},
 		{"wrong type", "script", answer{add, []string{"Content-Type", "text/plain"}, 0}, guarded(added), ""},
 		{"directive", "script", answer{"#!x\n'use strict'\n" + add, asScript, 0},
-			"#!x\n'use strict';" + runtime.Guard("$nonce") + "\n" + added, ""},
+			"#!x\n'use strict'" + strings.Replace(guarded(ofScript(2, "\n"+addedFunction)), "\v", "\v;", 1), ""},
 		{"module", "script", answer{module, asScript, 0},
-			guarded("export const x=a=>R$nonce(E$nonce(1),a)"), ""},
+			guarded(ofModule(2, "export const x=a=>\vR$nonce(E$nonce(1),\va\v)\v")), ""},
+		{"only code outside functions", "script", answer{"a()", asScript, 0}, guarded(ofScript(1, "a()")), ""},
 		{"worker", "worker", answer{add, asScript, 0},
-			preludeOf(t, "calls", collector) + ";" + added, ""},
+			"\v" + preludeOf(t, "calls", collector) + ";\v" + added, ""},
 		{"empty", "script", answer{"", asScript, 0}, "", ""},
 		{"array that a script reads", "", answer{"[1, 2]", asScript, 0}, "", ""},
+		{"array behind a loop", "", answer{"while(1);[1, 2]", asScript, 0}, "", ""},
+		{"array behind another loop", "", answer{"for (;;);\n[1, 2]", asScript, 0}, "", ""},
+		{"empty statement", "script", answer{";a()", asScript, 0}, guarded(ofScript(1, ";a()")), ""},
+		{"array behind an exception", "", answer{"throw 1; [1, 2]", asScript, 0}, "", ""},
+		{"code behind a loop", "script", answer{"while(1);a()", asScript, 0}, guarded(ofScript(1, "while(1);a()")), ""},
 		{"module of JSON", "script", answer{"[1, 2]", []string{"Content-Type", "application/json"}, 0}, "", ""},
 		{"read by a script", "empty", answer{add, asScript, 0}, "", ""},
 		{"style", "style", answer{add, asScript, 0}, "", ""},
@@ -155,8 +175,8 @@ func TestWrapScripts(t *testing.T) {
 		{"JSON", "script", answer{`{"a": 1}`, []string{"Content-Type", "application/json"}, 0}, "",
 			"1:5: unexpected :"},
 		{"UTF-8", "script", answer{"'\xff'", asScript, 0}, "", "1:2: invalid UTF-8"},
-		{"charset", "script", answer{add, []string{"Content-Type", js + ";charset=UTF-16LE"}, 0}, "",
-			`the charset "utf-16le" is not compatible with ASCII`},
+		{"charset", "script", answer{add, []string{"Content-Type", js + ";charset=csISO2022JP"}, 0}, "",
+			`the charset "iso-2022-jp" is not supported`},
 		{"nonce", "script", answer{"E$nonce", asScript, 0}, "",
 			`nonce "$nonce": the program contains it`},
 		{"service worker", "serviceworker", answer{add, asScript, 0}, "",
@@ -331,23 +351,31 @@ func TestWrapDocuments(t *testing.T) {
 	prelude := "<script>" + preludeOf(t, "calls", collector) + "</script>"
 	const unrun = "<template><script>x=()=>1</script></template><svg><script>x=()=>1</script><style><a></style></svg>" +
 		"<textarea><script>x=()=>1</script></textarea><!--<script>x=()=>1</script>--><script src=a>x=()=>1</script>"
-	call := func(n int) string { return fmt.Sprintf("()=>R$nonce(E$nonce(%d),1)", n) }
+	const end = "\v;R$nonce(d$nonce)\v"
+	handler := func(n int, before, end, after string) string {
+		return fmt.Sprintf("\vlet d$nonce=E$nonce(%d);\v%s", n, before) + end + after
+	}
+	call := func(n int) string { return fmt.Sprintf("()=>\vR$nonce(E$nonce(%d),\v1\v)\v", n) }
+	// assigns is x=()=>1, whose function has the number n.
+	assigns := func(n int) string { return ofScript(n+1, "x="+call(n)) }
 	for _, c := range []struct{ name, src, want string }{
 		{"empty", "", prelude},
 		{"plain", "<!doctype html><html><head><title>t</title>",
 			"<!doctype html><html><head>" + prelude + "<title>t</title>"},
 		{"inline", "<p>é<script>x=()=>1</script><script>\ny=()=>1</script>",
-			prelude + "<p>é<script>x=" + call(1) + "</script><script>\ny=" + call(2) + "</script>"},
+			prelude + "<p>é<script>" + assigns(1) + "</script><script>\n" + ofScript(4, "y="+call(3)) + "</script>"},
+		{"values", "<script>[1]</script><script>'a'</script><script>{}</script><script>-1</script>",
+			prelude + "<script>[1]</script><script>'a'</script><script>{}</script><script>-1</script>"},
 		{"comment and string", "<script><!--\nx=()=>1\n//--></script><script>'<!--<script>';x=()=>1</script>",
-			prelude + "<script><!--\nx=" + call(1) + "\n//--></script><script>'<!--<script>';x=()=>1</script>"},
+			prelude + "<script><!--\n" + assigns(1) + "\n//--></script><script>'<!--<script>';x=()=>1</script>"},
 		{"types", "<script type=module>x=()=>1</script><script type=text/template>x=()=>1</script>" +
 			"<script language=vbscript>x=()=>1</script><SCRIPT TYPE=' Text/JavaScript '>x=()=>1</SCRIPT>",
-			prelude + "<script type=module>x=" + call(1) + "</script><script type=text/template>x=()=>1</script>" +
-				"<script language=vbscript>x=()=>1</script><SCRIPT TYPE=' Text/JavaScript '>x=" + call(1) +
-				"</SCRIPT>"},
+			prelude + "<script type=module>" + ofModule(2, "x="+call(1)) + "</script>" +
+				"<script type=text/template>x=()=>1</script><script language=vbscript>x=()=>1</script>" +
+				"<SCRIPT TYPE=' Text/JavaScript '>" + assigns(1) + "</SCRIPT>"},
 		{"not run", unrun, prelude + unrun},
 		{"broken script", "<script>x=()=></script><script>x=()=>1</script>",
-			prelude + "<script>x=()=></script><script>x=" + call(1) + "</script>"},
+			prelude + "<script>x=()=></script><script>" + assigns(1) + "</script>"},
 		{"integrity", "<script src=/a.js integrity='sha256-x'></script><link rel=stylesheet integrity=x>" +
 			"<link rel=preload as=script href=/b.js INTEGRITY = sha256-y>" +
 			"<script src=//b.test/c.js integrity=x></script>",
@@ -355,7 +383,7 @@ func TestWrapDocuments(t *testing.T) {
 				"<link rel=preload as=script href=/b.js data-INTEGRITYnonce = sha256-y>" +
 				"<script src=//b.test/c.js integrity=x></script>"},
 		{"integrity behind SVG", "<svg/><script src=a.js integrity=x></script><script>x=()=>1</script>",
-			prelude + "<svg/><script src=a.js data-integritynonce=x></script><script>x=" + call(1) + "</script>"},
+			prelude + "<svg/><script src=a.js data-integritynonce=x></script><script>" + assigns(1) + "</script>"},
 		{"integrity in a template", "<template><script src=a.js integrity=x></script></template>",
 			prelude + "<template><script src=a.js data-integritynonce=x></script></template>"},
 		{"import map", `<script type=importmap>{"integrity":{"/a.js":"sha256-x"}}</script>`,
@@ -366,8 +394,19 @@ func TestWrapDocuments(t *testing.T) {
 		{"policy in other quotes", `<meta content=default-src&#32;https: http-equiv="content-security-policy">`,
 			prelude + `<meta content="default-src https:; script-src https: HASH; connect-src https: ` + collector +
 				`" http-equiv="content-security-policy">`},
-		{"handlers", `<body onload="f()" data-on=x><a href=" JavaScript:g()">`,
-			prelude + `<body onload="f()" data-on=x><a href=" JavaScript:g()">`},
+		{"handlers", "<body onload='f()\n//x' onload=g() data-on=x>" +
+			"<b onclick=\"return &quot;é&quot;\" only=x ONinput=h()>",
+			prelude + "<body onload='" + handler(1, "f()", end, "\n//x") + "' onload=g() data-on=x><b onclick=\"" +
+				handler(2, "return ", "\vR$nonce(d$nonce,\v&#34;é&#34;\v)\v", "") + "\" only=x ONinput=\"" +
+				handler(3, "h()", end, "") + "\">"},
+		{"addresses", `<a href=" JavaScript:g()"><a href="javascript:f(()=>1)//x"><a href="javascript:f(()=>'%41')">`,
+			prelude + `<a href=" JavaScript:g()"><a href="javascript:f(` + call(1) +
+				`)//x"><a href="javascript:f(()=>'%41')">`},
+		{"document in an attribute",
+			"<iframe srcdoc='<head><script>x=()=>1&lt;2</script>' title=x></iframe><a srcdoc='<p>'>",
+			prelude + "<iframe srcdoc='" + html.EscapeString("<head>"+prelude+
+				"<script>"+ofScript(2, "x=()=>\vR$nonce(E$nonce(1),\v1<2\v)\v")+"</script>") +
+				"' title=x></iframe><a srcdoc='<p>'>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := newInstrument(t, "calls")
@@ -388,21 +427,19 @@ func TestWrapDocuments(t *testing.T) {
 					t.Errorf("with %v, the document changes", header)
 				}
 			}
-			if c.name == "handlers" {
-				if p := in.Programs(); len(p) != 1 || p[0].Reason != "code in attributes is not instrumented" ||
-					p[0].Bytes != len("f() JavaScript:g()") {
+			if c.name == "addresses" {
+				if p := in.Programs(); len(p) != 3 || p[2].Reason != "code in an attribute is not instrumented" ||
+					p[2].Bytes != len("javascript:f(()=>'%41')") || p[1].Functions[0].Column != 49 {
 					t.Errorf("programs %+v", p)
 				}
 			}
 		})
 	}
 	for reason, a := range map[string]answer{
-		`the charset "utf-16" is not compatible with ASCII`: {"<p>", []string{"Content-Type",
-			"text/html;charset=utf-16"}, 0},
-		`the charset "iso-2022-jp" is not compatible with ASCII`: {"<meta charset=ISO-2022-JP>",
+		`the charset "iso-2022-jp" is not supported`: {"<meta charset=ISO-2022-JP>",
 			[]string{"Content-Type", "text/html"}, 0},
-		"the document is not compatible with ASCII": {"\xff\xfe<", []string{"Content-Type", "text/html"}, 0},
-		`nonce "$nonce": the document contains it`:  {"$nonce", []string{"Content-Type", "text/html"}, 0},
+		"the document is in UTF-16 without a mark or header": {"<\x00p\x00", []string{"Content-Type", "text/html"}, 0},
+		`nonce "$nonce": the document contains it`:           {"$nonce", []string{"Content-Type", "text/html"}, 0},
 		"its content security policy forbids scripts": {"<p>", []string{"Content-Type", "text/html",
 			"Content-Security-Policy", "sandbox"}, 0},
 	} {
@@ -421,7 +458,8 @@ func TestWrapPolicies(t *testing.T) {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	const inline, after = "\nx=()=>1\n", "\nx=()=>R$nonce(E$nonce(1),1)\n"
+	const inline = "\nx=()=>1\n"
+	after := "\n" + ofScript(2, "x=()=>\vR$nonce(E$nonce(1),\v1\v)\v") + "\n"
 	for _, c := range []struct{ policy, want string }{
 		{"img-src *", "img-src *"},
 		{"connect-src 'self'", "connect-src 'self' " + collector},
@@ -575,7 +613,7 @@ func TestWrapErrorsOnly(t *testing.T) {
 	if w := exchange(h, "/a.js", "Sec-Fetch-Dest", "script"); w.Body.String() != add {
 		t.Errorf("script %s", w.Body)
 	}
-	if w := exchange(h, "/a.js", "Sec-Fetch-Dest", "worker"); w.Body.String() != prelude+";"+add {
+	if w := exchange(h, "/a.js", "Sec-Fetch-Dest", "worker"); w.Body.String() != "\v"+prelude+";\v"+add {
 		t.Errorf("worker %s", w.Body)
 	}
 }
@@ -606,19 +644,19 @@ func TestProgramsOfSite(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d:%d", f.Name, f.Line, f.Column))
 	}
 	if want := []string{"f 2:21", "m 3:10", "#p 3:24", "a.b.c 4:7", "k-1 4:22", "g 4:33",
-		"(anonymous) 4:50"}; !slices.Equal(got, want) {
+		"(anonymous) 4:50", "(script) 2:15"}; !slices.Equal(got, want) {
 		t.Errorf("functions %q, want %q", got, want)
 	}
 	a, b := programs[1], programs[2]
-	if a.First != b.First || a.Hash != b.Hash || a.URL == b.URL || a.Count != 4 || b.Count != 4 || a.First != 8 ||
-		programs[0].First != 1 || programs[3].First != 9 || a.Added != len(guarded(added))-len(add) {
+	if a.First != b.First || a.Hash != b.Hash || a.URL == b.URL || a.Count != 4 || b.Count != 4 || a.First != 9 ||
+		programs[0].First != 1 || programs[3].First != 11 || a.Added != len(guarded(added))+len("10")-len(add) {
 		t.Errorf("programs %+v", programs[1:])
 	}
 	names := []string{}
 	for _, f := range programs[3].Functions {
 		names = append(names, f.Name)
 	}
-	if programs[3].Goal != "module" || !slices.Equal(names, []string{"default", "default", "named"}) {
+	if programs[3].Goal != "module" || !slices.Equal(names, []string{"default", "default", "named", "(module)"}) {
 		t.Errorf("a module has the functions %q", names)
 	}
 }

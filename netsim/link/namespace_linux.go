@@ -139,14 +139,17 @@ func (n *Namespace) Do(f func() error) error {
 
 // Start starts a program in the namespace. It is killed when the namespace is closed, or this
 // process ends.
-func (n *Namespace) Start(cmd *exec.Cmd) error {
+func (n *Namespace) Start(cmd *exec.Cmd) error { return n.StartBy(cmd, (*exec.Cmd).Start) }
+
+// StartBy is Start by another function, which must start the program on the thread that calls it.
+func (n *Namespace) StartBy(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	if cmd.SysProcAttr.Pdeathsig == 0 {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL // when the thread that started it ends, which is ours
 	}
-	return n.Do(cmd.Start)
+	return n.Do(func() error { return begin(cmd) })
 }
 
 // Listen listens at an address of the namespace.

@@ -21,6 +21,9 @@ type Namespace struct{}
 // Start returns an error that wraps errors.ErrUnsupported, as all of the below do.
 func (*Namespace) Start(*exec.Cmd) error { return errNoPackets }
 
+// StartBy does nothing.
+func (*Namespace) StartBy(*exec.Cmd, func(*exec.Cmd) error) error { return errNoPackets }
+
 // Listen does nothing.
 func (*Namespace) Listen(network, address string) (net.Listener, error) { return nil, errNoPackets }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/eideticker/eideticker/netsim/internal/document"
 )
 
 // Determinism gives pages a deterministic clock and deterministic random numbers, by a script at
@@ -38,7 +40,7 @@ func (d *Determinism) script() (element []byte, hash string) {
 	// Seeds are small numbers, and the generator takes long to make large ones of them; one whose
 	// state is 0 stays there.
 	state := max(1, uint32((d.Seed+1)*0x9e3779b97f4a7c15>>32))
-	text := fmt.Sprintf("(%s)(%d,%d,%t)", strings.TrimSuffix(strings.TrimSpace(determinismJS), ";"),
+	text := fmt.Sprintf("%s(%s)(%d,%d,%t)", document.Own, strings.TrimSuffix(strings.TrimSpace(determinismJS), ";"),
 		d.Clock.UnixMilli(), state, d.Crypto)
 	sum := sha256.Sum256([]byte(text))
 	return []byte("<script>" + text + "</script>"), "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

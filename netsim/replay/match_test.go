@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -379,5 +380,25 @@ func TestReplayGivesNoInterimResponse(t *testing.T) {
 		if f := r.Fidelity(); f.Replayable != 1 || f.Missed != 4 {
 			t.Errorf("%s: %+v", from, f)
 		}
+	}
+}
+
+// TestUnlisted: requests of the rig itself are answered and not counted.
+func TestUnlisted(t *testing.T) {
+	r, err := NewReplayer(archiveOf(one("GET", "http://a.test/app.js.map", 200, "map")), ReplayerOptions{
+		OnAnswer: func(Answer) { t.Error("the answer is reported") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/app.js.map": http.StatusOK, "/missing.map": http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		in := httptest.NewRequest("GET", "http://a.test"+path, nil)
+		r.ServeHTTP(w, in.WithContext(Unlisted(t.Context())))
+		if w.Code != want || want == http.StatusOK && w.Body.String() != "map" {
+			t.Errorf("%s: status %d, %s", path, w.Code, w.Body)
+		}
+	}
+	if f := r.Fidelity(); f.Requests != 0 || len(f.Misses) != 0 {
+		t.Errorf("%+v is counted", f)
 	}
 }

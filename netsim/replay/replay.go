@@ -102,11 +102,20 @@ func NewReplayer(a *Archive, o ReplayerOptions) (*Replayer, error) {
 // Fidelity returns how well the archive has answered so far.
 func (r *Replayer) Fidelity() Fidelity { return r.ledger.fidelity() }
 
+// unlisted is the key of contexts of requests that no page makes.
+type unlisted struct{}
+
+// Unlisted returns a context for requests that are not a part of [Fidelity].
+func Unlisted(ctx context.Context) context.Context { return context.WithValue(ctx, unlisted{}, true) }
+
 // ServeHTTP answers one request.
 func (r *Replayer) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	clock := timeline.Monotonic()
 	answer := Answer{Method: in.Method, Began: clock.Now()}
 	defer func() {
+		if in.Context().Value(unlisted{}) != nil {
+			return
+		}
 		r.ledger.add(&answer)
 		if r.options.OnAnswer != nil {
 			r.options.OnAnswer(answer)

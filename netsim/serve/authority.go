@@ -218,9 +218,9 @@ func newSerial() (*big.Int, error) {
 	return new(big.Int).SetBytes(b), nil
 }
 
-// certificateFor is [tls.Config].GetCertificate: the certificate of the name that is asked for, or
+// CertificateFor is [tls.Config].GetCertificate: the certificate of the name that is asked for, or
 // of the address if none is.
-func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *Authority) CertificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	if name == "" && hello.Conn != nil {
 		if host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String()); err == nil {

@@ -24,6 +24,8 @@ import (
 type Options struct {
 	Handler   http.Handler
 	Authority *Authority // makes the certificates; nil: TLS and QUIC are off
+	// Certificate makes certificates instead of the authority; may be nil
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// which names are served, in lower case and without a port; nil: all. Others are refused with a
 	// sentence
 	Hosts func(name string) bool
@@ -126,7 +128,10 @@ func New(o Options) (*Server, error) {
 	// page would load as from an unusual server. The library also accepts a connection without its
 	// TLS layer, which gives access to a stream's number and offset.
 	s.h1of2 = &http.Server{MaxHeaderBytes: maxHead, ErrorLog: o.Log}
-	if o.Authority != nil {
+	if o.Certificate == nil && o.Authority != nil {
+		s.options.Certificate = o.Authority.CertificateFor
+	}
+	if s.options.Certificate != nil {
 		switch {
 		case o.HTTP1:
 			s.tls = s.tlsConfig("http/1.1")
@@ -170,11 +175,11 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.New("serve: a server runs once")
 	}
 	for _, l := range s.sockets {
-		if l.secure && s.options.Authority == nil {
+		if l.secure && s.tls == nil {
 			return errors.Join(errors.New("serve: HTTPS without an authority that makes certificates"), s.Close())
 		}
 	}
-	if len(s.quics) > 0 && s.options.Authority == nil {
+	if len(s.quics) > 0 && s.tls == nil {
 		return errors.Join(errors.New("serve: QUIC without an authority that makes certificates"), s.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -28,7 +28,7 @@ func (s *secured) Close() error {
 // tlsConfig is that of one connection.
 func (s *Server) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{
-		GetCertificate:              s.options.Authority.certificateFor,
+		GetCertificate:              s.options.Certificate,
 		NextProtos:                  protocols,
 		KeyLogWriter:                s.options.KeyLog,
 		DynamicRecordSizingDisabled: true, // so that it is known in which record a byte went

@@ -134,12 +134,13 @@ func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
 
 // config is the configuration that a page gets; sync.js reads it.
 type config struct {
-	Page   Page            `json:"page"`
-	Run    string          `json:"run"` // "" where nobody waits for a report
-	Entry  int             `json:"entry"`
-	Number uint8           `json:"number"` // in the strip's free bits; 0 outside a run
-	Strip  json.RawMessage `json:"strip"`
-	Mark   *mark           `json:"mark"` // null: none
+	Page    Page            `json:"page"`
+	Run     string          `json:"run"` // "" where nobody waits for a report
+	Entry   int             `json:"entry"`
+	Number  uint8           `json:"number"` // in the strip's free bits; 0 outside a run
+	Strip   json.RawMessage `json:"strip"`
+	Payload json.RawMessage `json:"payload"` // null: nobody reads messages
+	Mark    *mark           `json:"mark"`    // null: none
 	// the content follows the green of the browser's previous page
 	Arrive bool `json:"arrive"`
 
@@ -150,7 +151,10 @@ type config struct {
 // servePage sends a page with its configuration. Without run and entry, as somebody who looks at
 // the pages opens them, it plays and reports nothing.
 func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file) {
-	c := config{Page: p, Strip: s.strip, MaxText: maxText, MaxAnswers: maxAnswers}
+	s.mu.Lock()
+	payload := s.payload
+	s.mu.Unlock()
+	c := config{Page: p, Strip: s.strip, Payload: payload, MaxText: maxText, MaxAnswers: maxAnswers}
 	c.Page.Strip = s.strip != nil
 	if q := r.URL.Query(); q.Has("run") {
 		entry, err := strconv.Atoi(q.Get("entry"))

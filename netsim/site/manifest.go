@@ -16,6 +16,7 @@ func Pages() []Page {
 	pages = append(pages, galleryPage())
 	pages = append(pages, frameratePages()...)
 	pages = append(pages, stutterPage())
+	pages = append(pages, tellPage())
 	pages = append(pages, tearingPages()...)
 	pages = append(pages, checkerboardPages()...)
 	pages = append(pages, motionPages()...)
@@ -64,11 +65,22 @@ func frameratePages() []Page {
 	return []Page{every, half, uneven, boast, css, video, webgl}
 }
 
-// stutterPage has a function that holds up two pictures. The page claims how long it ran.
+// stutterPage has a function that holds up two pictures, and a script that holds up one. The page
+// claims how long both ran.
 func stutterPage() Page {
 	return Page{
 		Name: "stutter", Title: "Stutter", Path: "/stutter.html",
-		Draws:   "boxes that move in every frame, and wait twice for the function slow",
+		Draws:   "boxes that move in every frame, and wait twice for the function slow, and once for a script",
+		Cadence: EveryFrame, DurationMillis: 3000,
+	}
+}
+
+// tellPage sends messages inside its pictures: long tasks at known times, garbage collections and
+// bytes of its own.
+func tellPage() Page {
+	return Page{
+		Name: "tell", Title: "Messages", Path: "/tell.html",
+		Draws:   "a box that moves in every frame, and messages in a block above the lowest copy of the strip",
 		Cadence: EveryFrame, DurationMillis: 3000,
 	}
 }

@@ -53,6 +53,9 @@ type Report struct {
 	Warnings   []string          `json:"warnings"`
 	Truth      Truth             `json:"truth"`             // what its pictures hold
 	Answers    []Answer          `json:"answers,omitempty"` // of a page with cadence CadenceInput, in order
+	Told       *Told             `json:"told,omitempty"`    // of a page that sent messages
+	// Zero is the time at which the page's clock was 0.
+	Zero timeline.Interval `json:"zero"`
 }
 
 // Answer is an input that the page was told of, and the picture that answered it.
@@ -60,6 +63,14 @@ type Answer struct {
 	Kind string            `json:"kind"` // of the browser's event: "pointerdown", "input", …
 	At   timeline.Interval `json:"at"`   // the event's own time
 	ID   uint32            `json:"id"`   // of the first picture with the answer
+}
+
+// Told is a page's account of its messages.
+type Told struct {
+	Messages int64 `json:"messages"` // queued
+	Unsent   int64 `json:"unsent"`   // of them, not drawn whole
+	Packets  int64 `json:"packets"`  // drawn
+	Bytes    int64 `json:"bytes"`    // of data in these
 }
 
 // Drawn is a frame that a page drew.
@@ -96,6 +107,7 @@ type wire struct {
 	Warnings   []string `json:"warnings"`
 	Truth      Truth    `json:"truth"`
 	Answers    []answer `json:"answers"`
+	Told       *Told    `json:"told"`
 }
 
 // answer is an Answer on the page's clock.
@@ -150,7 +162,7 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 		Width: in.Width, Height: in.Height, PixelRatio: in.PixelRatio, Warnings: in.Warnings,
 		GreenFrom: offset.rig(in.Green[0]), GreenTo: offset.rig(in.Green[1]),
 		RedFrom: offset.rig(in.Red[0]), RedTo: offset.rig(in.Red[1]),
-		Drawn: make([]Drawn, len(in.IDs)), Truth: in.Truth,
+		Drawn: make([]Drawn, len(in.IDs)), Truth: in.Truth, Told: in.Told, Zero: offset.rig(0),
 	}
 	for i, id := range in.IDs {
 		r.Drawn[i] = Drawn{id, offset.rig(in.Times[i])}
@@ -185,6 +197,9 @@ func (w *wire) check() error {
 		return fmt.Errorf("report has a viewport of %dx%d", w.Width, w.Height)
 	case !(w.PixelRatio > 0 && w.PixelRatio <= 64):
 		return fmt.Errorf("report has %g device pixels per pixel", w.PixelRatio)
+	case w.Told != nil && (min(w.Told.Unsent, w.Told.Packets, w.Told.Bytes) < 0 || w.Told.Unsent > w.Told.Messages ||
+		max(w.Told.Messages, w.Told.Packets, w.Told.Bytes) > 1<<40):
+		return fmt.Errorf("report has %d messages of which %d are not sent", w.Told.Messages, w.Told.Unsent)
 	case !(w.ClaimedFPS >= 0 && w.ClaimedFPS <= 1e5):
 		return fmt.Errorf("report claims %g frames a second", w.ClaimedFPS)
 	}

@@ -45,10 +45,11 @@ type Site struct {
 	reports  chan Report // holds the whole playlist: a report never waits for whoever reads them
 	failures chan error  // of pages that say they cannot play
 
-	mu     sync.Mutex
-	next   int             // entry whose report is due
-	asked  []timeline.Time // when each entry's page was first asked for; 0 before
-	closed bool
+	mu      sync.Mutex
+	next    int             // entry whose report is due
+	asked   []timeline.Time // when each entry's page was first asked for; 0 before
+	closed  bool
+	payload json.RawMessage // of pages that send messages; nil: nobody reads them
 }
 
 // New returns the site of a run.
@@ -206,6 +207,14 @@ func (s *Site) opened(entry int) {
 	if s.asked[entry] == 0 {
 		s.asked[entry] = now
 	}
+}
+
+// SetPayload sets form and sizes of the block in which pages draw messages (payload.Spec). Pages
+// that were sent before have none.
+func (s *Site) SetPayload(spec json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.payload = spec
 }
 
 // Asked reports whether the browser has asked for a page of the playlist yet.

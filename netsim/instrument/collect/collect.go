@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
@@ -40,6 +41,8 @@ type Options struct {
 	RealmQuota int64
 	// Accept receives each valid batch once, one at a time. raw is valid until it returns.
 	Accept func(at timeline.Time, b *record.Batch, raw []byte)
+	// Rewrite returns code that a page has made with insertions, or false. Without it, no code has any.
+	Rewrite func(goal, page, text string) (changed string, ok bool)
 }
 
 // Collector is an http.Handler for concurrent use. It answers only below /.eideticker/SECRET/.
@@ -84,7 +87,7 @@ const (
 	refusedRealms   = "realms"       // too many
 	refusedSequence = "sequence"     // too many batches of this realm
 	refusedContrary = "other realm"  // kind or time origin contradict an earlier batch
-	refusedMethod   = "wrong method" // of a request for /records
+	refusedMethod   = "wrong method" // of a request for /records or /rewrite
 )
 
 var (
@@ -134,12 +137,12 @@ func (c *Collector) Stats() Stats {
 	return s
 }
 
-// ServeHTTP answers one request. All paths other than the collector's two are not found.
+// ServeHTTP answers one request. All paths other than the collector's three are not found.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/.eideticker/")
 	secret, name, _ := strings.Cut(rest, "/")
 	known := subtle.ConstantTimeCompare([]byte(secret), []byte(c.options.Secret)) == 1
-	if !ok || !known || name != "clock" && name != "records" {
+	if !ok || !known || name != "clock" && name != "records" && name != "rewrite" {
 		http.NotFound(w, r)
 		return
 	}
@@ -152,13 +155,19 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.serveClock(w, r)
 		return
 	}
-	status, reason := c.receive(w, r)
+	receive := c.receive
+	if name == "rewrite" {
+		receive = c.rewrite
+	}
+	status, reason := receive(w, r)
 	if reason != "" {
 		c.mu.Lock()
 		c.stats.Refused[reason]++
 		c.mu.Unlock()
 	}
-	w.WriteHeader(status)
+	if status != http.StatusOK { // rewrite has answered
+		w.WriteHeader(status)
+	}
 }
 
 func (c *Collector) serveClock(w http.ResponseWriter, r *http.Request) {
@@ -178,25 +187,10 @@ func (c *Collector) serveClock(w http.ResponseWriter, r *http.Request) {
 
 // receive reads one batch. It returns the status of the answer, and the reason of a refusal.
 func (c *Collector) receive(w http.ResponseWriter, r *http.Request) (status int, refused string) {
-	if r.Method != http.MethodPost {
-		return http.StatusMethodNotAllowed, refusedMethod
-	}
-	size := r.ContentLength
-	if size < 0 {
-		size = record.MaxBatch
-	}
-	if size > record.MaxBatch {
-		return http.StatusBadRequest, refusedLarge
-	}
-	if !c.reserve(size) {
-		return http.StatusTooManyRequests, refusedBusy
-	}
-	defer c.release(size)
-	raw, err := readAll(http.MaxBytesReader(w, r.Body, record.MaxBatch), size)
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return http.StatusBadRequest, refusedLarge
-	} else if err != nil {
-		return http.StatusBadRequest, refusedCut
+	raw, free, status, refused := c.read(w, r)
+	defer free()
+	if refused != "" {
+		return status, refused
 	}
 	at := c.options.Clock.Now()
 	b, err := record.Decode(raw)
@@ -204,6 +198,52 @@ func (c *Collector) receive(w http.ResponseWriter, r *http.Request) (status int,
 		return http.StatusBadRequest, refusedInvalid
 	}
 	return c.accept(at, &b, raw)
+}
+
+// read reads a body. The bytes count until free is called.
+func (c *Collector) read(w http.ResponseWriter, r *http.Request) (raw []byte, free func(), status int, refused string) {
+	free = func() {}
+	if r.Method != http.MethodPost {
+		return nil, free, http.StatusMethodNotAllowed, refusedMethod
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = record.MaxBatch
+	}
+	if size > record.MaxBatch {
+		return nil, free, http.StatusBadRequest, refusedLarge
+	}
+	if !c.reserve(size) {
+		return nil, free, http.StatusTooManyRequests, refusedBusy
+	}
+	free = func() { c.release(size) }
+	raw, err := readAll(http.MaxBytesReader(w, r.Body, record.MaxBatch), size)
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return nil, free, http.StatusBadRequest, refusedLarge
+	} else if err != nil {
+		return nil, free, http.StatusBadRequest, refusedCut
+	}
+	return raw, free, 0, ""
+}
+
+// rewrite answers with the code of a page and its insertions, or with 204.
+func (c *Collector) rewrite(w http.ResponseWriter, r *http.Request) (status int, refused string) {
+	raw, free, status, refused := c.read(w, r)
+	defer free()
+	if refused != "" {
+		return status, refused
+	}
+	if c.options.Rewrite == nil || !utf8.Valid(raw) {
+		return http.StatusNoContent, ""
+	}
+	query := r.URL.Query()
+	changed, ok := c.options.Rewrite(query.Get("goal"), query.Get("url"), string(raw))
+	if !ok {
+		return http.StatusNoContent, ""
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, changed) // the page may have left
+	return http.StatusOK, ""
 }
 
 // reserve counts bytes that are read now, and reports whether they keep to the limits.

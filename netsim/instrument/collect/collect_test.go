@@ -51,7 +51,8 @@ func options(accept func(at timeline.Time, b *record.Batch, raw []byte)) collect
 	if accept == nil {
 		accept = func(timeline.Time, *record.Batch, []byte) {}
 	}
-	return collect.Options{Secret: secret, Clock: c, Accept: accept}
+	rewrite := func(goal, page, text string) (string, bool) { return goal + " " + page + " " + text, goal != "none" }
+	return collect.Options{Secret: secret, Clock: c, Accept: accept, Rewrite: rewrite}
 }
 
 func TestRequests(t *testing.T) {
@@ -71,6 +72,11 @@ func TestRequests(t *testing.T) {
 		{"GET", path + "records", "", 405, ""},
 		{"OPTIONS", path + "records", "", 405, ""},
 		{"POST", path + "clock", "", 405, ""},
+		{"POST", path + "rewrite?goal=eval&url=http://a.test/x", "f()", 200, "eval http://a.test/x f()"},
+		{"POST", path + "rewrite?goal=none", "f()", 204, ""},
+		{"POST", path + "rewrite?goal=eval", "\xff", 204, ""},
+		{"POST", path + "rewrite?goal=eval", strings.Repeat("x", record.MaxBatch+1), 400, ""},
+		{"GET", path + "rewrite?goal=eval", "", 405, ""},
 		{"GET", path, "", 404, "404 page not found\n"},
 		{"GET", path + "clock/", "", 404, "404 page not found\n"},
 		{"GET", "/.eideticker/" + secret, "", 404, "404 page not found\n"},

@@ -5,7 +5,7 @@ import _ "embed"
 //go:embed calls.js
 var callsJS string
 
-// callsPolicy records the begin and the end of every call, and the browser's long tasks.
+// callsPolicy records the begin and the end of every call.
 func callsPolicy() Policy {
-	return Policy{About{"calls", "Times of every function call, and long tasks."}, true, callsJS}
+	return Policy{About: About{"calls", "Times of every function call."}, Times: true, Runtime: callsJS}
 }

@@ -4,6 +4,11 @@ let armed = false;
 // idle runs as a microtask, so the stack is empty.
 const idle = () => {
   armed = false;
+  emptied();
+  if (silent) {
+    silent = false;
+    return;
+  }
   put(IDLE, 0, now());
   if (head - tail > SIZE / 2) flush(true);
   schedule();
@@ -25,11 +30,7 @@ const E = id => {
     words[4 * i + 1] = id;
     times[2 * i + 1] = time;
     head++;
-  } else {
-    if (lost === 0) lostAt = time;
-    lost++;
-    limit = -1;
-  }
+  } else put(ENTER, id, time);
   return ++calls;
 };
 const R = (d, value) => {
@@ -82,24 +83,35 @@ calibrate(false);
 calibrate(true);
 ended = () => { calibrate(true); };
 
-hide('E', E);
-hide('R', R);
-hide('K', K);
-hide('F', F);
-hide('C', C);
-hide('s', s);
-hide('r', r);
+const recorded = {__proto__: null, E, R, K, F, C, s, r};
+const inserted = typeof gated === 'undefined' ? recorded : gated(recorded);
 
-if (realm.PerformanceObserver && page) {
-  const entriesOf = method(PerformanceObserverEntryList, 'getEntries');
-  const startOf = getter(PerformanceEntry, 'startTime'), durationOf = getter(PerformanceEntry, 'duration');
-  try {
-    new PerformanceObserver(list => {
-      const entries = entriesOf(list);
-      for (let i = 0; i < entries.length; i++) put(LONGTASK, floor(1000 * durationOf(entries[i])), startOf(entries[i]));
-      schedule();
-    }).observe({entryTypes: ['longtask']});
-  } catch (e) {
-    // This browser does not report long tasks.
-  }
+// Scripts may not declare a variable for their call. So it is kept here while a script runs.
+{
+  const MOST = 256, running = new Words(MOST), numbers = new Floats(MOST), {E, R, K} = inserted, before = emptied;
+  let depth = 0;
+  emptied = () => {
+    before();
+    depth = 0;
+  };
+  // callOf returns the call of a script. An exception left the scripts above it.
+  const callOf = id => {
+    let at = depth;
+    while (at > 0 && running[at - 1] !== id) at--;
+    if (at === 0) return 0;
+    depth = at;
+    return numbers[at - 1];
+  };
+  inserted.B = id => {
+    if (depth === MOST) return;
+    running[depth] = id;
+    numbers[depth++] = E(id, 3);
+  };
+  inserted.Q = id => {
+    const d = callOf(id);
+    if (d) depth--;
+    R(d);
+  };
+  inserted.k = id => { K(callOf(id)); };
 }
+for (const name in inserted) hide(name, inserted[name]);

@@ -9,5 +9,5 @@ var errorsJS string
 // that do not load. Errors that the page catches are not among them.
 func errorsPolicy() Policy {
 	about := About{"errors", "Uncaught errors, rejected promises, and resources that do not load."}
-	return Policy{about, false, errorsJS}
+	return Policy{About: about, Runtime: errorsJS}
 }

@@ -22,12 +22,35 @@ type Policy struct {
 	About
 	// Times is set if the policy needs the calls of all functions.
 	Times bool
-	// Runtime is the policy's JavaScript.
+	// Points are the nodes that get insertions.
+	Points []Points
+	// Runtime is the policy's JavaScript. It defines the functions that insertions call, with
+	// hide(name, f). It is a block of its own.
 	Runtime string
+	// Fields are those of its values. A record has the index of its field.
+	Fields []Field
+	// New returns the state of a run; nil: the policy has no values.
+	New func() State
+	// Share is the probability that a load tests a point; 0: it tests all.
+	Share float64
+	// Objects is set if the policy's JavaScript reads objects of the page.
+	Objects bool
 }
 
 // all returns the policies in the order in which they are nested.
-func all() []Policy { return []Policy{errorsPolicy(), callsPolicy()} }
+func all() []Policy {
+	return []Policy{
+		errorsPolicy(),
+		callsPolicy(),
+		loopsPolicy(),
+		concatPolicy(),
+		leaksPolicy(),
+		cacheablePolicy(),
+		abPolicy(),
+		tracerPolicy(),
+		metaPolicy(),
+	}
+}
 
 // List returns the names and meanings of all policies.
 func List() (list []About) {

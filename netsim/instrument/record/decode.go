@@ -130,15 +130,19 @@ func decodeRecord(raw []byte) (r Record, ok bool) {
 	switch r.Code {
 	case Enter, Leave, Caught, Reopen, Reclose, Suspend, Resume:
 		ok = r.ID != 0
-	case Idle, Start, End:
+	case Idle, Start, End, Loaded:
 		ok = r.ID == 0
 	case Gap:
-		ok = Cause(r.Argument) >= RingFull && Cause(r.Argument) <= Unreachable
+		c := Cause(r.Argument)
+		ok = c >= RingFull && c <= Unreachable || c == SwitchedOff
 	case Cost:
 		ok, limit = r.ID != 0, maxCost
 	case Rig:
 		ok, limit = true, maxRig
-	case Calls, Asked, Answered, Happened, LongTask:
+	case Value:
+		// A value is any number.
+		return r, r.ID != 0 && raw[1] == 0 && !math.IsNaN(r.At) && !math.IsInf(r.At, 0)
+	case Calls, Asked, Answered, Happened, LongTask, Lag, Heap, Planned, Begins, Ends:
 		ok = true
 	}
 	return r, ok && raw[1] == 0 && within(r.At, limit)
@@ -187,8 +191,9 @@ func (b *Batch) decodeDetails(raw []byte) (index []int, err error) {
 
 // clean replaces control characters and reports whether all fields are valid.
 func (d *Detail) clean() bool {
-	ok := slices.Contains([]string{"realm", "error", "rejection", "caught", "resource", "blocked"}, d.Kind) &&
-		len(d.Stack) <= maxStack && position(d.Line, d.Column)
+	kinds := []string{"realm", "error", "rejection", "caught", "resource", "blocked", "failed", "plain",
+		"log"}
+	ok := slices.Contains(kinds, d.Kind) && len(d.Stack) <= maxStack && position(d.Line, d.Column)
 	for _, field := range []*string{&d.Message, &d.URL, &d.Tag, &d.What} {
 		ok = cleanField(field) && ok
 	}

@@ -26,6 +26,20 @@ const (
 	LongTask
 	Start
 	End
+	Value  // of a point
+	Loaded // the page
+)
+
+// TimeField is the field of a value that is the page time of the values behind it.
+const TimeField = 65535
+
+// The codes of Node programs.
+const (
+	Lag     Code = 32 + iota // of the event loop
+	Heap                     // its size
+	Planned                  // the call on top plans a callback
+	Begins                   // a callback
+	Ends
 )
 
 // Record is one event of a realm.
@@ -33,20 +47,28 @@ type Record struct {
 	Code     Code
 	Argument uint16
 	ID       uint32  // a function, a call or a count
-	At       float64 // ms
+	At       float64 // ms; the number of a value
 }
 
 // Cause is the argument of a gap.
 type Cause uint16
 
-// The causes of gaps. The last two are the rig's conclusions. Pages cannot send them.
+// The causes of gaps. BatchMissing and BatchInvalid are the rig's
+// conclusions. Pages cannot send them.
 const (
 	RingFull Cause = 1 + iota
 	OverQuota
 	Unreachable
 	BatchMissing // a sequence number never arrived
 	BatchInvalid // Decode dropped records
+	SwitchedOff  // by the program or its user; pages may send it
 )
+
+// String returns the cause in words.
+func (c Cause) String() string {
+	return map[Cause]string{RingFull: "ring full", OverQuota: "quota", Unreachable: "rig unreachable",
+		BatchMissing: "batch missing", BatchInvalid: "invalid records", SwitchedOff: "switched off"}[c]
+}
 
 // RealmKind is the kind of a global object.
 type RealmKind uint8
@@ -58,6 +80,11 @@ const (
 	Worker
 	Node
 )
+
+// String returns the kind in one word.
+func (k RealmKind) String() string {
+	return map[RealmKind]string{Window: "window", Frame: "frame", Worker: "worker", Node: "node"}[k]
+}
 
 // Batch is one message of a realm.
 type Batch struct {

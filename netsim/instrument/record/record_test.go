@@ -157,9 +157,18 @@ func withDetails(text string) []byte {
 
 func TestInvalidRecordsAreDropped(t *testing.T) {
 	good := record.Record{Code: record.Enter, ID: 1, At: 1}
+	negative := record.Record{Code: record.Value, Argument: 3, ID: 9, At: -math.MaxFloat64}
+	if b, err := record.Decode(record.Batch{Kind: record.Window, Realm: 1,
+		Records: []record.Record{negative}}.Append(nil)); err != nil || b.Dropped != 0 || b.Records[0] != negative {
+		t.Errorf("a value: %v, %+v", err, b)
+	}
 	for name, bad := range map[string]record.Record{
 		"code 0":           {Code: 0},
-		"code 19":          {Code: 19},
+		"code 21":          {Code: 21},
+		"loaded with id":   {Code: record.Loaded, ID: 1},
+		"point 0":          {Code: record.Value, At: 1},
+		"infinite value":   {Code: record.Value, ID: 1, At: math.Inf(-1)},
+		"NaN value":        {Code: record.Value, ID: 1, At: math.NaN()},
 		"function 0":       {Code: record.Enter},
 		"call 0":           {Code: record.Leave},
 		"idle with id":     {Code: record.Idle, ID: 1},

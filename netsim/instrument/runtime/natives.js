@@ -2,14 +2,16 @@
 // no methods, no iterators, no regular expressions, and no objects with a prototype.
 const realm = self, page = realm.document;
 // A page may load a worker's file, which has a prelude too. Its element stays.
-if (page && page.currentScript && !page.currentScript.src) page.currentScript.remove();
+const element = page && page.currentScript && !page.currentScript.src ? page.currentScript : null;
+const own = element ? element.text : '';
+if (element) element.remove();
 if (realm['P' + nonce]) return;
 // hide defines a global that programs find by its name only.
 const hide = (name, value) => {
   Object.defineProperty(realm, name + nonce, {value, configurable: false, enumerable: false, writable: false});
 };
 if (!realm.fetch || !realm.queueMicrotask || !realm.crypto || !realm.TextEncoder) {
-  for (const name of ['E', 'R', 'K', 'F', 'C', 's', 'r']) hide(name, (d, value) => value);
+  for (let i = 0; i < names.length; i++) hide(names[i], (d, value) => value);
   return;
 }
 // uncurry(f)(x, y) calls f with this = x.
@@ -32,10 +34,11 @@ const slice = method(String, 'slice'), indexOf = method(String, 'indexOf');
 const setBytes = uncurry(Object.getPrototypeOf(Uint8Array.prototype).set);
 const part = uncurry(Object.getPrototypeOf(Uint8Array.prototype).subarray);
 const setPrototypeOf = Object.setPrototypeOf;
-const Bytes = Uint8Array, Words = Uint32Array, View = DataView;
+const Bytes = Uint8Array, Words = Uint32Array, Floats = Float64Array, View = DataView;
 const NativeBlob = realm.Blob, NativePromise = Promise, NativeURL = realm.URL;
 const setUint32 = method(DataView, 'setUint32'), setFloat64 = method(DataView, 'setFloat64');
-const floor = Math.floor, min = Math.min;
+const floor = Math.floor, min = Math.min, max = Math.max;
+const memory = null; // of the ring, if another thread sees it
 
 // address returns a URL without query and fragment, of at most 1,000 characters.
 const address = url => {

@@ -1,11 +1,15 @@
 // The ring keeps records until they are sent. A full ring drops new records and counts them.
 const ENTER = 1, LEAVE = 2, CAUGHT = 3, REOPEN = 4, RECLOSE = 5, SUSPEND = 6, RESUME = 7, IDLE = 8, GAP = 9, CALLS = 10;
-const ASKED = 11, ANSWERED = 12, RIG = 13, COST = 14, DETAIL = 15, LONGTASK = 16, START = 17, END = 18;
+const ASKED = 11, ANSWERED = 12, RIG = 13, COST = 14, DETAIL = 15, LONGTASK = 16, START = 17, END = 18, VALUE = 19;
+const LOADED = 20;
 const FULL = 1, QUOTA = 2, UNREACHABLE = 3;
 const SIZE = 65536, MASK = SIZE - 1;
-const words = new Uint32Array(4 * SIZE), times = new Float64Array(words.buffer), raw = new Uint8Array(words.buffer);
+const words = new Uint32Array(memory || 4 * SIZE);
+const times = new Float64Array(words.buffer), raw = new Uint8Array(words.buffer);
 // Records from tail to head are kept. The head stays below the limit, which is -1 while records are lost.
-let head = 0, tail = 0, limit = SIZE, calls = 0, lost = 0, lostAt = 0;
+let head = 0, tail = 0, limit = SIZE, calls = 0, lost = 0, lostAt = 0, off = false, cause = FULL;
+// spill makes room in a full ring. Pages cannot do so within a task.
+let spill = () => false;
 
 const put = (code, id, time) => {
   if (head < limit) {
@@ -14,6 +18,8 @@ const put = (code, id, time) => {
     words[4 * i + 1] = id;
     times[2 * i + 1] = time;
     head++;
+  } else if (spill()) {
+    put(code, id, time);
   } else {
     if (lost === 0) lostAt = time;
     lost++;
@@ -23,13 +29,14 @@ const put = (code, id, time) => {
 
 // resume continues after a loss, with the number of lost records and of calls.
 const resume = () => {
-  if (stopped || lost > 0 && tail + SIZE - head < 2) return;
+  if (stopped || off || lost > 0 && tail + SIZE - head < 2) return;
   limit = tail + SIZE;
   if (lost === 0) return;
   const records = lost;
   lost = 0;
-  put(GAP | FULL << 16, records, lostAt);
+  put(GAP | cause << 16, records, lostAt);
   put(CALLS, calls, now());
+  cause = FULL;
 };
 
 // Details wait here until their records are sent.

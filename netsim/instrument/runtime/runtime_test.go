@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/netsim/instrument"
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 	"github.com/eideticker/eideticker/netsim/instrument/runtime"
@@ -24,9 +25,11 @@ func prelude(t testing.TB, policies string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := runtime.Options{Nonce: nonce, Collector: "http://rig.test/.eideticker/x/", Integrity: true}
+	o := runtime.Options{Nonce: nonce, Collector: "http://rig.test/.eideticker/x/", Integrity: true,
+		Patience: 50}
 	for _, p := range all {
-		o.Policies = append(o.Policies, p.Runtime)
+		o.Policies = append(o.Policies, runtime.Policy{Name: p.Name, Text: p.Runtime, Calls: p.Calls(),
+			Objects: p.Objects})
 	}
 	return runtime.Prelude(o)
 }
@@ -49,11 +52,11 @@ func TestPreludeIsOneLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range tree.Nodes {
-			if n.Flags&ecma.Unterminated != 0 && n.End < uint32(len(text)) {
+			if n.Flags&ecma.Unterminated != 0 && n.End < uint32(strings.LastIndex(text, "/*")) {
 				t.Errorf("%s: no semicolon at the end of %s", policies, text[n.Start:n.End])
 			}
 		}
-		if size := len(text); size > 24<<10 {
+		if size := len(text); size > 37<<10 {
 			t.Errorf("%s: %d bytes", policies, size)
 		}
 	}
@@ -225,6 +228,34 @@ func TestCalls(t *testing.T) {
 	}
 	if !r.Requests[0].Removed {
 		t.Error("the prelude's element is not removed")
+	}
+}
+
+// TestScripts: scripts nest. An exception ends those above a script that goes on, and all of an
+// empty stack.
+func TestScripts(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		await rig.timers(2000);
+		B$test(70); B$test(71); Q$test(71); B$test(72); E$test(80); k$test(70); Q$test(72); Q$test(70);
+		await rig.turn();
+		B$test(73); await rig.turn(); k$test(73); Q$test(73);
+		for (let i = 0; i < 300; i++) B$test(100 + i);
+		Q$test(399); Q$test(100);
+		await rig.turn();
+		await rig.timers(2000);`})
+	calls := r.records(record.Enter, record.Leave, record.Caught, record.Idle)
+	want := []record.Record{{Code: record.Enter, ID: 70}, {Code: record.Enter, ID: 71}, {Code: record.Leave, ID: 2},
+		{Code: record.Enter, ID: 72}, {Code: record.Enter, ID: 80}, {Code: record.Caught, ID: 1},
+		{Code: record.Leave, ID: 1}, {Code: record.Idle}, {Code: record.Enter, ID: 73}, {Code: record.Idle}}
+	for i := range uint32(256) {
+		want = append(want, record.Record{Code: record.Enter, ID: 100 + i})
+	}
+	want = append(want, record.Record{Code: record.Leave, ID: 6}, record.Record{Code: record.Idle})
+	for i := range calls {
+		calls[i].At = 0
+	}
+	if !reflect.DeepEqual(calls, want) {
+		t.Errorf("records %v, want %v", calls, want)
 	}
 }
 
@@ -505,5 +536,118 @@ func TestRealms(t *testing.T) {
 		return [R$test(d, 'a'), s$test(d, 'b'), r$test(d, 'c')];`})
 	if string(r.Value) != `["a","b","c"]` {
 		t.Errorf("without a prelude: %s", r.Value)
+	}
+}
+
+// TestAnswers: code that a page makes runs with the rig's insertions, or as it is. The page does
+// not ask twice for a text, nor after slow or missing answers.
+func TestAnswers(t *testing.T) {
+	const asks = `const ask = text => v$test(eval, text), made = text => '\v/*$test*/\v' + text, texts = [];
+		const many = n => { for (let i = 0; i < n; i++) texts.push(ask('x' + i)); };
+		rig.rewrite = text => (`
+	for _, c := range []struct {
+		name, code, want string
+		asked            int
+		plain            []string
+	}{
+		{"answers", `{status: 200, answer: made(text)}); texts.push(ask('1'), ask('1'), ask(''));`,
+			"\v/*$test*/\v1 \v/*$test*/\v1 ",
+			1, nil},
+		{"other text", `{status: 200, answer: made(text) + '!'}); many(1);`, "x0", 1, nil},
+		{"not Unicode", `{status: 200, answer: made('\ufffd')}); texts.push(ask('\ud800') === '\ud800');`,
+			"true", 1, nil},
+		{"refused", `{status: 204}); many(2); many(2);`, "x0 x1 x0 x1", 2, nil},
+		{"busy", `{status: 429}); many(1);`, "x0", 1, []string{"no answer"}},
+		{"unreachable", `{status: 0}); many(5);`, "x0 x1 x2 x3 x4", 3, []string{"no answer", "slow answers"}},
+		{"slow", `{status: 200, answer: made(text), wait: 51}); many(4);`,
+			"\v/*$test*/\vx0 \v/*$test*/\vx1 \v/*$test*/\vx2 x3",
+			3, []string{"slow answers"}},
+		{"long", `{status: 200, answer: made(text)}); texts.push(ask('x'.repeat(262145)).length);`, "262145", 0,
+			[]string{"limits"}},
+		{"many", `{status: 204}); many(1100); texts.length = 0;`, "", 1000, []string{"limits"}},
+		{"not eval", `{status: 200, answer: made(text)}); texts.push(v$test(x => x, 'a'), ask(5), ask(null) === null);`,
+			"a 5 true", 0, nil},
+		{"page's own natives", `{status: 200, answer: made(text)}); String.prototype.indexOf = Map.prototype.get =
+			XMLHttpRequest.prototype.send = WeakMap.prototype.get = Reflect.apply = () => { throw 1; }; many(1);`,
+			"\v/*$test*/\vx0", 1, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := ran(t, realm{Prelude: prelude(t, "calls"), Code: asks + c.code + `
+				await rig.timers(3000);
+				return {text: texts.join(' '), asked: rig.questions.length, first: rig.questions[0]};`})
+			var got struct {
+				Text  string
+				Asked int
+				First struct {
+					Method, URL string
+					Later       bool
+				}
+			}
+			if err := json.Unmarshal(r.Value, &got); err != nil {
+				t.Fatal(err)
+			}
+			const url = "http://rig.test/.eideticker/x/rewrite?goal=eval&url=http%3A%2F%2Fa.test%2Fpage"
+			if got.Text != c.want || got.Asked != c.asked || got.Asked > 0 && (got.First.Method != "POST" ||
+				got.First.Later || got.First.URL != url) {
+				t.Errorf("got %+v, want %q after %d questions", got, c.want, c.asked)
+			}
+			var plain []string
+			for _, d := range r.details(t) {
+				if d.Kind == "plain" {
+					plain = append(plain, d.What)
+				}
+			}
+			if !slices.Equal(plain, c.plain) {
+				t.Errorf("causes %q, want %q", plain, c.plain)
+			}
+			waits := 0
+			for _, e := range r.records(record.Enter) {
+				if e.ID == 1<<32-1 {
+					waits++
+				}
+			}
+			if waits != c.asked {
+				t.Errorf("%d waits are recorded, want %d", waits, c.asked)
+			}
+		})
+	}
+}
+
+// TestTexts: the functions of a library have the texts and names of the plain library.
+func TestTexts(t *testing.T) {
+	src, err := os.ReadFile("../../ecma/testdata/node_modules/lodash/lodash.js")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: make webui", err)
+		}
+		t.Skipf("%v: make webui", err)
+	}
+	texts := func(code string) (all []string) {
+		r := ran(t, realm{Prelude: prelude(t, "calls"), Code: code + `
+			const kinds = [Function, (function* () {}).constructor, (async () => {}).constructor];
+			const made = kinds.map(f => f('a', 'return () => a // end')), own = Function.prototype.toString;
+			return [..._.functions(_).map(k => _[k]), ...Object.values(_.prototype),
+				_.template('<% if (a) { %><%= b %><% } %>'), ...kinds,
+				...made, own, own.toString, setTimeout, Blob, URL.createObjectURL,
+				class { m() { return () => { return; }; } }, async x => { for await (const y of x) await y; }, x =>
+				x].map(f => [f.name, f.length, typeof f === 'function' && own.call(f), String(f)].join('\n'));`})
+		if err := json.Unmarshal(r.Value, &all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := texts(string(src))
+	rewritten, err := instrument.Rewrite(string(src), ecma.Script, instrument.Plan{Shape: instrument.Time, Nonce: nonce,
+		Page: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(rewritten.Text); len(want) < 300 || !slices.Equal(got, want) {
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("of %d functions, one has the text\n%.300q\nwant\n%.300q", len(want), got[i], want[i])
+			}
+		}
+		t.Errorf("%d functions, want %d", len(got), len(want))
 	}
 }

@@ -5,6 +5,35 @@ let sending = null; // the batch that waits for its answer
 let large = null; // the memory of large batches: only flush cuts them, one at a time, and requests copy them
 let missing = null; // the gap of batches that were not sent
 let ended = () => {};
+let silent = false, emptied = () => {}, restart = () => {}; // for gates: a silent task has no records
+let cutUntil = now(); // the last time in the last batch
+
+// message returns a batch with details and with room for records.
+const message = (records, text) => {
+  const details = encode(encoder, text), size = 40 + 16 * records + details.length, few = size <= MOST_BEACON;
+  if (!few && !large) large = new Bytes(MOST_BYTES).buffer;
+  const body = few ? new Bytes(size) : new Bytes(large, 0, size), view = new View(body.buffer);
+  const put32 = (at, value) => { setUint32(view, at, value, true); };
+  put32(0, 0x53444945); // EIDS
+  put32(4, 1 | kind << 8);
+  put32(8, number);
+  put32(12, sequence++);
+  setFloat64(view, 16, timeOrigin, true);
+  setFloat64(view, 24, now(), true);
+  put32(32, records);
+  put32(36, details.length);
+  setBytes(body, details, 40 + 16 * records);
+  return body;
+};
+
+// timeBefore returns the last time of the ring before a place. Some records have another number there.
+const timeBefore = end => {
+  for (let n = end - 1; n >= tail; n--) {
+    const code = words[4 * (n & MASK)] & 255;
+    if (code !== VALUE && code !== RIG && code !== COST) return times[2 * (n & MASK) + 1];
+  }
+  return cutUntil;
+};
 
 // cut takes records for a batch of at most so many bytes.
 const cut = most => {
@@ -25,20 +54,9 @@ const cut = most => {
     }
   }
   if (n === 0) return null;
-  const details = encode(encoder, '[' + text + ']');
-  const size = 40 + 16 * (before + n) + details.length, few = size <= MOST_BEACON;
-  if (!few && !large) large = new Bytes(MOST_BYTES).buffer;
-  const body = few ? new Bytes(size) : new Bytes(large, 0, size), view = new View(body.buffer);
-  const put32 = (at, value) => { setUint32(view, at, value, true); };
-  put32(0, 0x53444945); // EIDS
-  put32(4, 1 | kind << 8);
-  put32(8, number);
-  put32(12, sequence++);
-  setFloat64(view, 16, timeOrigin, true);
-  setFloat64(view, 24, now(), true);
-  put32(32, before + n);
-  put32(36, details.length);
+  const body = message(before + n, '[' + text + ']');
   if (missing) {
+    const view = new View(body.buffer), put32 = (at, value) => { setUint32(view, at, value, true); };
     put32(40, GAP | missing.cause << 16);
     put32(44, missing.records);
     setFloat64(view, 48, missing.at, true);
@@ -49,11 +67,11 @@ const cut = most => {
   const first = tail & MASK, whole = min(n, SIZE - first), at = 40 + 16 * before;
   setBytes(body, part(raw, 16 * first, 16 * (first + whole)), at);
   setBytes(body, part(raw, 0, 16 * (n - whole)), at + 16 * whole);
-  setBytes(body, details, at + 16 * n);
   const batch = {
     __proto__: null, body, records: before + n, calls: calls - entersFrom(tail + n),
-    at: missing ? missing.at : times[2 * first + 1], until: times[2 * ((tail + n - 1) & MASK) + 1],
+    at: missing ? missing.at : cutUntil, until: timeBefore(tail + n),
   };
+  cutUntil = batch.until;
   missing = null;
   tail += n;
   resume();
@@ -93,6 +111,7 @@ const pause = ms => new NativePromise(done => { timer(done, ms); });
 const flush = async empty => {
   if (sending || stopped) return;
   const losing = lost > 0;
+  drain();
   try {
     sending = cut(MOST_BYTES);
   } catch (e) {
@@ -156,6 +175,7 @@ const sendAtEnd = body => {
 const leave = () => {
   try {
     ended();
+    drain();
     if (stopped) {
       missing.records += head - tail + lost;
       missing.calls = calls;

@@ -7,6 +7,12 @@
   const unwind = d => { while (stack.length && stack.at(-1) !== d) stack.pop().state = 'closed'; };
   const push = d => { d.state = 'open'; stack.push(d); };
   const remove = (d, state) => { unwind(d); stack.pop(); d.state = state; };
+  // Scripts that run, and their calls.
+  const running = [];
+  const callOf = id => {
+    while (running.at(-1).id !== id) running.pop();
+    return running.at(-1).d;
+  };
   const runtime = {
     E(id) {
       calls[id] = (calls[id] ?? 0) + 1;
@@ -42,6 +48,13 @@
       push(d);
       return value;
     },
+    B(id) { running.push({id, d: runtime.E(id)}); },
+    Q(id) {
+      runtime.R(callOf(id));
+      running.pop();
+    },
+    k(id) { runtime.K(callOf(id)); },
+    v(callee, value) { return value; },
   };
   for (const name in runtime) {
     Object.defineProperty(globalThis, name + 'NONCE', {value: runtime[name]});

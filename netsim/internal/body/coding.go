@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,94 +36,166 @@ func Codings(fields []string) (all []string) {
 
 // Unpack decodes content codings. The result is bounded.
 func Unpack(b []byte, applied []string, most int64) ([]byte, error) {
+	r, err := NewReader(bytes.NewReader(b), applied, most)
+	if err != nil || len(applied) == 0 {
+		return b, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// Reader decodes content codings while the packed bytes arrive. Only Read has a limit.
+type Reader struct {
+	io.Reader
+	zstd  *zstd.Decoder // the last one that decodes
+	close []func()
+}
+
+// NewReader returns a reader of text to which codings were applied.
+func NewReader(packed io.Reader, applied []string, most int64) (*Reader, error) {
+	r := &Reader{Reader: packed}
 	if len(applied) > 4 {
 		return nil, errors.New("it is packed more than four times")
 	}
 	for i := len(applied) - 1; i >= 0; i-- {
-		var err error
-		if b, err = unpackOne(b, applied[i], most); err != nil {
+		one, err := r.unpacked(applied[i], most)
+		if err != nil {
+			r.Close()
 			return nil, fmt.Errorf("unpack %s: %w", applied[i], err)
 		}
+		r.Reader = &limited{r: one, left: most, coding: applied[i]}
 	}
-	return b, nil
+	return r, nil
 }
 
-func unpackOne(b []byte, coding string, most int64) ([]byte, error) {
-	from := bytes.NewReader(b)
-	var r io.Reader
+// WriteTo writes text as soon as it is decoded. Read waits for more in some codings.
+func (r *Reader) WriteTo(w io.Writer) (int64, error) {
+	if r.zstd == nil {
+		return io.Copy(w, r.Reader)
+	}
+	n, err := r.zstd.WriteTo(w)
+	if err != nil {
+		err = fmt.Errorf("unpack zstd: %w", err)
+	}
+	return n, err
+}
+
+// Close frees the decoders.
+func (r *Reader) Close() {
+	for _, end := range r.close {
+		end()
+	}
+}
+
+// unpacked returns the reader without one coding.
+func (r *Reader) unpacked(coding string, most int64) (io.Reader, error) {
+	r.zstd = nil
 	switch coding {
 	case "gzip":
-		z, err := gzip.NewReader(from)
-		if err != nil {
-			return nil, err
-		}
-		r = z
+		return gzip.NewReader(r.Reader)
 	case "deflate": // with a head or, as some servers have it, without
-		if head, err := bufio.NewReader(bytes.NewReader(b)).Peek(2); err == nil && head[0]&0x0f == 8 &&
-			(int(head[0])<<8|int(head[1]))%31 == 0 {
-			z, err := zlib.NewReader(from)
-			if err != nil {
-				return nil, err
-			}
-			r = z
-		} else {
-			r = flate.NewReader(from)
+		from := bufio.NewReader(r.Reader)
+		if head, err := from.Peek(2); err == nil && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+			return zlib.NewReader(from)
 		}
+		return flate.NewReader(from), nil
 	case "br":
-		r = brotli.NewReader(from)
+		return brotli.NewReader(r.Reader), nil
 	case "zstd":
 		// RFC 8878, 3.1.1.1.2; RFC 9659
-		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1),
+		z, err := zstd.NewReader(r.Reader, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxMemory(max(uint64(most), 1<<20)), zstd.WithDecoderMaxWindow(8<<20))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			r.zstd, r.close = z, append(r.close, z.Close)
 		}
-		defer z.Close()
-		r = z
-	default:
-		return nil, errors.New("it is not known here")
+		return z, err
 	}
-	var out bytes.Buffer
-	n, err := io.Copy(&out, io.LimitReader(r, most+1))
-	if err != nil {
-		return nil, err
+	return nil, errors.New("it is not known here")
+}
+
+// limited fails behind a number of bytes, and names its coding in errors.
+type limited struct {
+	r      io.Reader
+	left   int64
+	coding string
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	n, err := l.r.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		n, err = n+int(l.left), errTooLong
+		l.left = 0
 	}
-	if n > most {
-		return nil, errTooLong
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("unpack %s: %w", l.coding, err)
 	}
-	return out.Bytes(), nil
+	return n, err
 }
 
 // Pack applies content codings.
 func Pack(b []byte, apply []string) ([]byte, error) {
-	for _, coding := range apply {
-		var out bytes.Buffer
-		var z io.WriteCloser
+	var out bytes.Buffer
+	w, err := NewWriter(&out, apply)
+	if err != nil || len(apply) == 0 {
+		return b, err
+	}
+	if _, err = w.Write(b); err == nil {
+		err = w.Close()
+	}
+	return out.Bytes(), err
+}
+
+// Writer applies content codings to text that is sent in parts.
+type Writer struct {
+	io.Writer
+	layers []layer // the first gets the text
+}
+
+type layer interface {
+	io.WriteCloser
+	Flush() error
+}
+
+// NewWriter returns a writer of packed text.
+func NewWriter(packed io.Writer, apply []string) (*Writer, error) {
+	w := &Writer{Writer: packed}
+	for _, coding := range slices.Backward(apply) {
+		var z layer
 		switch coding {
 		case "gzip":
-			z = gzip.NewWriter(&out)
+			z = gzip.NewWriter(w.Writer)
 		case "deflate":
-			z = zlib.NewWriter(&out)
+			z = zlib.NewWriter(w.Writer)
 		case "br":
-			z = brotli.NewWriterLevel(&out, 5)
+			z = brotli.NewWriterLevel(w.Writer, 5)
 		case "zstd":
-			w, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(4<<20))
+			var err error
+			z, err = zstd.NewWriter(w.Writer, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(4<<20))
 			if err != nil {
 				return nil, err
 			}
-			z = w
 		default:
 			return nil, fmt.Errorf("pack as %s: it is not known here", coding)
 		}
-		if _, err := z.Write(b); err != nil {
-			return nil, err
-		}
-		if err := z.Close(); err != nil {
-			return nil, err
-		}
-		b = out.Bytes()
+		w.Writer, w.layers = z, append(w.layers, z)
 	}
-	return b, nil
+	slices.Reverse(w.layers)
+	return w, nil
+}
+
+// Flush passes on all text that was written.
+func (w *Writer) Flush() error { return w.each(layer.Flush) }
+
+// Close ends the codings.
+func (w *Writer) Close() error { return w.each(layer.Close) }
+
+func (w *Writer) each(do func(layer) error) error {
+	for _, z := range w.layers {
+		if err := do(z); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Accepts reports whether an Accept-Encoding allows codings (RFC 9110, 12.5.3). Without a

@@ -11,19 +11,47 @@ import (
 // the document itself, in a meta element, applies to later content. The script is before all of
 // them.
 func AllowScript(field, hash string) string {
-	return eachPolicy(field, func(p string) string { return allowIn(p, scripts, hash, runsInline) })
+	return eachPolicy(field, func(p string) string { return allowIn(p, scripts, unless(runsInline, hash)) })
 }
 
-// scripts are the directives for inline scripts. Of those in a policy, the first counts.
-var scripts = []string{"script-src-elem", "script-src", "default-src"}
+// Directives for inline scripts and for code in attributes. Of those in a policy, the first counts.
+var (
+	scripts    = []string{"script-src-elem", "script-src", "default-src"}
+	attributes = []string{"script-src-attr", "script-src", "default-src"}
+)
 
-// AllowAlso changes a field Content-Security-Policy so that an inline script runs. It applies to
-// policies that allow one of some other hashes.
-func AllowAlso(field string, others []string, hash string) string {
+// Changes are inline scripts that have other texts now. The zero value has none.
+type Changes struct{ elements, attributes map[string][]string }
+
+// Add notes a script by its hashes, as policies have them. An attribute is code such as onclick.
+func (c *Changes) Add(attribute bool, after string, before ...string) {
+	all := &c.elements
+	if attribute {
+		all = &c.attributes
+	}
+	if *all == nil {
+		*all = map[string][]string{}
+	}
+	for _, hash := range before {
+		if known := (*all)[hash]; !slices.Contains(known, after) {
+			(*all)[hash] = append(known, after)
+		}
+	}
+}
+
+// Allow changes a field Content-Security-Policy so that the scripts run. It applies to policies
+// that allow one of their hashes before the change.
+func (c *Changes) Allow(field string) string {
+	of := func(all map[string][]string) func([]string) []string {
+		return func(sources []string) (more []string) {
+			for _, s := range sources {
+				more = append(more, all[s]...)
+			}
+			return more
+		}
+	}
 	return eachPolicy(field, func(p string) string {
-		return allowIn(p, scripts, hash, func(sources []string) bool {
-			return !slices.ContainsFunc(sources, func(s string) bool { return slices.Contains(others, s) })
-		})
+		return allowIn(allowIn(p, scripts, of(c.elements)), attributes, of(c.attributes))
 	})
 }
 
@@ -31,8 +59,15 @@ func AllowAlso(field string, others []string, hash string) string {
 // origin.
 func AllowConnect(field, origin string) string {
 	return eachPolicy(field, func(p string) string {
-		return allowIn(p, []string{"connect-src", "default-src"}, origin,
-			func(sources []string) bool { return slices.Contains(sources, "*") })
+		return allowIn(p, []string{"connect-src", "default-src"}, unless(anySource, origin))
+	})
+}
+
+// AllowTypes changes a field Content-Security-Policy so that scripts may create a policy of Trusted
+// Types with a name.
+func AllowTypes(field, name string) string {
+	return eachPolicy(field, func(p string) string {
+		return allowIn(p, []string{"trusted-types"}, unless(anySource, name))
 	})
 }
 
@@ -54,8 +89,20 @@ func eachPolicy(field string, change func(policy string) string) string {
 	return strings.Join(policies, ",")
 }
 
-// allowIn adds a source to the first of some directives that the policy has.
-func allowIn(policy string, names []string, source string, allowed func(sources []string) bool) string {
+func anySource(sources []string) bool { return slices.Contains(sources, "*") }
+
+// unless returns a source that is added to those that do not allow it.
+func unless(allowed func(sources []string) bool, source string) func([]string) []string {
+	return func(sources []string) []string {
+		if allowed(sources) {
+			return nil
+		}
+		return []string{source}
+	}
+}
+
+// allowIn adds sources to the first of some directives that the policy has.
+func allowIn(policy string, names []string, added func(sources []string) []string) string {
 	directives := strings.Split(policy, ";")
 	at := map[string]int{}
 	for i, d := range directives {
@@ -73,15 +120,21 @@ func allowIn(policy string, names []string, source string, allowed func(sources 
 		}
 		words := strings.Fields(directives[i])
 		sources := words[1:]
-		if allowed(sources) || slices.Contains(sources, source) {
+		seen := map[string]bool{}
+		known := func(s string) bool { before := seen[s]; seen[s] = true; return before }
+		for _, s := range sources {
+			seen[s] = true
+		}
+		more := slices.DeleteFunc(added(sources), known)
+		if len(more) == 0 {
 			return policy
 		}
 		sources = slices.DeleteFunc(slices.Clone(sources),
 			func(s string) bool { return strings.EqualFold(s, "'none'") })
-		list := strings.Join(append(sources, source), " ")
+		list := strings.Join(append(sources, more...), " ")
 		// The default is also for styles, images and others.
-		if own := names[len(names)-2]; name == "default-src" {
-			return strings.TrimRight(policy, "; ") + "; " + own + " " + list
+		if name == "default-src" {
+			return strings.TrimRight(policy, "; ") + "; " + names[len(names)-2] + " " + list
 		}
 		directives[i] = " " + words[0] + " " + list
 		return strings.TrimLeft(strings.Join(directives, ";"), " ")

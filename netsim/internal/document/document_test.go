@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,48 @@ func TestAllowScript(t *testing.T) {
 		if got := AllowScript(tc.policy, "HASH"); got != tc.want {
 			t.Errorf("%q becomes %q, want %q", tc.policy, got, tc.want)
 		}
+	}
+}
+
+func TestAllowAttributeAndTypes(t *testing.T) {
+	for _, tc := range []struct{ policy, want string }{
+		{"script-src 'unsafe-hashes' 'OLD'", "script-src 'unsafe-hashes' 'OLD' HASH"},
+		{"script-src-attr 'OLD'; script-src 'OLD'", "script-src-attr 'OLD' HASH; script-src 'OLD'"},
+		{"script-src-elem 'OLD'", "script-src-elem 'OLD'"},
+		{"default-src 'OLD'", "default-src 'OLD'; script-src 'OLD' HASH"},
+		{"script-src 'self'", "script-src 'self'"},
+		{"trusted-types a b", "trusted-types a b NAME"},
+		{"trusted-types 'none'", "trusted-types NAME"},
+		{"trusted-types", "trusted-types NAME"},
+		{"trusted-types *", "trusted-types *"},
+		{"require-trusted-types-for 'script'", "require-trusted-types-for 'script'"},
+	} {
+		var changes Changes
+		changes.Add(true, "HASH", "'OTHER'", "'OLD'")
+		changes.Add(true, "HASH", "'OLD'")
+		if got := AllowTypes(changes.Allow(tc.policy), "NAME"); got != tc.want {
+			t.Errorf("%q becomes %q, want %q", tc.policy, got, tc.want)
+		}
+	}
+}
+
+// TestManyChanges: the time is in proportion to the scripts, and each has its hash once.
+func TestManyChanges(t *testing.T) {
+	var changes Changes
+	var field, want strings.Builder
+	const n = 100_000
+	for i := range n {
+		fmt.Fprintf(&field, " 'old%d'", i)
+		fmt.Fprintf(&want, " 'new%d'", i)
+		changes.Add(false, fmt.Sprintf("'new%d'", i), fmt.Sprintf("'old%d'", i))
+	}
+	policy := "script-src-elem" + field.String()
+	got := policy
+	for range 3 { // the second and third add nothing
+		got = changes.Allow(got)
+	}
+	if got != policy+want.String() {
+		t.Errorf("%d bytes become %d bytes", len(policy), len(got))
 	}
 }
 

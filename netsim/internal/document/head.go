@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// Own begins the scripts that this program adds to documents, so that no other part changes them.
+const Own = "/*eideticker*/"
+
 // Inject puts an element where a document's head begins, before anything that may be a script;
 // false: the document is in letters that the element is not.
 func Inject(document, element []byte) ([]byte, bool) {

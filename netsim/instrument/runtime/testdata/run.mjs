@@ -25,6 +25,21 @@ async function run({prelude, code, worker}) {
     get status() { return this.#status; }
     async text() { return this.#text; }
   }
+  const questions = [];
+  class XMLHttpRequest {
+    #status = 0; #text = '';
+    open(method, url, later) { this.question = {method, url, later}; }
+    send(text) {
+      const {status, answer, wait} = rig.rewrite(text);
+      questions.push({...this.question, text});
+      time += wait ?? 0;
+      if (status === 0) throw new Error('NetworkError');
+      this.#status = status;
+      this.#text = answer ?? '';
+    }
+    get status() { return this.#status; }
+    get responseText() { return this.#text; }
+  }
   class Document { get visibilityState() { return 'visible'; } }
   class Event {
     constructor(fields) { this.fields = fields; this.isTrusted = true; }
@@ -34,6 +49,7 @@ async function run({prelude, code, worker}) {
   for (const name of ['message', 'filename', 'lineno', 'colno', 'error'])
     Object.defineProperty(ErrorEvent.prototype, name, {get() { return this.fields[name]; }});
   class PromiseRejectionEvent extends Event { get reason() { return this.fields.reason; } }
+  class CustomEvent extends Event { get detail() { return this.fields.detail; } }
   class Node { get baseURI() { return 'http://a.test/dir/'; } }
   class Element extends Node {
     constructor(name, attributes) { super(); this.name = name; this.attributes = attributes; }
@@ -42,7 +58,8 @@ async function run({prelude, code, worker}) {
   }
   const globals = {
     performance: {now: () => time, timeOrigin: 5000}, TextEncoder, Blob, URL, Response, crypto, Event, ErrorEvent,
-    PromiseRejectionEvent, Node, Element, queueMicrotask, location: {href: 'http://a.test/page?secret=1#x'},
+    PromiseRejectionEvent, CustomEvent, Node, Element, queueMicrotask, XMLHttpRequest,
+    location: {href: 'http://a.test/page?secret=1#x'},
     setTimeout: (f, ms) => { timers.push({f, at: time + ms}); },
     addEventListener: (name, f, capture) => { (listeners[name] ??= []).push({f, capture}); },
     navigator: {sendBeacon(url, data) {
@@ -67,6 +84,21 @@ async function run({prelude, code, worker}) {
       return new Response(status, '');
     },
   };
+  let reportLong = () => {};
+  class PerformanceEntry {
+    constructor(start, duration) { this.fields = {start, duration}; }
+    get startTime() { return this.fields.start; }
+    get duration() { return this.fields.duration; }
+  }
+  class PerformanceObserverEntryList {
+    constructor(entries) { this.entries = entries; }
+    getEntries() { return this.entries; }
+  }
+  class PerformanceObserver {
+    constructor(f) { reportLong = f; }
+    observe() {}
+  }
+  Object.assign(globals, {PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList});
   if (!worker) {
     globals.document = Object.assign(new Document(), {currentScript: {remove() { requests.push({removed: true}); }}});
     globals.Document = Document;
@@ -77,8 +109,10 @@ async function run({prelude, code, worker}) {
   context.top = global;
   const turn = () => new Promise(done => setImmediate(done));
   const rig = context.rig = {
-    turn, requests,
+    turn, requests, questions, rewrite: () => ({status: 204}),
     pass(ms) { time += ms; },
+    // longTask reports that a task of some ms has just ended.
+    longTask(ms) { reportLong(new PerformanceObserverEntryList([new PerformanceEntry(time - ms, ms)])); },
     answer(f) { answers = f; },
     fire(name, fields, type = 'Event') {
       for (const l of listeners[name] ?? []) l.f(new globals[type]({target: global, ...fields}));

@@ -1,9 +1,9 @@
-// The content of the stutter page: an animation that two calls of slow() hold up.
+// The content of the stutter page: an animation that two calls of slow() and a script hold up.
 'use strict';
 
 const boxes = document.querySelectorAll('.box'), number = document.getElementById('number');
 const stalls = new Map([[50, 150], [110, 250]]); // picture → ms
-const slowCalls = []; // their durations in ms
+const slowCalls = [], lateScripts = []; // durations in ms
 
 // slow works for a number of milliseconds, and notes for how long it did.
 function slow(ms) {
@@ -26,5 +26,10 @@ function move(n) {
 
 function advance(n) {
   if (stalls.has(n)) slow(stalls.get(n));
+  if (n === 75) {
+    const script = document.createElement('script');
+    script.src = '/assets/late.js';
+    document.body.append(script);
+  }
   move(n);
 }

@@ -12,6 +12,8 @@
 // A page that answers input tells Rig.input(event) of each, and changes what it shows at once or in
 // its next draw: the next picture is the answer.
 //
+// A page that sends messages inside its pictures loads tell.js, which adds Rig.tell and Rig.watch.
+//
 // A page whose layers draw copies of the strip themselves takes them in prepare: Rig.strip.take(k).
 'use strict';
 
@@ -149,6 +151,7 @@ const Rig = (() => {
       if (frames++ === 0) start = now;
       playing = true;
       const changed = draw(now - start, ids.length, now);
+      rig.messages.show();
       if (!changed && ids.length > 0) continue;
       rig.strip.show(ids.length, now);
       marker.hidden = true;
@@ -212,6 +215,7 @@ const Rig = (() => {
     }
     if (prepare) await prepare(page);
     rig.strip.overlay();
+    rig.messages.place();
     const atOnce = config.arrive || !page.markers; // what is to be seen has begun already
     let samples = atOnce ? null : await clock();
     const warnings = [];
@@ -237,6 +241,7 @@ const Rig = (() => {
       claimed_fps: fps, agent: clip(navigator.userAgent),
       width: innerWidth, height: innerHeight, pixel_ratio: devicePixelRatio,
       isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20), answers,
+      told: rig.messages.account(),
       truth: { pixels: Math.round(innerWidth * innerHeight - holes), ...truth },
     });
     if (next) location.replace(next);
@@ -262,8 +267,12 @@ const Rig = (() => {
     for (const copy of document.querySelectorAll('canvas.strip')) copy.remove();
     rig.strip = stripOf(config.strip);
     rig.strip.overlay();
+    rig.messages.place();
   }
 
-  const rig = { page, strip: null, input, relayout, play: (hooks) => run(hooks).catch(fail) };
+  // messages is that of tell.js on pages that load it.
+  const messages = { place() {}, show() {}, account() {} };
+  const rig = { page, payload: config.payload, strip: null, messages, input, relayout,
+    play: (hooks) => run(hooks).catch(fail) };
   return rig;
 })();

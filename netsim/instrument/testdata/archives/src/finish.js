@@ -1,0 +1,1 @@
+export const finish = (element, {color}) => void Object.assign(element.style, {background: color});
