@@ -21,6 +21,7 @@ const (
 	maxErrorEvents = 500
 	maxLongTasks   = 500
 	maxTaskEvents  = 2000
+	maxOfPolicy    = 500 // of each kind
 )
 
 type errorData struct {
@@ -40,6 +41,15 @@ type taskData struct {
 	Line     int    `json:"line,omitempty"`
 	SelfNS   int64  `json:"self_ns,omitempty"`
 	Calls    int    `json:"calls,omitempty"`
+}
+
+type pointData struct {
+	Policy string `json:"policy"`
+	Name   string `json:"name"` // a short text of the node
+	URL    string `json:"url"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Text   string `json:"text,omitempty"`
 }
 
 // Events returns the events for the recording, each kind in order. Times outside of the run, which
@@ -64,6 +74,16 @@ func (r *Run) Events(now timeline.Time) (all []timeline.Event) {
 		}
 		for _, t := range realm.LongTasks {
 			add(realm.When(t.Begin), LongTaskEvent, taskData{DurationNS: t.Duration, Realm: i})
+		}
+	}
+	for _, of := range r.reports {
+		for _, e := range of.Events {
+			if _, known := left[e.Kind]; !known {
+				left[e.Kind] = maxOfPolicy
+			}
+			p := r.pointOf(e.Point)
+			add(timeline.Interval{Earliest: timeline.Time(e.At), Latest: timeline.Time(e.At)}, e.Kind,
+				pointData{of.name, p.Name, p.URL, p.Line, p.Column, e.Text})
 		}
 	}
 	for _, t := range r.Trace.Tasks() {

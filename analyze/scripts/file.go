@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -45,13 +47,16 @@ type Info struct {
 type Program struct {
 	URL       string     `json:"url"`    // without its query
 	Hash      string     `json:"sha256"` // of the original
-	Goal      string     `json:"goal"`   // script, module or document
+	Goal      string     `json:"goal"`   // script, module, document, eval or function
 	Bytes     int64      `json:"bytes"`  // of the original
 	Added     int64      `json:"added_bytes"`
 	First     uint32     `json:"first"` // number of the first function
 	Functions []Function `json:"functions"`
-	Plain     string     `json:"plain,omitempty"` // why it was served without instrumentation
-	Count     int        `json:"count"`           // of responses with it
+	// FirstPoint is the number of the first point.
+	FirstPoint uint32  `json:"first_point,omitempty"`
+	Points     []Point `json:"points,omitempty"`
+	Plain      string  `json:"plain,omitempty"` // why it was served without instrumentation
+	Count      int     `json:"count"`           // of responses with it
 }
 
 // Function is a function of a program. Its number is that of the program's first one and its index.
@@ -61,14 +66,53 @@ type Function struct {
 	Column int    `json:"column"` // from 1
 	Start  uint32 `json:"start"`  // byte of the program
 	End    uint32 `json:"end"`
+	// Generator functions are suspended by yield.
+	Generator bool `json:"generator,omitempty"`
+	// Outside is set for the program's code outside functions.
+	Outside bool `json:"outside,omitempty"`
+	// Caller is the number of the slow function in which a call has a number; 0: it is a function.
+	Caller uint32 `json:"caller,omitempty"`
+	Source
 }
 
-// Moved is a position in a served program, and the one in the original.
+// counts reports whether it is a function, and not code outside functions or a call in a function.
+func (f *Function) counts() bool { return !f.Outside && f.Caller == 0 }
+
+// CountFunctions returns the number of functions, without the code outside of them.
+func (p *Program) CountFunctions() (n int) {
+	for i := range p.Functions {
+		if p.Functions[i].counts() {
+			n++
+		}
+	}
+	return n
+}
+
+// Point is a node that a policy wants. Its number is that of the program's first one and its index.
+type Point struct {
+	Policy string `json:"policy"`
+	Name   string `json:"name"` // a short text of the node
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Start  uint32 `json:"start"` // byte of the program
+	End    uint32 `json:"end"`
+	Off    bool   `json:"off,omitempty"` // without insertions in this run
+	Note   string `json:"note,omitempty"`
+}
+
+// Source is a place in the source of a program, by its source map.
+type Source struct {
+	File       string `json:"source,omitempty"`
+	SourceLine int    `json:"source_line,omitempty"` // from 1
+}
+
+// Moved is a position in a served program, and the one in the original and in its source.
 type Moved struct {
 	URL    string `json:"url"`
 	Line   int    `json:"line"`
 	Served int    `json:"served_column"`
 	Column int    `json:"column"`
+	Source
 }
 
 // Received counts what arrived from the pages.
@@ -146,6 +190,11 @@ func ReadInfo(from io.Reader) (*Info, error) {
 			return nil, fmt.Errorf("warning %.40q has %d bytes: at most %d are allowed", text, len(text), maxText)
 		}
 	}
+	for _, m := range i.Moved {
+		if err := m.Source.check(); err != nil {
+			return nil, err
+		}
+	}
 	for k := range i.Programs {
 		if err := i.Programs[k].check(); err != nil {
 			return nil, err
@@ -162,6 +211,12 @@ func (p *Program) check() error {
 	if len(p.URL) > maxText || len(p.Plain) > maxText {
 		return fmt.Errorf("program %.100q has a text of more than %d bytes", p.URL, maxText)
 	}
+	for _, f := range p.Points {
+		if min(f.Line, f.Column) < 0 || max(f.Line, f.Column) > maxPosition ||
+			max(len(f.Name), len(f.Policy), len(f.Note)) > maxText {
+			return fmt.Errorf("program %.100q has an invalid point at %d:%d", p.URL, f.Line, f.Column)
+		}
+	}
 	for _, f := range p.Functions {
 		if min(f.Line, f.Column) < 0 || max(f.Line, f.Column) > maxPosition {
 			return fmt.Errorf("program %.100q has a function at %d:%d", p.URL, f.Line, f.Column)
@@ -169,6 +224,16 @@ func (p *Program) check() error {
 		if len(f.Name) > maxText {
 			return fmt.Errorf("program %.100q has a function whose name has %d bytes", p.URL, len(f.Name))
 		}
+		if err := f.Source.check(); err != nil {
+			return fmt.Errorf("program %.100q: %w", p.URL, err)
+		}
+	}
+	return nil
+}
+
+func (s Source) check() error {
+	if len(s.File) > maxText || s.SourceLine < 0 || s.SourceLine > maxPosition {
+		return fmt.Errorf("source %.100q of %d bytes has the line %d", s.File, len(s.File), s.SourceLine)
 	}
 	return nil
 }
@@ -189,47 +254,104 @@ func ReadLog(from io.Reader, start timeline.Time) (all []trace.Arrived, err erro
 	return all, err
 }
 
+// ReadFolder reads both files of a folder. A damaged end of the log is a problem, not an error.
+func ReadFolder(dir string) (run *Run, problem string, err error) {
+	file, err := os.Open(filepath.Join(dir, InfoFile))
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close() // only read
+	info, err := ReadInfo(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	log, err := os.Open(filepath.Join(dir, LogFile))
+	if err != nil {
+		return nil, "", err
+	}
+	defer log.Close() // only read
+	arrived, err := ReadLog(log, timeline.Time(info.StartNS))
+	if err != nil {
+		problem = err.Error()
+	}
+	return New(info, arrived), problem, nil
+}
+
 // Run is what the scripts of a run did.
 type Run struct {
 	Info  *Info
 	Trace *trace.Trace
 	// programs have functions, by their first number
 	programs []*Program
-	moved    map[Moved]int // original columns, by positions without them
+	pointed  []*Program      // with points, by their first number
+	moved    map[Moved]Moved // by positions without columns and sources
+	reports  []report
+	times    bool // the calls of functions are recorded
+	// unknownValues counts values of unknown points or fields.
+	unknownValues int
 }
 
 // New joins the programs and the records of a run.
 func New(info *Info, arrived []trace.Arrived) *Run {
-	r := &Run{Info: info, Trace: trace.Build(arrived, timeline.Time(info.StartNS)), moved: map[Moved]int{}}
+	r := &Run{Info: info, Trace: trace.Build(arrived, timeline.Time(info.StartNS)), moved: map[Moved]Moved{}}
 	for i := range info.Programs {
-		if p := &info.Programs[i]; len(p.Functions) > 0 {
+		p := &info.Programs[i]
+		if len(p.Functions) > 0 {
 			r.programs = append(r.programs, p)
 		}
+		if len(p.Points) > 0 {
+			r.pointed = append(r.pointed, p)
+		}
 	}
+	slices.SortStableFunc(r.pointed, func(a, b *Program) int { return cmp.Compare(a.FirstPoint, b.FirstPoint) })
 	slices.SortStableFunc(r.programs, func(a, b *Program) int { return cmp.Compare(a.First, b.First) })
 	for _, m := range info.Moved {
-		r.moved[Moved{m.URL, m.Line, m.Served, 0}] = m.Column
+		r.moved[Moved{URL: m.URL, Line: m.Line, Served: m.Served}] = m
 	}
+	r.reports = r.report()
 	return r
 }
 
 // Function returns the function with a number; nil: a page claims one that was not served.
 func (r *Run) Function(number uint32) (*Program, *Function) {
-	i, found := slices.BinarySearchFunc(r.programs, number,
-		func(p *Program, n uint32) int { return cmp.Compare(p.First, n) })
+	p := before(r.programs, number, func(p *Program) uint32 { return p.First })
+	if p == nil || number-p.First >= uint32(len(p.Functions)) {
+		return nil, nil
+	}
+	return p, &p.Functions[number-p.First]
+}
+
+// Point returns the point with a number; nil: a page claims one that was not served.
+func (r *Run) Point(number uint32) (*Program, *Point) {
+	p := before(r.pointed, number, func(p *Program) uint32 { return p.FirstPoint })
+	if p == nil || number-p.FirstPoint >= uint32(len(p.Points)) {
+		return nil, nil
+	}
+	return p, &p.Points[number-p.FirstPoint]
+}
+
+// before returns the last program whose first number is not above a number; nil: none.
+func before(all []*Program, number uint32, first func(*Program) uint32) *Program {
+	i, found := slices.BinarySearchFunc(all, number, func(p *Program, n uint32) int { return cmp.Compare(first(p), n) })
 	if !found {
 		i--
 	}
-	if i < 0 || number-r.programs[i].First >= uint32(len(r.programs[i].Functions)) {
-		return nil, nil
+	if i < 0 {
+		return nil
 	}
-	return r.programs[i], &r.programs[i].Functions[number-r.programs[i].First]
+	return all[i]
 }
 
 // Column returns the original column of a position in a served program.
 func (r *Run) Column(url string, line, column int) int {
-	if c, ok := r.moved[Moved{url, line, column, 0}]; ok {
-		return c
-	}
+	column, _ = r.Original(url, line, column)
 	return column
+}
+
+// Original returns the original column and the source of a position in a served program.
+func (r *Run) Original(url string, line, column int) (int, Source) {
+	if m, ok := r.moved[Moved{URL: url, Line: line, Served: column}]; ok {
+		return m.Column, m.Source
+	}
+	return column, Source{}
 }

@@ -26,15 +26,25 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	}
 	r.programsTo(s)
 	r.realmsTo(s)
-	late := r.late(windows)
+	var late []lateFrame
+	if r.times {
+		late = r.late(windows)
+	}
 	index := r.functionsTo(s, late)
 	r.tasksTo(s, index)
 	r.errorsTo(s, windows)
+	r.reportsTo(s)
 	for _, l := range late {
-		of := l.LateFrame
+		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
+			UnexplainedNS: l.unexplained}
 		for _, share := range l.shares {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
+				if all := l.natives[share.Function]; len(all) > 0 && len(of.Functions) == 1 &&
+					4*all[0].Self.Value >= share.Self.Value {
+					native := r.nativeOf(all[0])
+					of.Native = &native
+				}
 			}
 		}
 		s.Late = append(s.Late, of)
@@ -65,7 +75,7 @@ func (r *Run) programsTo(s *result.Script) {
 		s.Programs.Instrumented++
 		s.Programs.CoveredBytes += p.Bytes
 		s.Programs.AddedBytes += p.Added
-		s.Programs.Functions += len(p.Functions)
+		s.Programs.Functions += p.CountFunctions()
 	}
 }
 
@@ -73,13 +83,12 @@ func (r *Run) programsTo(s *result.Script) {
 func (r *Run) realmsTo(s *result.Script) {
 	kinds := map[record.RealmKind]string{record.Window: result.RealmWindow, record.Frame: result.RealmFrame,
 		record.Worker: result.RealmWorker, record.Node: result.RealmNode}
-	causes := map[record.Cause]string{record.RingFull: "ring full", record.OverQuota: "quota",
-		record.Unreachable: "rig unreachable", record.BatchMissing: "batch missing",
-		record.BatchInvalid: "invalid records"}
 	cost := &s.Cost.PerCallNS
-	for _, realm := range r.Trace.Realms {
+	for i, realm := range r.Trace.Realms {
 		if len(s.Realms) < result.MaxRealms {
 			s.Realms = append(s.Realms, result.ScriptRealm{Kind: kinds[realm.Kind], URL: realm.URL})
+		} else {
+			i = -1
 		}
 		s.ClockNS = max(s.ClockNS, int64(realm.Offset.Width()))
 		if pair := span(realm.Pair); pair.High > 0 {
@@ -91,12 +100,19 @@ func (r *Run) realmsTo(s *result.Script) {
 		for _, g := range realm.Gaps {
 			if len(s.Gaps) < result.MaxGaps {
 				s.Gaps = append(s.Gaps, result.Gap{FromNS: int64(realm.When(g.From).Mid()),
-					ToNS: int64(realm.When(g.To).Mid()), Records: g.Records, Cause: causes[g.Cause]})
+					ToNS: int64(realm.When(g.To).Mid()), Records: g.Records, Cause: g.Cause.String(), Realm: i})
 			}
 		}
 		for _, e := range realm.Events {
-			if e.Detail.Kind == "blocked" {
+			switch e.Detail.Kind {
+			case "blocked":
 				s.Warnings = append(s.Warnings, fmt.Sprintf("The page forbids %s.", e.Detail.What))
+			case "plain":
+				s.Warnings = append(s.Warnings,
+					fmt.Sprintf("Code that a page made ran without insertions: %s.", e.Detail.What))
+			case "failed":
+				s.Warnings = append(s.Warnings,
+					fmt.Sprintf("The policy %s failed in a page and was off there.", e.Detail.What))
 			}
 		}
 	}
@@ -106,6 +122,22 @@ func (r *Run) realmsTo(s *result.Script) {
 // returns their places by number.
 func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 	totals := r.Trace.Totals()
+	selfs := make([]trace.Share, len(totals))
+	for i, t := range totals {
+		selfs[i] = trace.Share{Function: t.Function, Self: t.Self}
+	}
+	selfs, natives := r.withNatives(selfs)
+	place := map[uint32]int{} // of functions whose self times are complete
+	for i, s := range selfs {
+		place[s.Function] = i
+	}
+	totals = slices.DeleteFunc(totals, func(t trace.Total) bool { return r.callerOf(t.Function) != t.Function })
+	for i := range totals {
+		totals[i].Self = selfs[place[totals[i].Function]].Self
+	}
+	slices.SortStableFunc(totals, func(a, b trace.Total) int {
+		return cmp.Compare(place[a.Function], place[b.Function])
+	})
 	chosen := map[uint32]bool{}
 	for _, l := range late {
 		for _, share := range l.shares {
@@ -115,8 +147,11 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 	unknown := 0
 	totals = slices.DeleteFunc(totals, func(t trace.Total) bool {
 		_, f := r.Function(t.Function)
-		if f == nil {
+		switch {
+		case f == nil:
 			unknown++
+		case f.counts():
+			s.Programs.CalledOfThem++
 		}
 		return f == nil
 	})
@@ -124,7 +159,6 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 		s.Warnings = append(s.Warnings,
 			fmt.Sprintf("Functions with calls that were not served: %d.", unknown))
 	}
-	s.Programs.CalledOfThem = len(totals)
 	room := result.MaxFunctions
 	for _, t := range totals {
 		if chosen[t.Function] {
@@ -142,8 +176,14 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 		p, f := r.Function(t.Function)
 		index[t.Function] = len(s.Functions)
 		s.Functions = append(s.Functions, result.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
-			Calls: t.Calls, Self: span(t.Self), Total: span(t.Total), Min: span(t.Min), Mean: span(t.Mean),
-			Max: span(t.Max)})
+			Source: f.File, SourceLine: f.SourceLine, Calls: t.Calls, Self: span(t.Self), Total: span(t.Total),
+			Min: span(t.Min), Mean: span(t.Mean), Max: span(t.Max)})
+		of := &s.Functions[len(s.Functions)-1]
+		for _, native := range natives[t.Function][:min(len(natives[t.Function]), result.MaxNatives)] {
+			if leastShare*native.Self.Value >= t.Self.Value {
+				of.Natives = append(of.Natives, r.nativeOf(native))
+			}
+		}
 	}
 	return index
 }
@@ -160,7 +200,7 @@ func (r *Run) tasksTo(s *result.Script, index map[uint32]int) {
 		realm := r.Trace.Realms[t.Realm]
 		of := result.Task{BeginNS: int64(realm.When(t.Begin).Mid()), EndNS: int64(realm.When(t.End).Mid()),
 			Realm: t.Realm, Calls: t.Calls, Function: -1}
-		if i, ok := index[t.Function]; ok {
+		if i, ok := index[r.callerOf(t.Function)]; ok {
 			of.Function = i
 		}
 		s.Tasks = append(s.Tasks, of)
@@ -183,7 +223,8 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 				continue
 			}
 			at := int64(realm.When(e.At).Mid())
-			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, r.Column(d.URL, d.Line, d.Column)}
+			column, source := r.Original(d.URL, d.Line, d.Column)
+			of := signature{d.Kind, cmp.Or(d.Message, d.Tag), d.URL, d.Line, column}
 			if had := known[of]; had != nil {
 				had.Count++
 				if had.AtNS = min(had.AtNS, at); len(had.Stack) == 0 {
@@ -192,7 +233,8 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 				continue
 			}
 			one := &result.ScriptError{Kind: of.kind, Message: of.message, URL: of.url, Line: of.line,
-				Column: of.column, AtNS: at, Count: 1, Stack: r.stack(d.Stack)}
+				Column: of.column, Source: source.File, SourceLine: source.SourceLine, AtNS: at, Count: 1,
+				Stack: r.stack(d.Stack)}
 			known[of] = one
 			all = append(all, one)
 		}
@@ -203,15 +245,16 @@ func (r *Run) errorsTo(s *result.Script, windows []result.Window) {
 			s.ErrorsLeft += int64(one.Count)
 			continue
 		}
-		one.Frame = frameAfter(windows, one.AtNS)
+		one.Frame = result.FrameAfter(windows, one.AtNS)
 		s.Errors = append(s.Errors, *one)
 	}
 }
 
 func (r *Run) stack(of []record.Place) (all []result.Place) {
 	for _, p := range of[:min(len(of), result.MaxStack)] {
-		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line,
-			Column: r.Column(p.URL, p.Line, p.Column)})
+		column, source := r.Original(p.URL, p.Line, p.Column)
+		all = append(all, result.Place{Function: p.Function, URL: p.URL, Line: p.Line, Column: column,
+			Source: source.File, SourceLine: source.SourceLine})
 	}
 	return all
 }

@@ -81,7 +81,7 @@ func window(changes ...int) result.Window {
 	for n := range changes[len(changes)-1] - 99 {
 		w.Times.Time = append(w.Times.Time, int64(n)*period)
 	}
-	s := measure.Series{Name: pauseSeries}
+	s := measure.Series{Name: "frame_time"}
 	for i, n := range changes {
 		held := int64(1)
 		if i+1 < len(changes) {
@@ -140,6 +140,45 @@ func checked(t *testing.T, windows []result.Window, s *result.Script) *result.Sc
 		t.Fatal("no script")
 	}
 	return full.Script
+}
+
+// TestNatives: the time of a call in a slow function counts for the function, and is named. The
+// caller may be unknown, or a call itself.
+func TestNatives(t *testing.T) {
+	p := newPage(7)
+	p.add(record.Enter, 12, 170)
+	p.add(record.Enter, 13, 175)
+	p.add(record.Leave, 2, 275)
+	p.add(record.Leave, 1, 282)
+	p.add(record.Idle, 0, 282)
+	p.calls = 2
+	p.call(14, 300, 301)
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	resultsOf := func(caller uint32) *result.Script {
+		of := info(4)
+		of.Programs[1].Functions[2] = Function{Name: "JSON.parse()", Line: 2, Column: 20, Caller: caller}
+		of.Programs[1].Functions[3] = Function{Name: "(script)", Line: 1, Column: 1, Outside: true}
+		return checked(t, windows, New(of, arrived(p)).Results(windows))
+	}
+	s := resultsOf(12)
+	f := s.Functions[0]
+	if f.Name != "f12" || math.Abs(f.Self.Value-112e6) > 1e6 || len(f.Natives) != 1 ||
+		f.Natives[0].Text != "100 ms in JSON.parse() (app.js:2)" || len(s.Functions) != 2 || s.Tasks[0].Function != 0 {
+		t.Errorf("functions %+v, tasks %+v", s.Functions, s.Tasks)
+	}
+	if p := s.Programs; p.Functions != 3 || p.CalledOfThem != 1 {
+		t.Errorf("programs %+v", p)
+	}
+	if len(s.Late) != 1 ||
+		!strings.Contains(s.Late[0].Sentence, ", of it 100 ms in JSON.parse() (app.js:2) meanwhile.") {
+		t.Errorf("late %+v", s.Late)
+	}
+	for _, caller := range []uint32{13, 99} {
+		if s := resultsOf(caller); len(s.Functions) != 3 || s.Functions[0].Name != "JSON.parse()" ||
+			s.Late[0].Native != nil {
+			t.Errorf("caller %d: %+v", caller, s.Functions)
+		}
+	}
 }
 
 // TestLateFrame: a function that kept the screen still is named, with bounds that hold its time.
@@ -275,7 +314,7 @@ func TestLateAnswer(t *testing.T) {
 	p.call(11, 170, 260)
 	w := window(changesBut(130, 131)...)
 	w.Results = []measure.Result{{Measure: "response", Series: []measure.Series{
-		{Name: answerSeries, Frames: []int{117, 500}, Values: []float64{120, 90}}}}}
+		{Name: "latency", Frames: []int{117, 500}, Values: []float64{120, 90}}}}}
 	s := New(info(1), arrived(p)).Results([]result.Window{w})
 	if len(s.Late) != 1 || !s.Late[0].Response || s.Late[0].Frame != 117 || s.Late[0].ToNS-s.Late[0].FromNS != 120e6 ||
 		len(s.Late[0].Functions) != 1 {
@@ -300,6 +339,23 @@ func TestWorkerBesideAPage(t *testing.T) {
 			s.Functions[s.Late[0].Functions[0].Function].Name != tc.want {
 			t.Errorf("%s: late %+v of %+v", name, s.Late, s.Functions)
 		}
+	}
+}
+
+// TestGapsOfRealms: a gap names the realm that lost records, if that is listed.
+func TestGapsOfRealms(t *testing.T) {
+	all := []*page{newPage(1), newPage(2)}
+	all[1].Kind = record.Worker
+	for i := range result.MaxRealms {
+		all = append(all, newPage(uint32(3+i)))
+	}
+	for _, p := range []*page{all[1], all[len(all)-1]} {
+		p.Records = append(p.Records, record.Record{Code: record.Gap, Argument: uint16(record.RingFull), ID: 40, At: 9})
+		p.add(record.Calls, 0, 12)
+	}
+	s := checked(t, nil, New(info(1), arrived(all...)).Results(nil))
+	if len(s.Gaps) != 2 || s.Gaps[0].Realm != 1 || s.Realms[1].Kind != result.RealmWorker || s.Gaps[1].Realm != -1 {
+		t.Errorf("gaps %+v of %d realms", s.Gaps, len(s.Realms))
 	}
 }
 
@@ -444,7 +500,7 @@ func TestNoRecords(t *testing.T) {
 // TestFiles: both files are read as they were written. A cut log has the batches before.
 func TestFiles(t *testing.T) {
 	of := info(2)
-	of.Warnings, of.Moved = []string{}, []Moved{{"u", 1, 2, 3}}
+	of.Warnings, of.Moved = []string{}, []Moved{{"u", 1, 2, 3, Source{"src/u.ts", 4}}}
 	for i := range of.Programs {
 		if of.Programs[i].Functions == nil {
 			of.Programs[i].Functions = []Function{}

@@ -229,7 +229,7 @@ func adjust(all []Difference) {
 			p = append(p, d.P)
 		}
 	}
-	adjusted := holm(p)
+	adjusted := Holm(p)
 	for i := range all {
 		if all[i].Tested {
 			all[i].AdjustedP, adjusted = adjusted[0], adjusted[1:]

@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -288,7 +290,7 @@ func TestHolm(t *testing.T) {
 		{"equal ones", []float64{0.02, 0.02}, []float64{0.04, 0.04}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := holm(tc.p)
+			got := Holm(tc.p)
 			if !slices.EqualFunc(got, tc.want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 }) {
 				t.Errorf("%v, want %v", got, tc.want)
 			}
@@ -308,4 +310,53 @@ func choose(n, k int) float64 {
 		c = c * float64(n-i) / float64(i+1)
 	}
 	return c
+}
+
+// TestAboveIsExact: the p of sets of unequal sizes with equal values is that of all permutations.
+func TestAboveIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	small := 0
+	for range 300 {
+		n, m := 1+r.IntN(4), 1+r.IntN(9)
+		values := make([]float64, n+m)
+		for i := range values {
+			if values[i] = float64(r.IntN(4)); i >= n {
+				values[i] += float64(r.IntN(4))
+			}
+		}
+		sum := func(set uint) (u float64) { // of pairs in which b is above a
+			for i, a := range values {
+				for j, b := range values {
+					if set>>i&1 == 1 && set>>j&1 == 0 {
+						u += float64(cmp.Compare(b, a))
+					}
+				}
+			}
+			return u
+		}
+		seen, all, above := sum(1<<n-1), 0, 0
+		for set := range uint(1) << (n + m) {
+			if bits.OnesCount(set) == n {
+				if all++; sum(set) >= seen {
+					above++
+				}
+			}
+		}
+		got, want := Above(values[:n], values[n:]), float64(above)/float64(all)
+		if seen > 0 && got < 0.05 {
+			if small++; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%v above %v: p = %g, want %g", values[n:], values[:n], got, want)
+			}
+		}
+		if (seen <= 0) != (got == 1) && want < 0.5 {
+			t.Errorf("%v above %v: p = %g", values[n:], values[:n], got)
+		}
+	}
+	if small < 20 {
+		t.Errorf("only %d small ones", small)
+	}
+	a, b := []float64{0, 0, 0}, slices.Repeat([]float64{200}, 27)
+	if got := Above(a, b); math.Abs(got-1/4060.0) > 1e-9 {
+		t.Errorf("3 below 27 equal ones: %g", got)
+	}
 }

@@ -120,7 +120,9 @@ const (
 	stacked
 	suspended
 	unknown // it was on the stack when records were lost
-	left    // it was on the stack when that was empty: an exception ended it, or it is in a for await
+	// It was on the stack when that was empty or when its caller returned: an exception ended it, or
+	// it is in a for await.
+	left
 )
 
 // frame is a call on the stack.
@@ -176,7 +178,9 @@ type builder struct {
 	resumed       int              // gaps before it have an end
 	task          span
 	inTask, armed bool
-	small         []int32 // index of functions with small numbers, plus 1
+	code          record.Code      // of the current record
+	planned       map[uint32]int32 // calls by their callbacks
+	small         []int32          // index of functions with small numbers, plus 1
 	large         map[uint32]int32
 
 	backwards, contradictions, ignored int64
@@ -195,7 +199,7 @@ func newBuilder(all []Arrived, start timeline.Time) *builder {
 	b := &builder{
 		Realm: &Realm{ID: first.Realm, Kind: first.Kind}, origin: first.Origin, arrival: never,
 		known: true, next: 1, runs: []numbers{{1, 0}}, empty: idle, large: map[uint32]int32{},
-		finals: map[int32]finals{}, strays: map[uint32]int32{},
+		finals: map[int32]finals{}, strays: map[uint32]int32{}, planned: map[uint32]int32{},
 	}
 	slices.SortStableFunc(all, func(x, y Arrived) int { return cmp.Compare(x.Batch.Sequence, y.Batch.Sequence) })
 	kept, contrary := all[:0], 0
@@ -221,6 +225,7 @@ func newBuilder(all []Arrived, start timeline.Time) *builder {
 	b.Calls = make([]Call, 0, size)
 	b.state = make([]state, 0, size)
 	b.at, b.top = make([]int64, 0, 2*size+2), make([]uint32, 0, 2*size+2)
+	b.codes = make([]record.Code, 0, 2*size+2)
 	for sequence, i := uint32(0), 0; i < len(kept); i++ {
 		batch := kept[i].Batch
 		if batch.Sequence != sequence && (len(batch.Records) == 0 || batch.Records[0].Code != record.Gap) {
@@ -261,13 +266,29 @@ func (b *builder) describe(contrary int) {
 
 // read adds the records of one batch.
 func (b *builder) read(batch *record.Batch) {
+	stamped, stamp := uint32(0), int64(0) // the point of the last time, and that time
 	for _, r := range batch.Records {
+		if r.Code == record.Value {
+			at := ns(batch.Sent)
+			if r.Argument == record.TimeField {
+				stamped, stamp = r.ID, ns(min(max(r.At, 0), batch.Sent))
+				continue
+			}
+			if r.ID == stamped {
+				at = stamp
+			}
+			b.Values = append(b.Values, Value{at, r.ID, r.Argument, r.At})
+			continue
+		}
+		stamped = 0
 		at := ns(r.At)
 		switch r.Code {
 		case record.Happened:
 			if int(r.ID) >= len(batch.Details) {
 				b.contradictions++
-			} else if d := batch.Details[r.ID]; d.Kind != "realm" {
+			} else if d := batch.Details[r.ID]; d.Kind == "log" {
+				b.Notes = append(b.Notes, Note{At: at, Code: r.Code, Text: d.Message, step: len(b.at)})
+			} else if d.Kind != "realm" {
 				b.Events = append(b.Events, Event{at, d})
 			} else if b.URL == "" {
 				b.URL = d.URL
@@ -276,7 +297,13 @@ func (b *builder) read(batch *record.Batch) {
 		case record.LongTask:
 			b.LongTasks = append(b.LongTasks, LongTask{at, int64(r.ID) * 1000})
 			continue
+		case record.Loaded:
+			b.Loaded = at
+			continue
 		case record.Asked, record.Answered, record.Rig, record.Cost:
+			continue
+		case record.Lag, record.Heap, record.Planned, record.Begins, record.Ends:
+			b.note(r, at)
 			continue
 		}
 		if !b.started {
@@ -296,8 +323,33 @@ func (b *builder) read(batch *record.Batch) {
 	}
 }
 
+// note adds a record of a Node program.
+func (b *builder) note(r record.Record, at int64) {
+	n := Note{At: at, Code: r.Code, Value: r.ID, Call: -1, step: len(b.at)}
+	switch r.Code {
+	case record.Planned:
+		if len(b.stack) > 0 {
+			b.planned[r.ID] = b.frame().call
+		}
+		return
+	case record.Begins, record.Ends:
+		call, ok := b.planned[r.ID]
+		if !ok {
+			return
+		}
+		if n.Value, n.Call = 0, call; r.Code == record.Ends {
+			if b.callbacks == nil {
+				b.callbacks = map[int32]int64{}
+			}
+			b.callbacks[call] = at
+		}
+	}
+	b.Notes = append(b.Notes, n)
+}
+
 // stackRecord adds a record with a code from Enter to Calls, Start or End.
 func (b *builder) stackRecord(r record.Record, at int64) {
+	b.code = r.Code
 	switch r.Code {
 	case record.Start, record.End:
 		return
@@ -344,6 +396,7 @@ func (b *builder) change(code record.Code, call int32, at int64) {
 	}
 	if before == left {
 		b.Calls[call].Threw = false
+		b.code = record.Resume
 	}
 	switch code {
 	case record.Leave, record.Suspend:
@@ -468,7 +521,7 @@ func (b *builder) mark(at int64, flag uint32) {
 		below = &b.functions[b.frame().function].self
 	}
 	count(above, below, flag)
-	b.at, b.top = append(b.at, at), append(b.top, top|flag)
+	b.at, b.top, b.codes = append(b.at, at), append(b.top, top|flag), append(b.codes, b.code)
 }
 
 // count counts a record for the functions on top before and after it; nil: none.

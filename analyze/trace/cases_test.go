@@ -449,7 +449,7 @@ func TestDuringOfSeveralRealms(t *testing.T) {
 		got = append(got, fmt.Sprint(tr.Realms[m.Realm].Kind, ":", m.Functions[0].Function, "=",
 			m.Functions[0].Self.Value/1e6))
 	}
-	if text := strings.Join(got, " "); text != "1:3=6 2:2=7 3:1=8" {
+	if text := strings.Join(got, " "); text != "window:3=6 frame:2=7 worker:1=8" {
 		t.Error(text)
 	}
 }

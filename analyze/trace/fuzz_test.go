@@ -17,8 +17,10 @@ func hostile(raw []byte) (all []Arrived) {
 	b := &record.Batch{Kind: record.Window, Realm: 1, Details: []record.Detail{{Kind: "error"}}}
 	now := 0.0
 	for ; len(raw) >= 4; raw = raw[4:] {
-		code := record.Code(raw[0]%20) + 1
-		if code > record.End { // the next batch
+		code := record.Code(raw[0]%25) + 1
+		if code > record.End+2 {
+			code += record.Lag - record.End - 3 // of Node programs
+		} else if code > record.End { // the next batch
 			all = append(all, Arrived{timeline.Time(binary.LittleEndian.Uint16(raw[1:])) * 1e6, b})
 			next := &record.Batch{Kind: record.Window, Realm: uint32(raw[1]%2) + 1,
 				Sequence: b.Sequence + uint32(raw[2]%3),
@@ -31,6 +33,36 @@ func hostile(raw []byte) (all []Arrived) {
 			ID: uint32(raw[1]), At: max(0, now)})
 	}
 	return append(all, Arrived{1e9, b})
+}
+
+// checkSteps reports steps that are not nested.
+func checkSteps(t *testing.T, r *Realm) {
+	t.Helper()
+	var stack []int32
+	last, notes := int64(0), 0
+	r.Steps(func(s Step) bool {
+		switch n := len(stack); {
+		case s.At < last:
+			t.Fatalf("%+v precedes %d", s, last)
+		case s.Kind == Called || s.Kind == Resumed:
+			stack = append(stack, s.Call)
+		case n == 0 || stack[n-1] != s.Call:
+			t.Fatalf("%+v within %d", s, stack)
+		default:
+			stack = stack[:n-1]
+		}
+		last = s.At
+		return true
+	}, func(n Note) bool {
+		if notes++; n.Call >= int32(len(r.Calls)) {
+			t.Fatalf("%+v of %d calls", n, len(r.Calls))
+		}
+		return true
+	})
+	if len(stack) > 0 || notes != len(r.Notes) {
+		t.Fatalf("calls %d have no end; %d of %d notes", stack, notes, len(r.Notes))
+	}
+	r.Steps(func(Step) bool { return false }, func(Note) bool { return false })
 }
 
 // check reports results that contradict each other.
@@ -55,6 +87,7 @@ func check(t *testing.T, tr *Trace) {
 			t.Fatalf("offset %v, step %d, self %d of %d", r.Offset, r.Step, self, r.End-r.Begin)
 		}
 		whole += self
+		checkSteps(t, r)
 		for i, at := range r.at {
 			if i > 0 && at < r.at[i-1] {
 				t.Fatal("the course goes back")
@@ -74,6 +107,7 @@ func check(t *testing.T, tr *Trace) {
 		ordered("mean", of.Mean)
 		ordered("max", of.Max)
 		if of.Min.Value > of.Mean.Value || of.Mean.Value > of.Max.Value ||
+			of.Lasted[0] < 0 || of.Lasted[0] > of.Lasted[1] || of.Lasted[1] > of.Lasted[2] ||
 			of.Self.Value > of.Total.Value+int64(of.Calls) &&
 				tr.Counted.High == 0 {
 			t.Fatalf("%+v", of)

@@ -107,7 +107,8 @@ func (b *builder) throw(call int32, at int64) {
 		b.doubt(top, ranOn, top.last, at, own)
 		time, from, pending = time+own, min(from, top.last), 0
 		c.Threw = true
-		if b.pop(at); call < 0 {
+		// A caught exception has a record of its own, so the caller's return means a for await.
+		if b.pop(at); call < 0 || b.code == record.Leave || b.code == record.Suspend {
 			b.state[top.call] = left
 		}
 	}

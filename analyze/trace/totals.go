@@ -58,6 +58,7 @@ type total struct {
 	self, whole, sum estimate
 	// value, low and high of the shortest and the longest call
 	min, max [3]float64
+	lasted   [3]float64 // min, sum and max
 }
 
 // Totals returns the times of each function, longest self time first.
@@ -70,7 +71,8 @@ func (t *Trace) Totals() []Total {
 			of := index[f.id]
 			if of == nil {
 				inf := math.Inf(1)
-				of = &total{min: [3]float64{inf, inf, inf}, max: [3]float64{-inf, -inf, -inf}}
+				of = &total{min: [3]float64{inf, inf, inf}, max: [3]float64{-inf, -inf, -inf},
+					lasted: [3]float64{inf, 0, 0}}
 				of.Function, index[f.id] = f.id, of
 				all = append(all, of)
 			}
@@ -111,6 +113,9 @@ func (r *Realm) each(totals map[uint32]*total) {
 		}
 		e := r.whole(s)
 		last.sum.add(e)
+		lasted := max(0, e.value+float64(max(c.End, r.callbacks[int32(i)])-c.Begin-c.Total))
+		last.lasted[0], last.lasted[1], last.lasted[2] = min(last.lasted[0], lasted), last.lasted[1]+lasted,
+			max(last.lasted[2], lasted)
 		wrong := oneError * float64(r.Step) * math.Sqrt(float64(s.own))
 		for k, x := range [3]float64{e.value, e.low - wrong, e.high + wrong} {
 			last.min[k], last.max[k] = min(last.min[k], x), max(last.max[k], x)
@@ -142,6 +147,11 @@ func (of *total) result() Total {
 	t.Mean = of.sum.span(float64(max(1, t.Calls)), never)
 	t.Min = limited(of.min[0], of.min[1], of.min[2], never)
 	t.Max = limited(of.max[0], of.max[1], of.max[2], never)
+	lasted := [3]float64{of.lasted[0], of.lasted[1] / float64(max(1, t.Calls)), of.lasted[2]}
+	lasted[1] = max(lasted[0], min(lasted[1], lasted[2])) // despite rounding
+	for i, x := range lasted {
+		t.Lasted[i] = int64(math.Round(min(x, never)))
+	}
 	// The mean of many calls is known better than each call. The shortest is not above it.
 	t.Min = Span{min(t.Min.Value, t.Mean.Value), min(t.Min.Low, t.Mean.Low), min(t.Min.High, t.Mean.High)}
 	t.Max = Span{max(t.Max.Value, t.Mean.Value), max(t.Max.Low, t.Mean.Low), max(t.Max.High, t.Mean.High)}

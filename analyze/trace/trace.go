@@ -65,10 +65,15 @@ type Realm struct {
 	Gaps       []Gap
 	Events     []Event
 	LongTasks  []LongTask
+	Notes      []Note // in the order of their records
+	Values     []Value
+	Loaded     int64 // time of the page's load event; 0: none
 
 	// at and top are the course of the stack: from at[i] on, top[i] is on top.
 	at        []int64
 	top       []uint32
+	codes     []record.Code   // of the record that changed the stack
+	callbacks map[int32]int64 // the last end of a call's callbacks
 	doubts    []doubt
 	tasks     []span
 	functions []function
@@ -110,8 +115,27 @@ type Event struct {
 	Detail record.Detail
 }
 
+// Value is a number of a point. Its time is that at which the batch was sent, if it has none.
+type Value struct {
+	At     int64
+	Point  uint32
+	Field  uint16
+	Number float64
+}
+
 // LongTask is a task that the browser reported as long.
 type LongTask struct{ Begin, Duration int64 }
+
+// Note is a record of a Node program that is not about one call.
+type Note struct {
+	At   int64
+	Code record.Code // Lag, Heap, Begins or Ends; Happened for a label
+	// Value is the lag in µs, or the heap in KiB.
+	Value uint32
+	Call  int32 // that planned the callback which begins or ends
+	Text  string
+	step  int // of the course of the stack that follows
+}
 
 // Total has the times of all calls of a function. The instrumentation's cost is subtracted.
 type Total struct {
@@ -122,6 +146,9 @@ type Total struct {
 	Total    Span  // recursive calls count once
 	// Min, Mean and Max are of the time of one call with its callees, without suspensions.
 	Min, Mean, Max Span
+	// Lasted has min, mean and max of the time until a call and its callbacks ended. It includes
+	// suspensions.
+	Lasted [3]int64
 }
 
 // Task is a span in which a realm's stack was not empty.

@@ -85,6 +85,13 @@ func TestTrapsOfTheRewriter(t *testing.T) {
 	}
 }
 
+func outsideOf(module bool) instrument.Outside {
+	if module {
+		return instrument.OfModule
+	}
+	return instrument.OfScript
+}
+
 type run struct {
 	Text    string `json:"text"`
 	Module  bool   `json:"module"`
@@ -104,24 +111,26 @@ func rewritten(t *testing.T) (names []string, runs []run) {
 		t.Fatal(err)
 	}
 	code := strings.ReplaceAll(string(runtime), "NONCE", nonce)
-	heads := regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open)\))? --\n`).FindAllSubmatchIndex(text, -1)
+	heads := regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open|module, open)\))? --\n`).FindAllSubmatchIndex(text, -1)
 	for i, h := range heads {
 		end := len(text)
 		if i+1 < len(heads) {
 			end = heads[i+1][0]
 		}
-		module := h[4] >= 0 && string(text[h[4]:h[5]]) == "module"
+		module := h[4] >= 0 && strings.HasPrefix(string(text[h[4]:h[5]]), "module")
 		goal := ecma.Script
 		if module {
 			goal = ecma.Module
 		}
-		r, err := instrument.Rewrite(string(text[h[1]:end]), goal, instrument.Plan{Shape: instrument.Time, Nonce: nonce,
-			First: 1})
-		if err != nil {
-			t.Fatal(err)
+		for _, outside := range []instrument.Outside{instrument.Functions, outsideOf(module)} {
+			r, err := instrument.Rewrite(string(text[h[1]:end]), goal, instrument.Plan{Shape: instrument.Time,
+				Nonce: nonce, First: 1, Outside: outside})
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, string(text[h[2]:h[3]]))
+			runs = append(runs, run{r.Text, module, code, nonce})
 		}
-		names = append(names, string(text[h[2]:h[3]]))
-		runs = append(runs, run{r.Text, module, code, nonce})
 	}
 	return names, runs
 }

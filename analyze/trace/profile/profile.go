@@ -1,8 +1,9 @@
-// Package profile writes traces in the formats of other programs: folded stacks, CPU profiles of
-// Chromium's DevTools, and callgrind.
+// Package profile writes traces in the formats of other programs. These are folded stacks and CPU
+// profiles of Chromium's DevTools. Others are callgrind, pprof and flame graphs.
 //
 // Times are as measured, with the cost of the instrumentation. A resumed call is below the call
-// that began it. Calls that are more than 500 deep count for the one at that depth.
+// that began it. Calls that are more than 500 deep count for the one at that depth. If the stacks
+// have more than 4 million entries together, calls with further stacks count for their callers.
 package profile
 
 import (
@@ -10,34 +11,60 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/trace"
-	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
-const maxDepth = 500
+// Limits of hostile traces.
+const (
+	maxDepth = 500
+	maxPaths = 4_000_000 // entries of all different stacks
+	maxText  = 200       // bytes of a name or an address
+)
 
 // Function is the place of a function. Lines and columns count from 1.
 type Function struct {
 	Name, URL    string
 	Line, Column int
+	Generator    bool
+	Module       string // program or library; empty: scripts
 }
 
 // Names returns the place of a function of a trace.
 type Names func(function uint32) Function
 
-// text returns a name for people, without the separators of formats.
+// bounded returns the place of a function with limited texts. An address keeps its end.
+func (n Names) bounded(function uint32) Function {
+	f := n(function)
+	if len(f.Name) > maxText {
+		f.Name = strings.ToValidUTF8(f.Name[:maxText], "") + "…"
+	}
+	if len(f.URL) > maxText {
+		f.URL = "…" + strings.ToValidUTF8(f.URL[len(f.URL)-maxText:], "")
+	}
+	return f
+}
+
+// label returns a name for people, without the separators of formats.
+func (f Function) label() string {
+	if f.Name == "" {
+		return "(anonymous)"
+	}
+	return clean(f.Name)
+}
+
+// text returns the name with the place.
 func (f Function) text() string {
-	name := f.Name
-	if name == "" {
-		name = "(anonymous)"
+	if f.URL == "" {
+		if f.Module == "" {
+			return f.label()
+		}
+		return f.label() + " " + clean(path.Base(f.Module))
 	}
-	if f.URL != "" {
-		name += fmt.Sprintf(" %s:%d", f.URL, f.Line)
-	}
-	return clean(name)
+	return fmt.Sprintf("%s %s:%d", f.label(), clean(f.URL), f.Line)
 }
 
 // clean replaces line breaks, other control characters, and semicolons.
@@ -59,6 +86,7 @@ type node struct {
 	parent   int32
 	depth    int32
 	self     int64
+	calls    int64
 	samples  int
 	children []int32
 }
@@ -66,50 +94,105 @@ type node struct {
 // root is the first node of a tree.
 const root = 0
 
-// tree returns the calls of a realm by their callers, and the node of each call. A parent precedes
-// its children.
-func tree(r *trace.Realm) (nodes []node, of []int32) {
-	type key struct {
-		parent   int32
-		function uint32
+// Tree has functions below their callers. A parent precedes its children.
+type Tree struct {
+	Name  string // of a realm or a thread
+	Unit  string // of the counts of nodes: call or sample; empty: they have none
+	nodes []node
+	known map[childKey]int32
+	room  *int
+	count int64
+}
+
+type childKey struct {
+	parent   int32
+	function uint32
+}
+
+// Forest are trees that share the limit of entries.
+type Forest struct {
+	Trees []*Tree
+	room  int
+}
+
+// Tree adds a tree with a name.
+func (f *Forest) Tree(name, unit string) *Tree {
+	if len(f.Trees) == 0 {
+		f.room = maxPaths
 	}
-	known := map[key]int32{}
-	nodes = append(nodes, node{parent: -1})
+	t := &Tree{Name: clean(strings.TrimSpace(name)), Unit: unit, nodes: []node{{parent: -1}},
+		known: map[childKey]int32{}, room: &f.room}
+	f.Trees = append(f.Trees, t)
+	return t
+}
+
+// Child returns the node of a function below another node, 0 is the root. It is that node itself
+// beyond the limits.
+func (t *Tree) Child(parent int32, function uint32) int32 {
+	depth := t.nodes[parent].depth + 1
+	if depth > maxDepth {
+		return parent
+	}
+	k := childKey{parent, function}
+	if had, ok := t.known[k]; ok {
+		return had
+	}
+	if parent != root && int(depth) > *t.room {
+		return parent
+	}
+	at := int32(len(t.nodes))
+	*t.room -= int(depth)
+	t.known[k] = at
+	t.nodes = append(t.nodes, node{function: function, parent: parent, depth: depth})
+	t.nodes[parent].children = append(t.nodes[parent].children, at)
+	return at
+}
+
+// Add adds time without callees, and calls or samples, to a node.
+func (t *Tree) Add(at int32, self, count int64) {
+	t.nodes[at].self += self
+	t.nodes[at].calls += count
+	t.count += count
+}
+
+// realm returns the calls of a realm by their callers, and the node of each call.
+func (f *Forest) realm(r *trace.Realm) (t *Tree, of []int32) {
+	t = f.Tree(realmName(r), "call")
 	of = make([]int32, len(r.Calls))
 	for i, c := range r.Calls {
 		parent := int32(root)
 		if c.Parent >= 0 {
 			parent = of[c.Parent]
 		}
-		at := parent
-		if nodes[parent].depth < maxDepth {
-			k, ok := key{parent, c.Function}, false
-			if at, ok = known[k]; !ok {
-				at = int32(len(nodes))
-				known[k] = at
-				nodes = append(nodes, node{function: c.Function, parent: parent, depth: nodes[parent].depth + 1})
-				nodes[parent].children = append(nodes[parent].children, at)
-			}
-		}
-		of[i] = at
-		nodes[at].self += c.Self
+		of[i] = t.Child(parent, c.Function)
+		t.Add(of[i], c.Self, 1)
 	}
-	return nodes, of
+	return t, of
+}
+
+// realms returns the calls of all realms.
+func realms(t *trace.Trace) *Forest {
+	f := &Forest{}
+	for _, r := range t.Realms {
+		f.realm(r)
+	}
+	return f
 }
 
 // realmName returns the kind and the address of a realm.
 func realmName(r *trace.Realm) string {
-	kinds := map[record.RealmKind]string{record.Window: "window", record.Frame: "frame", record.Worker: "worker",
-		record.Node: "node"}
-	return clean(strings.TrimSpace(kinds[r.Kind] + " " + r.URL))
+	return clean(strings.TrimSpace(r.Kind.String() + " " + r.URL))
 }
 
 // Folded writes one line per stack with its self time in ns, as flame graph programs read it.
-func Folded(w io.Writer, t *trace.Trace, names Names) error {
+func Folded(w io.Writer, t *trace.Trace, names Names) error { return realms(t).Folded(w, names) }
+
+// Folded writes trees as the function [Folded] does.
+func (f *Forest) Folded(w io.Writer, names Names) error {
 	out := bufio.NewWriter(w)
-	for _, r := range t.Realms {
-		nodes, _ := tree(r)
-		paths := []string{realmName(r)}
+	for _, t := range f.Trees {
+		nodes := t.nodes
+		paths := []string{shortened(t.Name, maxText)}
 		var visit []int32 // nodes that follow, the next one last
 		push := func(children []int32) {
 			for i := len(children) - 1; i >= 0; i-- {
@@ -119,7 +202,7 @@ func Folded(w io.Writer, t *trace.Trace, names Names) error {
 		for push(nodes[root].children); len(visit) > 0; {
 			n := nodes[visit[len(visit)-1]]
 			visit = visit[:len(visit)-1]
-			paths = append(paths[:n.depth], names(n.function).text())
+			paths = append(paths[:n.depth], names.bounded(n.function).text())
 			push(n.children)
 			if n.self == 0 {
 				continue
@@ -163,7 +246,8 @@ type callFrame struct {
 // CPUProfile writes one realm as a .cpuprofile file. Each change of the stack is a sample, so the
 // times are measured and not estimated.
 func CPUProfile(w io.Writer, r *trace.Realm, names Names) error {
-	nodes, of := tree(r)
+	t, of := (&Forest{}).realm(r)
+	nodes := t.nodes
 	idle := int32(len(nodes))
 	p := profile{StartTime: r.Begin / 1000, EndTime: r.End / 1000, Samples: []int32{}, TimeDeltas: []int64{}}
 	last, idles := p.StartTime, 0
@@ -182,7 +266,7 @@ func CPUProfile(w io.Writer, r *trace.Realm, names Names) error {
 	p.EndTime = max(p.EndTime, last)
 	scripts := map[string]string{"": "0"}
 	for i, n := range nodes {
-		f := names(n.function)
+		f := names.bounded(n.function)
 		frame := callFrame{f.Name, scripts[f.URL], f.URL, max(0, f.Line-1), max(0, f.Column-1)}
 		if i == root {
 			frame = callFrame{"(root)", "0", "", -1, -1}
@@ -201,62 +285,4 @@ func CPUProfile(w io.Writer, r *trace.Realm, names Names) error {
 	}
 	p.Nodes = append(p.Nodes, profileNode{idle + 1, callFrame{"(idle)", "0", "", -1, -1}, idles, nil})
 	return json.NewEncoder(w).Encode(p)
-}
-
-// edge is a pair of caller and callee.
-type edge struct{ from, to uint32 }
-
-// Callgrind writes self times and calls between functions in the format of callgrind, in ns. Calls
-// by the browser have the caller "(browser)".
-func Callgrind(w io.Writer, t *trace.Trace, names Names) error {
-	type cost struct{ calls, total int64 }
-	self, edges := map[uint32]int64{}, map[edge]*cost{}
-	var functions []uint32
-	callees := map[uint32][]uint32{}
-	for _, r := range t.Realms {
-		for _, c := range r.Calls {
-			if _, ok := self[c.Function]; !ok {
-				functions = append(functions, c.Function)
-			}
-			self[c.Function] += c.Self
-			e := edge{browser, c.Function}
-			if c.Parent >= 0 {
-				e.from = r.Calls[c.Parent].Function
-			}
-			if edges[e] == nil {
-				edges[e] = &cost{}
-				callees[e.from] = append(callees[e.from], c.Function)
-			}
-			edges[e].calls++
-			edges[e].total += c.Total
-		}
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprint(out, "# callgrind format\nversion: 1\ncreator: eideticker\npositions: line\nevents: ns\n")
-	for _, from := range append([]uint32{browser}, functions...) {
-		f, name := place(names, from)
-		fmt.Fprintf(out, "\nfl=%s\nfn=%s\n", clean(f.URL), name)
-		if from != browser {
-			fmt.Fprintf(out, "%d %d\n", f.Line, self[from])
-		}
-		for _, to := range callees[from] {
-			callee, name := place(names, to)
-			c := edges[edge{from, to}]
-			fmt.Fprintf(out, "cfi=%s\ncfn=%s\ncalls=%d %d\n%d %d\n", clean(callee.URL), name, c.calls, callee.Line,
-				f.Line, c.total)
-		}
-	}
-	return out.Flush()
-}
-
-// browser is the caller of functions that no other function called.
-const browser = ^uint32(0)
-
-// place returns a function and a name that no other function has.
-func place(names Names, function uint32) (Function, string) {
-	if function == browser {
-		return Function{Name: "(browser)"}, "(browser)"
-	}
-	f := names(function)
-	return f, f.text() + " #" + strconv.FormatUint(uint64(function), 10)
 }

@@ -3,13 +3,20 @@ package profile_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	pprof "github.com/google/pprof/profile"
 
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
@@ -202,6 +209,14 @@ func TestCallgrind(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, inclusive, calls := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	known := map[string]string{} // names by their numbers
+	expand := func(text string) string {
+		number, name, first := strings.Cut(text, " ")
+		if first {
+			known[number] = name
+		}
+		return known[number]
+	}
 	var fn, callee, header string
 	lines := bufio.NewScanner(&out)
 	for lines.Scan() {
@@ -211,10 +226,13 @@ func TestCallgrind(t *testing.T) {
 		case !ok && (line == "" || line[0] < '0' || line[0] > '9'):
 			header += line + "\n"
 		case ok && name == "fl" || name == "cfi":
+			if file := expand(value); file != "???" && !strings.HasPrefix(file, "http://a.test/") {
+				t.Fatalf("%q", line)
+			}
 		case ok && name == "fn":
-			fn, _, _ = cutLast(value, " #")
+			fn, _, _ = cutLast(expand(value), " #")
 		case ok && name == "cfn":
-			callee, _, _ = cutLast(value, " #")
+			callee, _, _ = cutLast(expand(value), " #")
 		case ok && name == "calls":
 			var n, target, at, ns int64
 			if _, err := fmt.Sscan(value, &n, &target); err != nil || !lines.Scan() {
@@ -234,7 +252,7 @@ func TestCallgrind(t *testing.T) {
 		}
 	}
 	equal(t, got, selfTimes(tr.Realms...))
-	const want = "# callgrind format\nversion: 1\ncreator: eideticker\npositions: line\nevents: ns\n\n"
+	const want = "# callgrind format\nversion: 1\ncreator: eideticker\npositions: line\nevents: ns\nsummary: "
 	if !strings.HasPrefix(header, want) {
 		t.Errorf("header %q", header)
 	}
@@ -259,11 +277,166 @@ func TestErrorsOfTheDiskAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"folded": profile.Folded(full{}, tr, names), "callgrind": profile.Callgrind(full{}, tr, names),
 		"cpuprofile": profile.CPUProfile(full{}, tr.Realms[0], names),
+		"pprof":      profile.PProf(full{}, tr, names), "svg": profile.Flame(full{}, tr, names),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "no space") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+}
+
+// TestPProf reads the profile with pprof's own package.
+func TestPProf(t *testing.T) {
+	tr := realms()
+	var out bytes.Buffer
+	if err := profile.PProf(&out, tr, names); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pprof.Parse(&out)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, calls, wanted := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	for _, s := range p.Sample {
+		f := s.Location[0].Line[0].Function
+		last := s.Location[len(s.Location)-1].Line[0].Function
+		if len(s.Location) < 2 || len(s.Location) > 6 || !strings.Contains(last.Name, " http://a.test/: page") {
+			t.Fatalf("the stack %v", s)
+		}
+		name := fmt.Sprintf("%s %s:%d", f.Name, f.Filename, f.StartLine)
+		calls[name] += s.Value[0]
+		got[name] += s.Value[1]
+	}
+	for _, r := range tr.Realms {
+		for _, c := range r.Calls {
+			wanted[shown(c.Function)]++
+		}
+	}
+	equal(t, got, selfTimes(tr.Realms...))
+	equal(t, calls, wanted)
+	if p.DefaultSampleType != "time" || p.DurationNanos < 400e6 {
+		t.Errorf("the type %q, %d ns", p.DefaultSampleType, p.DurationNanos)
+	}
+}
+
+// bar is a function of a flame graph.
+type bar struct {
+	Title string `xml:"title"`
+	Rect  struct {
+		X      float64 `xml:"x,attr"`
+		Y      int     `xml:"y,attr"`
+		Width  float64 `xml:"width,attr"`
+		Height int     `xml:"height,attr"`
+	} `xml:"rect"`
+	Text string `xml:"text"`
+}
+
+// bars draws a flame graph. Its text is XML without scripts.
+func bars(t *testing.T, tr *trace.Trace) (all []bar, size int) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := profile.Flame(&out, tr, names); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "<script") {
+		t.Error("the picture has a script")
+	}
+	size = out.Len()
+	var svg struct {
+		Bars []bar `xml:"g"`
+	}
+	d := xml.NewDecoder(&out)
+	if err := d.Decode(&svg); err != nil {
+		t.Fatal(err)
+	}
+	return svg.Bars, size
+}
+
+// TestFlame: bars of one row do not overlap, and each is within a bar above it.
+func TestFlame(t *testing.T) {
+	tr := realms()
+	all, _ := bars(t, tr)
+	self := map[string]float64{}
+	titles := regexp.MustCompile(`^(.*): [0-9.]+ ms \([0-9.]+ %\), self ([0-9.]+) ms, [0-9,]+ calls?$`)
+	rows := map[int][]bar{}
+	for _, b := range all {
+		m := titles.FindStringSubmatch(b.Title)
+		if m == nil || b.Rect.X < 10 || b.Rect.X+b.Rect.Width > 1210.2 {
+			t.Fatalf("%+v", b)
+		}
+		ms, _ := strconv.ParseFloat(m[2], 64)
+		self[m[1]] += ms
+		rows[b.Rect.Y] = append(rows[b.Rect.Y], b)
+	}
+	const near = 0.11 // of the rounding
+	for y, row := range rows {
+		slices.SortFunc(row, func(a, b bar) int { return cmp.Compare(a.Rect.X, b.Rect.X) })
+		for i, b := range row {
+			if i > 0 && row[i-1].Rect.X+row[i-1].Rect.Width > b.Rect.X+near {
+				t.Errorf("%+v overlaps %+v", row[i-1], b)
+			}
+			above, ok := rows[y-b.Rect.Height-1]
+			if ok && !slices.ContainsFunc(above, func(a bar) bool {
+				return a.Rect.X <= b.Rect.X+near && a.Rect.X+a.Rect.Width+near >= b.Rect.X+b.Rect.Width
+			}) {
+				t.Errorf("%+v is not within a bar above", b)
+			}
+		}
+	}
+	for name, ns := range selfTimes(tr.Realms...) {
+		if ms := float64(ns) / 1e6; self[strings.ReplaceAll(name, "\n", " ")] < 0.95*ms {
+			t.Errorf("%s: %.2f ms, want about %.2f", name, self[name], ms)
+		}
+	}
+}
+
+// TestHostileCallsStayBounded: deep and different stacks of functions with long names have bounded
+// outputs in all formats.
+//
+// Fault: Pages that claim deep stacks, many functions and long names
+func TestHostileCallsStayBounded(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	b := &record.Batch{Kind: record.Window, Realm: 1, Sent: 1e9}
+	now, calls := 1.0, uint32(0)
+	for range 40 {
+		for range 2000 {
+			calls++
+			b.Records = append(b.Records, record.Record{Code: record.Enter, ID: 1 + uint32(random.IntN(1000)), At: now})
+			now++
+		}
+		b.Records = append(b.Records, record.Record{Code: record.Leave, ID: calls - 1999, At: now},
+			record.Record{Code: record.Idle, At: now})
+	}
+	long := func(n uint32) profile.Function {
+		return profile.Function{Name: strings.Repeat("é", 4000), URL: strings.Repeat("ü", 4000), Line: int(n)}
+	}
+	tr := trace.Build([]trace.Arrived{{At: 1e15, Batch: b}}, 0)
+	for name, write := range map[string]func(io.Writer, *trace.Trace, profile.Names) error{
+		"folded": profile.Folded, "callgrind": profile.Callgrind, "pprof": profile.PProf, "svg": profile.Flame,
+		"cpuprofile": func(w io.Writer, t *trace.Trace, names profile.Names) error {
+			return profile.CPUProfile(w, t.Realms[0], names)
+		},
+	} {
+		out := &counter{}
+		if err := write(out, tr, long); err != nil {
+			t.Fatal(err)
+		}
+		// A stack of the folded form has up to 500 names, of which 4 million are allowed in all.
+		if limit := map[string]int64{"folded": 4_000_000 * 420, "svg": 5 << 20}[name]; out.n == 0 ||
+			out.n > cmp.Or(limit, 60<<20) {
+			t.Errorf("%s: %d bytes", name, out.n)
+		}
+	}
+}
+
+type counter struct{ n int64 }
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.n += int64(len(b))
+	return len(b), nil
 }
 
 // TestDeepCallsStayBounded: 20,000 nested calls of one function give at most 500 lines.

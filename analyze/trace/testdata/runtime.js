@@ -8,7 +8,7 @@
     armed = true;
     Promise.resolve().then(() => {
       armed = false;
-      stack.length = 0;
+      stack.length = running.length = 0;
       add(8, 0);
     });
   };
@@ -16,6 +16,12 @@
   const unwind = d => { while (stack.length && stack.at(-1) !== d) stack.pop().state = 'closed'; };
   const push = d => { d.state = 'open'; stack.push(d); };
   const remove = (d, state) => { unwind(d); stack.pop(); d.state = state; };
+  // Scripts that run, and their calls.
+  const running = [];
+  const callOf = id => {
+    while (running.at(-1).id !== id) running.pop();
+    return running.at(-1).d;
+  };
   const runtime = {
     E(id) {
       arm();
@@ -56,6 +62,12 @@
       add(7, d.number);
       return value;
     },
+    B(id) { running.push({id, d: runtime.E(id)}); },
+    Q(id) {
+      runtime.R(callOf(id));
+      running.pop();
+    },
+    k(id) { runtime.K(callOf(id)); },
   };
   for (const name in runtime) {
     Object.defineProperty(globalThis, name + 'NONCE', {value: runtime[name]});
