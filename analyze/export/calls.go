@@ -7,7 +7,9 @@ import (
 	"io"
 	"slices"
 
+	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/analyze/trace/lines"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
 )
 
@@ -21,6 +23,13 @@ type CallFormat struct {
 func CPUProfile() CallFormat {
 	return CallFormat{OneRealm: true, Write: func(w io.Writer, t *trace.Trace, names profile.Names) error {
 		return profile.CPUProfile(w, t.Realms[0], names)
+	}}
+}
+
+// Lines is the format of the tracer.
+func Lines(format lines.Format) CallFormat {
+	return CallFormat{Write: func(w io.Writer, t *trace.Trace, names profile.Names) error {
+		return lines.Write(w, t, names, format)
 	}}
 }
 
@@ -47,6 +56,15 @@ func (s *Selection) Calls(w io.Writer, format CallFormat) (calls int, problem st
 	if err != nil {
 		return 0, "", err
 	}
+	if calls, err = WriteCalls(w, run, format); err == nil && calls == 0 {
+		err = errors.New("the run folder has no calls of scripts; run with --script calls")
+	}
+	return calls, problem, err
+}
+
+// WriteCalls writes the calls of a run's scripts and returns their number. It writes nothing
+// without calls.
+func WriteCalls(w io.Writer, run *scripts.Run, format CallFormat) (calls int, err error) {
 	of := run.Trace
 	if format.OneRealm && len(of.Realms) > 1 {
 		of = &trace.Trace{Realms: []*trace.Realm{busiest(of.Realms)}}
@@ -55,14 +73,15 @@ func (s *Selection) Calls(w io.Writer, format CallFormat) (calls int, problem st
 		calls += len(r.Calls)
 	}
 	if calls == 0 {
-		return 0, problem, errors.New("the run folder has no calls of scripts; run with --script calls")
+		return 0, nil
 	}
 	names := func(number uint32) profile.Function {
 		p, f := run.Function(number)
 		if f == nil {
 			return profile.Function{Name: fmt.Sprintf("function %d", number)}
 		}
-		return profile.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column}
+		return profile.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
+			Generator: f.Generator}
 	}
-	return calls, problem, format.Write(w, of, names)
+	return calls, format.Write(w, of, names)
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -27,7 +28,9 @@ type Selection struct {
 	Network  string // HAR file of the recording, for traces; empty: none
 	Scripts  string // folder with script.json and script.log of the recording, for traces; empty: none
 	MaxCalls int    // of scripts in a trace, the longest ones (default: 200,000)
-	Program  string // that exports
+	// Activities are traces of the device, for traces.
+	Activities []*activity.Trace
+	Program    string // that exports
 	// Progress is called with the number of frames that are done. It may be nil.
 	Progress func(frames int)
 }

@@ -24,7 +24,7 @@ import (
 // too. Its first process is the recording. It has a track ("thread") of frames, one of gaps, one of
 // formats, and one for each source of events. Frames and gaps are complete events (X), events are
 // instants (i), and changes are counters (C). Its second process has the requests of the network,
-// and its third one the scripts of pages.
+// and its third one the scripts of pages. Further ones are the device's.
 //
 // Times are microseconds with three decimals from the recording's first frame. Perfetto drops
 // negative times, so they count from an event or a gap before that frame, if there is one.
@@ -66,14 +66,15 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-// TraceCounts are numbers of gaps, events, requests and calls of scripts.
-type TraceCounts struct{ Gaps, Events, Requests, Calls int }
+// TraceCounts are numbers of parts of a trace. Calls are those of scripts, and Slices those of the
+// device's threads.
+type TraceCounts struct{ Gaps, Events, Requests, Calls, Slices int }
 
 // Trace writes the trace, and returns how much of each kind it has.
 func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error) {
 	t := traceWriter{Selection: s, ctx: ctx, w: w}
 	err := t.write()
-	n := TraceCounts{Gaps: t.gapCount, Events: t.eventCount, Requests: t.requestCount}
+	n := TraceCounts{Gaps: t.gapCount, Events: t.eventCount, Requests: t.requestCount, Slices: t.barCount}
 	if t.scripts != nil {
 		n.Calls = t.scripts.info.Calls
 	}
@@ -97,7 +98,7 @@ type traceWriter struct {
 	tracks     []*requestTrack
 	scripts    *scriptsOfRun // nil: none
 
-	gapCount, eventCount, requestCount int
+	gapCount, eventCount, requestCount, barCount int
 }
 
 // heldFrame is a frame whose end is unknown yet.
@@ -192,6 +193,7 @@ func (t *traceWriter) write() error {
 		func() error { return t.instants(events, tracks) },
 		t.requests,
 		t.scriptSlices,
+		func() (err error) { t.barCount, err = t.deviceTracks(from, to); return err },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -2,9 +2,11 @@ package export
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -116,30 +118,38 @@ func (t *traceWriter) readScripts(from, to timeline.Time) (*scriptsOfRun, error)
 	return s, nil
 }
 
+// WriteTrace writes the longest calls of a run's scripts as a trace without frames.
+func WriteTrace(ctx context.Context, w io.Writer, run *scripts.Run) error {
+	t := traceWriter{ctx: ctx, w: w, scripts: &scriptsOfRun{}}
+	t.scripts.calls(run, math.MinInt64, math.MaxInt64, usualCalls)
+	t.origin = math.MaxInt64
+	for _, r := range run.Trace.Realms {
+		t.origin = min(t.origin, r.When(r.Begin).Mid())
+	}
+	if _, err := io.WriteString(w, `{"displayTimeUnit":"ms","traceEvents":[`); err != nil {
+		return err
+	}
+	if err := t.scriptSlices(); err != nil {
+		return err
+	}
+	info, err := json.Marshal(t.scripts.info)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "\n],\"otherData\":{\"scripts\":%s}}\n", info)
+	}
+	return err
+}
+
 // readLog reads the files of the run folder. A damaged end of the log is a problem, not an error.
 func (s *Selection) readLog() (run *scripts.Run, problem string, err error) {
-	file, err := os.Open(filepath.Join(s.Scripts, scripts.InfoFile))
+	run, problem, err = scripts.ReadFolder(s.Scripts)
 	if err != nil {
 		return nil, "", err
 	}
-	defer file.Close() // only read
-	info, err := scripts.ReadInfo(file)
-	if err != nil {
-		return nil, "", fmt.Errorf("read %s: %w", file.Name(), err)
+	if id := fmt.Sprintf("%x", s.Reader.Info().ID); run.Info.Recording != "" && run.Info.Recording != id {
+		return nil, "", fmt.Errorf("read %s: it is of another recording; export the recording.eid instead",
+			filepath.Join(s.Scripts, scripts.InfoFile))
 	}
-	if id := fmt.Sprintf("%x", s.Reader.Info().ID); info.Recording != "" && info.Recording != id {
-		return nil, "", fmt.Errorf("read %s: it is of another recording; export the recording.eid instead", file.Name())
-	}
-	log, err := os.Open(filepath.Join(s.Scripts, scripts.LogFile))
-	if err != nil {
-		return nil, "", err
-	}
-	defer log.Close() // only read
-	arrived, err := scripts.ReadLog(log, timeline.Time(info.StartNS))
-	if err != nil {
-		problem = err.Error()
-	}
-	return scripts.New(info, arrived), problem, nil
+	return run, problem, nil
 }
 
 // realmName names a track.
@@ -226,7 +236,7 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 		}
 		for _, e := range realm.Events {
 			d := &e.Detail
-			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" {
+			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" && d.Kind != "plain" {
 				rows[0].instants = append(rows[0].instants, scriptSlice{
 					name: limited(cmp.Or(d.Message, d.URL, d.Kind), maxScriptName), from: when,
 					args: errorArgs{d.Kind, d.URL, d.Line, run.Column(d.URL, d.Line, d.Column), 1}})

@@ -31,3 +31,10 @@ func lumaOf(p frame.PixelFormat) (lumaAt, bool) {
 	}
 	return lumaAt{}, false
 }
+
+// Samples returns the place of a row's first sample that tells black from white, for decoders of
+// other drawings. step is the number of bytes from one pixel's sample to the next.
+func Samples(p frame.PixelFormat) (first, step int, ok bool) {
+	at, ok := lumaOf(p)
+	return at.first, at.step, ok
+}

@@ -1,0 +1,224 @@
+// Package attach joins a trace of another tool to a finished run. It detects and reads its format.
+// It finds the relation of its clock to the recording's clock, and keeps it in the run folder.
+//
+//	file ──unpack──▶ reader of its format ──▶ index.etr
+//	                        └── claims ──▶ evidence ──▶ clock ──▶ trace.json
+//	                    facts of the run ──┘
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+)
+
+// Options are those of an attachment.
+type Options struct {
+	Run   string // run folder
+	Trace string // file
+	Name  string // of the trace in the run; empty: of the file
+	Clock Mode
+	Force bool // with the mode None: accept a trace of another run
+}
+
+// Attached is the result.
+type Attached struct {
+	Info   activity.Info
+	Claims *activity.Claims
+	Joined
+}
+
+// Attach attaches a trace.
+func Attach(ctx context.Context, o Options) (*Attached, error) {
+	a, err := attach(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("attach %s: %w", o.Trace, err)
+	}
+	return a, nil
+}
+
+func attach(ctx context.Context, o Options) (_ *Attached, err error) {
+	name, err := traceName(o)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := readFacts(o.Run)
+	if err != nil {
+		return nil, err
+	}
+	traces := filepath.Join(o.Run, activity.TracesDir)
+	if _, err := os.Lstat(filepath.Join(traces, name)); err == nil {
+		return nil, fmt.Errorf("%s of the run: %w; name another with --as", name, fs.ErrExist)
+	}
+	if err := os.MkdirAll(traces, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(traces, "."+name+".*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+			_ = os.Remove(traces) // only if it is empty
+		}
+	}()
+	raw, err := keepRaw(ctx, o.Trace, dir)
+	if err != nil {
+		return nil, err
+	}
+	a := &Attached{Info: activity.Info{Schema: activity.Schema, Version: activity.Version, Recording: facts.Recording,
+		Name: name, Command: []string{}, Warnings: []string{}, Raw: []string{filepath.Base(raw)}}}
+	if err := a.read(ctx, raw, dir); err != nil {
+		return nil, err
+	}
+	if a.Joined, err = join(a.Claims, facts, o.Clock, o.Force); err != nil {
+		return nil, err
+	}
+	a.describe()
+	if err := a.Info.Write(dir); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(dir, filepath.Join(traces, name)); err != nil {
+		return nil, fmt.Errorf("name trace %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// read writes the index.
+func (a *Attached) read(ctx context.Context, raw, dir string) error {
+	u, err := unpack(raw)
+	if err != nil {
+		return err
+	}
+	defer u.Close() // only read
+	f, err := detect(u)
+	if err != nil {
+		return err
+	}
+	w, err := activity.NewWriter(dir, a.Info)
+	if err != nil {
+		return err
+	}
+	claims, err := f.read(interruptible{ctx, u}, w)
+	info, closed := w.Close()
+	if err := errors.Join(err, closed); err != nil {
+		return err
+	}
+	if info.Events == 0 {
+		return fmt.Errorf("read %s: it has no records of threads", f.name)
+	}
+	a.Info, a.Claims = info, claims
+	return nil
+}
+
+// describe completes the info from the claims.
+func (a *Attached) describe() {
+	c, i := a.Claims, &a.Info
+	i.Engine, i.Way, i.Target, i.RateHz = c.Engine, c.Way, activity.Clean(c.Target), c.RateHz
+	i.Clock = a.Clock
+	i.Why = "attached"
+	if i.Skipped == nil {
+		i.Skipped = map[string]int64{}
+	}
+	for kind, n := range c.Skipped {
+		i.Skipped[kind] += n
+	}
+	if c.Truncated {
+		i.Warnings = append(i.Warnings, "The trace is truncated: its file ends within a record.")
+	}
+	sum := int64(0)
+	for _, n := range i.Skipped {
+		sum += n
+	}
+	if 100*sum > c.Records {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("The trace is damaged: %d of %d records were skipped.", sum,
+			max(sum, c.Records)))
+	}
+	i.Warnings = append(i.Warnings, a.Joined.Warnings...)
+}
+
+// interruptible ends with a context.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r interruptible) Read(b []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.Reader.Read(b)
+}
+
+// keepRaw copies the trace into the run. Only the user may read it.
+func keepRaw(ctx context.Context, from, dir string) (string, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close() // only read
+	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() {
+		return "", errors.Join(err, errors.New("it is not a file"))
+	}
+	folder := filepath.Join(dir, activity.RawDir)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	to := filepath.Join(folder, "trace"+endings(from))
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, interruptible{ctx, in})
+	return to, errors.Join(err, out.Close())
+}
+
+var (
+	nameIs    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	otherName = regexp.MustCompile(`[^a-z0-9]+`)
+	endingIs  = regexp.MustCompile(`(\.[a-z0-9]{1,12}){1,2}$`)
+)
+
+// endings returns the endings of a file's name, such as .json.gz.
+func endings(file string) string {
+	return endingIs.FindString(strings.ToLower(strings.TrimLeft(filepath.Base(file), ".")))
+}
+
+// traceName returns the name of the trace in the run.
+func traceName(o Options) (string, error) {
+	name := o.Name
+	if name == "" {
+		base := strings.ToLower(filepath.Base(o.Trace))
+		name = strings.Trim(otherName.ReplaceAllString(strings.TrimSuffix(base, endings(base)), "-"), "-")
+		if name = strings.Trim(name[:min(len(name), 32)], "-"); name == "" {
+			name = "trace"
+		}
+		if reserved(name) {
+			name = "attached-" + name
+		}
+	}
+	switch {
+	case !nameIs.MatchString(name):
+		return "", fmt.Errorf("name %.40q: must be up to 32 of a-z, 0-9 and -", name)
+	case reserved(name):
+		return "", fmt.Errorf("name %s: is that of a recorded profile; choose another with --as", name)
+	}
+	return name, nil
+}
+
+// reserved reports whether a name is that of a trace which a run records.
+func reserved(name string) bool {
+	return name == "native" || name == "sockets" || name == "js" || name == "page"
+}

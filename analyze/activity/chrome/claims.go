@@ -1,0 +1,115 @@
+package chrome
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
+)
+
+// rounding is the greatest error of times that the browser prints in other units, in ns.
+const rounding = 2000
+
+// claim notes requests and inputs.
+func (r *Events) claim(e *Event) {
+	switch string(e.Name) {
+	case `"ResourceSendRequest"`:
+		r.request(e)
+	case `"ResourceReceiveResponse"`:
+		r.response(e)
+	case `"ResourceFinish"`:
+		r.finish(e)
+	case `"EventDispatch"`:
+		kind := inputKinds[unquoted(jsonstream.Find(e.Args, "data", "type"))]
+		if kind != "" && len(r.claims.Inputs) < activity.MaxInputs {
+			r.claims.Inputs = append(r.claims.Inputs, activity.Input{Kind: kind, At: e.At})
+		}
+	}
+}
+
+// inputKinds are the kinds of the first events of the DOM that an input causes.
+var inputKinds = map[string]string{"keydown": "key", "mousedown": "button", "touchstart": "touch", "wheel": "wheel"}
+
+func (r *Events) request(e *Event) {
+	data := jsonstream.Find(e.Args, "data")
+	id, url := unquoted(jsonstream.Find(data, "requestId")), unquoted(jsonstream.Find(data, "url"))
+	method := unquoted(jsonstream.Find(data, "requestMethod"))
+	if id == "" || url == "" || len(r.claims.Requests) >= activity.MaxRequests ||
+		len(id)+len(method)+len(url) > activity.MaxAddress {
+		return
+	}
+	q := activity.Request{Method: method, URL: url}
+	// The record of a document comes after its response, when the page begins.
+	if unquoted(jsonstream.Find(data, "resourceType")) != "Document" {
+		q.Sent = e.At
+	}
+	r.requests[id] = len(r.claims.Requests) // of a redirection, the last request has the response
+	r.claims.Requests = append(r.claims.Requests, q)
+}
+
+// known returns the request of a record, or nil.
+func (r *Events) known(data []byte) *activity.Request {
+	i, ok := r.requests[unquoted(jsonstream.Find(data, "requestId"))]
+	if !ok {
+		return nil
+	}
+	return &r.claims.Requests[i]
+}
+
+func (r *Events) response(e *Event) {
+	data := jsonstream.Find(e.Args, "data")
+	q := r.known(data)
+	if q == nil {
+		return
+	}
+	if string(jsonstream.Find(data, "fromCache")) == "true" ||
+		string(jsonstream.Find(data, "fromServiceWorker")) == "true" {
+		q.URL = "" // it is not on the network
+		return
+	}
+	q.First = e.At
+	timing := jsonstream.Find(data, "timing")
+	base, ok := seconds(jsonstream.Find(timing, "requestTime"), 9)
+	if !ok || base <= 0 {
+		return
+	}
+	wall, ok := jsonstream.Decimal(jsonstream.Find(data, "responseTime"), 6)
+	if ok && wall > 0 && r.claims.WallWithin == 0 {
+		if n, ok := seconds(jsonstream.Find(timing, "receiveHeadersEnd"), 6); ok && n > 0 {
+			r.claims.Wall, r.claims.WallWithin = wall-base-n, int64(time.Second)
+		}
+	}
+	// Times of the network process are closer to those of the link.
+	if n, ok := seconds(jsonstream.Find(timing, "sendStart"), 6); ok && n >= 0 && base+n <= e.At+rounding {
+		q.Sent = base + n - rounding
+	}
+	for _, name := range []string{"receiveHeadersStart", "receiveHeadersEnd"} {
+		if n, ok := seconds(jsonstream.Find(timing, name), 6); ok && n > 0 && base+n+rounding < q.First {
+			q.First = base + n + rounding
+			break
+		}
+	}
+}
+
+func (r *Events) finish(e *Event) {
+	data := jsonstream.Find(e.Args, "data")
+	q := r.known(data)
+	if q == nil || string(jsonstream.Find(data, "didFail")) == "true" {
+		return
+	}
+	q.Ended = e.At
+	if n, ok := seconds(jsonstream.Find(data, "finishTime"), 9); ok && n > 0 && n+rounding < e.At {
+		q.Ended = n + rounding
+	}
+}
+
+// complete returns the requests that reached the network.
+func complete(all []activity.Request) []activity.Request {
+	kept := all[:0]
+	for _, q := range all {
+		if q.URL != "" {
+			kept = append(kept, q)
+		}
+	}
+	return kept
+}

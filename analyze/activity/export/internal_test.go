@@ -1,0 +1,4 @@
+package export
+
+// Outermost is for tests.
+var Outermost = outermost

@@ -1,0 +1,450 @@
+package frames_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/result"
+)
+
+const (
+	ms     = 1_000_000
+	start  = 1_000 * ms
+	period = 1_003_009 // of samples at 997 Hz
+)
+
+// device writes the trace of a simulated device.
+type device struct {
+	*activity.Writer
+	t     *testing.T
+	dir   string
+	names map[string]uint32
+}
+
+func newDevice(t *testing.T, info activity.Info) *device {
+	t.Helper()
+	d := &device{t: t, dir: t.TempDir(), names: map[string]uint32{}}
+	w, err := activity.NewWriter(d.dir, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Writer = w
+	return d
+}
+
+var native = activity.Info{Name: "native", Engine: "perf", Way: "samples", Clock: activity.Clock{Exact: true}}
+
+// stack returns a stack of functions, outermost first. Names with a file are scripts.
+func (d *device) stack(names ...string) (stack uint32) {
+	for _, name := range names {
+		stack = d.Stack(stack, d.function(name))
+	}
+	return stack
+}
+
+func (d *device) function(name string) uint32 {
+	if d.names[name] == 0 {
+		f := activity.Function{Name: name, Module: "/opt/chromium/chromium", Lang: activity.Native}
+		if file, call, ok := strings.Cut(name, "|"); ok {
+			f = activity.Function{Name: call, File: "http://a.test/" + file, Line: 4, Lang: activity.Script}
+		}
+		if name == "?" {
+			f = activity.Function{Module: "libc.so.6", Offset: uint64(len(d.names))}
+		}
+		d.names[name] = d.Function(f)
+	}
+	return d.names[name]
+}
+
+func (d *device) event(e activity.Event) {
+	d.t.Helper()
+	if err := d.Event(e); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *device) open() *activity.Trace {
+	d.t.Helper()
+	info, err := d.Close()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if len(info.Skipped) > 0 {
+		d.t.Fatalf("skipped %v", info.Skipped)
+	}
+	trace, err := activity.Open(d.dir)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { trace.Close() })
+	return trace
+}
+
+// window returns a window with frames at times from its start.
+func window(times []int64) result.Window {
+	w := result.Window{Kind: result.All, StartNS: start, EndNS: start + times[len(times)-1], Region: []int{0, 0, 8, 8},
+		Start: 0, End: len(times) - 1, Green: -1, Red: -1}
+	s := analyze.Series{Name: "frame_time"}
+	for i, at := range times {
+		w.Times.Time = append(w.Times.Time, at)
+		w.Times.Earliest, w.Times.Latest = append(w.Times.Earliest, at), append(w.Times.Latest, at)
+		if i+1 < len(times) {
+			s.Frames, s.Values = append(s.Frames, i), append(s.Values, float64(times[i+1]-at)/ms)
+		}
+	}
+	w.Results = []analyze.Result{{Measure: "fps", State: analyze.Exact, Series: []analyze.Series{s}}}
+	return w
+}
+
+// completed returns the profile as it is in results.json.
+func completed(t *testing.T, p *result.Profile, w result.Window) *result.Profile {
+	t.Helper()
+	full, err := (&result.Results{Recording: result.Recording{Frames: len(w.Times.Time), Width: 8, Height: 8,
+		PeriodNS: 16_666_667}, Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
+		Windows: []result.Window{w}, Profile: p}).Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full.Profile
+}
+
+// page simulates a browser that draws a frame in each period. Each tenth frame is late by 33 ms:
+// it runs a slow function (slow), or waits for its data.
+func page(t *testing.T, seed uint64, slow bool) (*activity.Trace, result.Window) {
+	random := rand.New(rand.NewPCG(seed, 3))
+	d := newDevice(t, native)
+	mainThread := d.Thread(activity.Thread{Process: 7, ID: 7, Name: "CrRendererMain", ProcessName: "chromium"})
+	compositor := d.Thread(activity.Thread{Process: 7, ID: 9, Name: "Compositor", ProcessName: "chromium"})
+	pool := d.Thread(activity.Thread{Process: 6, ID: 6, Name: "VizCompositor", ProcessName: "chromium"})
+	// run samples a thread that runs: steps of a kind, each of a random length.
+	next := map[uint32]float64{}
+	run := func(thread uint32, at, lasts float64, kinds [][]string) {
+		for end := at + lasts; at < end; {
+			kind := kinds[random.IntN(len(kinds))]
+			to := min(end, at+random.ExpFloat64()*0.7*ms)
+			for next[thread] += to - at; next[thread] >= period; next[thread] -= period {
+				stack := d.stack(append([]string{"_start", "main", "RunLoop"}, kind...)...)
+				d.event(activity.Event{At: int64(to - next[thread] + period), Thread: thread, Kind: activity.Sample,
+					Ref: stack, Value: period})
+			}
+			at = to
+		}
+	}
+	var kinds [][]string
+	for i := range 60 {
+		name := string(rune('A'+i%26)) + string(rune('a'+i/26))
+		kinds = append(kinds, []string{
+			[]string{"Layout", "Paint", "app.js|tick", "Commit"}[i%4], "f" + name, "g" + name}[:2+i%2])
+	}
+	kinds = append(kinds, []string{"Layout", "?"})
+	at := float64(start)
+	times := []int64{0}
+	for n := range 300 {
+		late := n%10 == 5
+		length := 16.667 * ms
+		work := (4 + 4*random.Float64()) * ms
+		begin := at + random.Float64()*ms
+		run(mainThread, begin, work, kinds)
+		if late {
+			length *= 3
+			if slow {
+				run(mainThread, begin+work, (27+3*random.Float64())*ms, [][]string{{"app.js|tick", "app.js|heavyLoop"},
+					{"app.js|tick", "app.js|heavyLoop", "Builtin"}})
+			}
+		}
+		run(compositor, at+9*ms, (1+random.Float64())*ms, kinds[:20])
+		run(pool, at+11*ms, (1+2*random.Float64())*ms, kinds[20:])
+		if late && !slow { // it works in the rest of the time as in others
+			run(pool, at+20*ms, 2*ms, kinds)
+		}
+		at += length
+		times = append(times, int64(at)-start)
+	}
+	return d.open(), window(times)
+}
+
+// TestSlowFunctionIsNamed: a planted function is first, in each of 10 simulated runs.
+func TestSlowFunctionIsNamed(t *testing.T) {
+	for seed := range uint64(10) {
+		trace, w := page(t, seed, true)
+		p := completed(t, frames.Results([]*activity.Trace{trace}, []result.Window{w}), w)
+		if len(p.Tests) == 0 || p.LateFrames != 30 || p.OtherFrames != 269 {
+			t.Fatalf("seed %d: %d tests of %d and %d frames", seed, len(p.Tests), p.LateFrames, p.OtherFrames)
+		}
+		first := p.Tests[0]
+		if f := p.Functions[first.Function]; f.Name != "heavyLoop" || !first.Named || first.P >= 0.05 {
+			t.Errorf("seed %d: the first is %s", seed, first.Text)
+		}
+		if first.LateNS < 275*ms/10 || first.LateNS > 295*ms/10 || first.HighNS-first.LowNS > 2*ms ||
+			first.OtherNS > ms/10 {
+			t.Errorf("seed %d: %s, but it runs for 28.5 ms", seed, first.Text)
+		}
+		for _, l := range p.Late {
+			if l.Frame%10 != 6 || !strings.Contains(l.Sentence, "ms late. heavyLoop (app.js:4) ran for ") ||
+				!strings.HasSuffix(l.Sentence, " of it on CrRendererMain.") {
+				t.Errorf("seed %d: frame %d: %s", seed, l.Frame, l.Sentence)
+			}
+		}
+		if len(p.Late) != result.MaxLate {
+			t.Errorf("seed %d: %d late frames", seed, len(p.Late))
+		}
+	}
+}
+
+// TestNothingIsNamedWithoutIt: late frames that wait have no function to name.
+func TestNothingIsNamedWithoutIt(t *testing.T) {
+	named := 0
+	for seed := range uint64(20) {
+		trace, w := page(t, 100+seed, false)
+		p := completed(t, frames.Results([]*activity.Trace{trace}, []result.Window{w}), w)
+		if p.LateFrames != 30 || len(p.Tests) == 0 {
+			t.Fatalf("%d late frames, %d tests", p.LateFrames, len(p.Tests))
+		}
+		if slices.ContainsFunc(p.Tests, func(t result.ProfileTest) bool { return t.Named }) {
+			named++
+			t.Logf("seed %d: %s", seed, p.Tests[0].Text)
+		}
+	}
+	if named > 1 {
+		t.Errorf("%d of 20 runs name a function", named)
+	}
+}
+
+// TestEqualFramesHoldTheLevel: random labels name a function in at most 5 % of the runs. There is
+// some room for chance.
+func TestEqualFramesHoldTheLevel(t *testing.T) {
+	named := 0
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		trace, w := page(t, 200+seed, false)
+		spans := result.FrameSpans([]result.Window{w}, 0)
+		spans = slices.DeleteFunc(spans, func(s result.FrameSpan) bool { return s.Long })
+		for i := range spans {
+			spans[i].Long = random.IntN(10) == 0
+		}
+		c, err := frames.NewSource(trace).Compare([][]result.FrameSpan{spans})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Tests) == 0 {
+			t.Fatal("no tests")
+		}
+		if c.Tests[0].P < 0.05 {
+			named++
+		}
+	}
+	if named > 3 { // P(more than 3 of 20 at 5 %) is 1.6 %
+		t.Errorf("%d of 20 runs name a function", named)
+	}
+}
+
+// TestFewLateFramesAreInconclusive: four late frames have no test.
+func TestFewLateFramesAreInconclusive(t *testing.T) {
+	trace, w := page(t, 1, true)
+	w.Results[0].Series[0].Frames = w.Results[0].Series[0].Frames[:40]
+	w.Results[0].Series[0].Values = w.Results[0].Series[0].Values[:40]
+	p := completed(t, frames.Results([]*activity.Trace{trace}, []result.Window{w}), w)
+	if want := "Inconclusive: 4 late frames, and a comparison needs 5."; p.TestText != want || len(p.Tests) > 0 {
+		t.Errorf("%d tests: %s, want %s", len(p.Tests), p.TestText, want)
+	}
+	if len(p.Late) != 4 {
+		t.Errorf("%d late frames", len(p.Late))
+	}
+}
+
+// TestSwitchesAreExact: with switches, the three times add up to the frame. Waits have their
+// functions and the thread that woke them.
+func TestSwitchesAreExact(t *testing.T) {
+	d := newDevice(t, native)
+	one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	two := d.Thread(activity.Thread{Process: 1, ID: 2, Name: "worker"})
+	waits := d.stack("_start", "main", "WaitableEvent::Wait", "futex_wait")
+	at := func(t float64, thread uint32, k activity.Kind, ref uint32, value int64) {
+		d.event(activity.Event{At: start + int64(t*ms), Thread: thread, Kind: k, Ref: ref, Value: value})
+	}
+	at(-5, one, activity.In, 0, 0)
+	at(20, one, activity.Out, waits, activity.Waits)
+	for i := range 40 {
+		at(22+float64(i), two, activity.Sample, d.stack("thread", "decode"), period)
+	}
+	at(10, two, activity.In, 0, 0)
+	at(64, one, activity.Woken, two, 0)
+	at(65, two, activity.Out, d.stack("thread", "sleep"), activity.Waits)
+	at(66, one, activity.In, 0, 0)
+	at(70, one, activity.Out, d.stack("_start", "main"), activity.Preempted)
+	at(75, one, activity.In, 0, 0)
+	at(120, one, activity.Out, waits, activity.Waits)
+	w := window([]int64{0, 10 * ms, 80 * ms, 90 * ms, 100 * ms, 110 * ms})
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	if len(p.Late) != 1 || len(p.Late[0].Threads) != 2 {
+		t.Fatalf("late frames %+v", p.Late)
+	}
+	l := p.Late[0]
+	if got, want := l.Threads[0].Text, "ran 55 ms of 70 ms, waited 15 ms"; got != want {
+		t.Errorf("worker: %s, want %s", got, want)
+	}
+	m := l.Threads[1]
+	if m.Running.Value != 19*ms || m.Waiting.Value != 44*ms || m.Runnable.Value != 7*ms || m.Running.Low != 19*ms {
+		t.Errorf("main: %s", m.Text)
+	}
+	if len(m.Waits) != 1 || m.Waits[0].Text !=
+		"waited 44 ms in futex_wait, below WaitableEvent::Wait; woken by worker" {
+		t.Errorf("waits %+v", m.Waits)
+	}
+	if f := p.Functions[l.Threads[0].Function]; f.Name != "decode" {
+		t.Errorf("the longest is %s", f.Text)
+	}
+	const want = "The frame at 0.08 s came 60 ms late. decode (chromium) ran for 40 (39–42) ms of it on worker."
+	if l.Sentence != want {
+		t.Errorf("sentence %q, want %q", l.Sentence, want)
+	}
+	i := slices.IndexFunc(p.Threads, func(t result.ProfileThread) bool { return t.Name == "main" })
+	if ran := p.Threads[i].RunningNS; ran != 25*ms+4*ms+45*ms {
+		t.Errorf("main ran for %d ns", ran)
+	}
+}
+
+// TestCallsAreExact: calls have exact times and counts. A recursion counts once, and a wait within
+// a call does not count.
+func TestCallsAreExact(t *testing.T) {
+	info := native
+	info.Engine, info.Way = "uftrace", "functions"
+	d := newDevice(t, info)
+	one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	f, g := d.function("outer"), d.function("fib")
+	at := func(t float64, k activity.Kind, ref uint32, value int64) {
+		d.event(activity.Event{At: start + int64(t*ms), Thread: one, Kind: k, Ref: ref, Value: value})
+	}
+	at(1, activity.In, 0, 0)
+	at(2, activity.Call, f, 0)
+	at(5, activity.Call, g, 0)
+	at(7, activity.Call, g, 0)
+	at(20, activity.Out, 0, activity.Waits)
+	at(40, activity.In, 0, 0)
+	at(60, activity.Return, g, 0)
+	at(65, activity.Return, g, 0)
+	at(66, activity.Return, f, 0)
+	trace := d.open()
+	all, err := frames.NewSource(trace).Within(start, start+70*ms, frames.Options{})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d threads, error %v", len(all), err)
+	}
+	a := all[0]
+	root := a.Tree.Nodes[0]
+	first := a.Tree.Nodes[root.Children[0]]
+	if low, high := first.Bounds(); first.NS != 40*ms || low != first.NS || high != first.NS || a.Waiting != 20*ms {
+		t.Errorf("fib ran for %d ns in %d…%d, waited %d", first.NS, low, high, a.Waiting)
+	}
+	if a.Longest.NS != 40*ms {
+		t.Errorf("the longest ran for %d ns", a.Longest.NS)
+	}
+	w := window([]int64{0, 70 * ms})
+	p := completed(t, frames.Results([]*activity.Trace{trace}, []result.Window{w}), w)
+	i := slices.IndexFunc(p.Functions, func(f result.ProfileFunction) bool { return f.Name == "fib" })
+	if i < 0 || p.Functions[i].Calls != 2 || p.Functions[i].SelfNS != 40*ms || p.Functions[i].TotalNS != 40*ms {
+		t.Errorf("functions %+v", p.Functions)
+	}
+}
+
+// TestSampledBoundsCover: the bounds of sampled times cover the true times of a function that runs
+// in pieces longer than a period.
+func TestSampledBoundsCover(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		d := newDevice(t, native)
+		one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+		stacks := []uint32{d.stack("main", "f"), d.stack("main", "g")}
+		now, next, truth := float64(start), start+random.Float64()*period, 0.0
+		for i := range 20 {
+			lasts := (1.01 + 5*random.ExpFloat64()) * period
+			if i%2 == 0 {
+				truth += lasts
+			}
+			for ; next < now+lasts; next += period {
+				d.event(activity.Event{At: int64(next), Thread: one, Kind: activity.Sample, Ref: stacks[i%2],
+					Value: period})
+			}
+			now += lasts
+		}
+		all, err := frames.NewSource(d.open()).Within(start, int64(now), frames.Options{})
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%d threads, error %v", len(all), err)
+		}
+		tree := all[0].Tree
+		for _, i := range tree.Nodes[0].Children {
+			n := tree.Nodes[i]
+			low, high := n.Bounds()
+			want := truth
+			if n.Group == 3 { // g
+				want = now - start - truth
+			}
+			if float64(low) > want || float64(high) < want || high-low > 40*period {
+				t.Errorf("seed %d: %d…%d, the true time is %g", seed, low, high, want)
+			}
+		}
+	}
+}
+
+// TestOtherClocksWidenBounds: a trace with another clock has the same frames, within its bounds.
+func TestOtherClocksWidenBounds(t *testing.T) {
+	info := native
+	info.Clock = activity.Clock{Origin: 5_000 * ms, Text: "±1 ms",
+		Corners: []activity.Corner{{Offset: start - ms, Drift: 1e-5}, {Offset: start + ms}}}
+	d := newDevice(t, info)
+	one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	for i := range 100 {
+		d.event(activity.Event{At: 5_000*ms + 10*ms + int64(i)*period, Thread: one, Kind: activity.Sample,
+			Ref: d.stack("main", "app.js|heavyLoop"), Value: period})
+	}
+	w := window([]int64{0, 10 * ms, 110 * ms, 120 * ms, 130 * ms, 140 * ms})
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	if len(p.Late) != 1 || p.Traces[0].ClockNS < 999_000 {
+		t.Fatalf("%d late frames, traces %+v", len(p.Late), p.Traces)
+	}
+	r := p.Late[0].Threads[0].Running
+	if math.Abs(r.Value-100*ms) > 2*ms || r.Low > 98*ms || r.High != 100*ms && r.High < r.Value {
+		t.Errorf("ran %+v", r)
+	}
+}
+
+// TestEndlessCallsFitResults: calls of years in many threads have times that results can hold.
+func TestEndlessCallsFitResults(t *testing.T) {
+	d := newDevice(t, native)
+	for i := range int32(40) {
+		one := d.Thread(activity.Thread{Process: 1, ID: i + 1})
+		d.event(activity.Event{At: -1 << 60, Thread: one, Kind: activity.Call, Ref: d.function("main")})
+		d.event(activity.Event{At: -1 << 60, Thread: one, Kind: activity.In})
+		d.event(activity.Event{At: 1 << 60, Thread: one, Kind: activity.Sample, Ref: d.stack("main"), Value: period})
+	}
+	w := window([]int64{0, 10 * ms, 110 * ms, 120 * ms, 130 * ms})
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	if len(p.Late) != 1 || p.Functions[0].SelfNS != result.MaxSpan || p.Threads[0].RunningNS != result.MaxSpan {
+		t.Errorf("%d late frames, functions %+v", len(p.Late), p.Functions)
+	}
+}
+
+// TestTracesWithoutClockHaveNoFrames: a trace on its own axis has functions, and neither lanes nor
+// late frames.
+func TestTracesWithoutClockHaveNoFrames(t *testing.T) {
+	info := native
+	info.Clock = activity.Clock{None: true}
+	d := newDevice(t, info)
+	one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	d.event(activity.Event{At: start + 50*ms, Thread: one, Kind: activity.Sample, Ref: d.stack("main"), Value: period})
+	w := window([]int64{0, 10 * ms, 110 * ms, 120 * ms, 130 * ms})
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	if len(p.Functions) != 1 || len(p.Threads) != 1 || p.Threads[0].FromNS != 0 || len(p.Threads[0].Lane) > 0 {
+		t.Errorf("functions %+v, threads %+v", p.Functions, p.Threads)
+	}
+	for _, l := range p.Late {
+		if len(l.Threads) > 0 {
+			t.Errorf("late frame %+v", l)
+		}
+	}
+}

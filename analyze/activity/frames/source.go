@@ -1,0 +1,102 @@
+package frames
+
+import (
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/result"
+)
+
+// Source is a trace with its functions in groups. Functions of a module without names are one
+// group.
+type Source struct {
+	*activity.Trace
+	groups []int32 // by number of a function
+	named  []activity.Function
+	stamps []int // by group, of the last stack
+	stamp  int
+}
+
+// NewSource groups the functions of a trace.
+func NewSource(t *activity.Trace) *Source {
+	s := &Source{Trace: t, groups: make([]int32, len(t.Functions()))}
+	known := map[activity.Function]int32{}
+	for i, f := range t.Functions() {
+		key := activity.Function{Name: f.Name, Module: f.Module, File: f.File, Lang: f.Lang}
+		if f.Lang == activity.Script {
+			key.Line = f.Line // anonymous functions
+		}
+		if f.Name == "" {
+			key = activity.Function{Module: f.Module, Lang: f.Lang}
+		}
+		g, ok := known[key]
+		if !ok {
+			g = int32(len(s.named))
+			known[key] = g
+			if f.Name == "" {
+				f = key
+			}
+			s.named = append(s.named, f)
+		}
+		s.groups[i] = g
+	}
+	s.stamps = make([]int, len(s.named))
+	return s
+}
+
+// Group returns the function that stands for a group.
+func (s *Source) Group(g int32) activity.Function { return s.named[g] }
+
+// stackOf appends the groups of a stack, innermost first.
+func (s *Source) stackOf(to []int32, stack uint32) []int32 {
+	for stack != 0 {
+		callers, f := s.Stack(stack)
+		to = append(to, s.groups[f])
+		stack = callers
+	}
+	return to
+}
+
+// callsOf appends the groups of open calls, innermost first.
+func (s *Source) callsOf(to []int32, calls []activity.OpenCall) []int32 {
+	for i := len(calls) - 1; i >= 0; i-- {
+		to = append(to, s.groups[calls[i].Function])
+	}
+	return to
+}
+
+// once calls a function for each group of a stack. A recursion counts once.
+func (s *Source) once(path []int32, f func(g int32, depth int)) {
+	s.stamp++
+	for i, g := range path {
+		if s.stamps[g] != s.stamp {
+			s.stamps[g] = s.stamp
+			f(g, len(path)-i)
+		}
+	}
+}
+
+// Between returns the times of the trace for a span of the recording. Other clocks use the middle
+// of their bounds.
+func (s *Source) Between(from, to int64) (int64, int64) {
+	clock := s.Info().Clock
+	low, high := clock.Inverse(from)
+	low2, high2 := clock.Inverse(to)
+	return low + (high-low)/2, low2 + (high2-low2)/2
+}
+
+// When returns the recording's time of a time of the trace.
+func (s *Source) When(at int64) int64 {
+	clock := s.Info().Clock
+	low, high := clock.Bounds(at)
+	return low + (high-low)/2
+}
+
+var languages = map[activity.Language]string{activity.Native: "native", activity.Script: "javascript",
+	activity.Kernel: "kernel", activity.Category: "category"}
+
+func functionOf(f activity.Function) result.ProfileFunction {
+	return result.ProfileFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
+		Language: languages[f.Lang], Calls: -1}
+}
+
+// GroupOf returns the group of a function by its number.
+func (s *Source) GroupOf(function uint32) int32 { return s.groups[function] }

@@ -1,0 +1,163 @@
+package perfetto
+
+import (
+	"bytes"
+	"compress/zlib"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/eideticker/eideticker/analyze/activity/activitytest"
+)
+
+// chromium returns a reduced trace of a real Chromium 148: the first packets of a renderer.
+func chromium(t testing.TB) []byte { return activitytest.Unpacked(t, "testdata/chromium.pftrace.gz") }
+
+func TestChromium(t *testing.T) {
+	raw := chromium(t)
+	if !Begins(raw) {
+		t.Error("the format was not recognised")
+	}
+	var s activitytest.Sink
+	c, err := Read(bytes.NewReader(raw), &s)
+	if err != nil || len(s.Faults) > 0 || c.Damaged() {
+		t.Fatal(err, c, s.Faults)
+	}
+	if !c.Monotonic || len(c.Requests) < 20 || c.Begin < 51_330e9 || c.End > 51_360e9 {
+		t.Errorf("claims %+v", c)
+	}
+	ended := 0
+	for _, q := range c.Requests {
+		if q.Ended > 0 {
+			ended++
+			if q.Sent >= q.First || q.First > q.Ended+4000 || !strings.HasPrefix(q.URL, "http://page.test/") {
+				t.Errorf("request %+v", q)
+			}
+		}
+	}
+	if ended < 3 {
+		t.Errorf("%d requests have an end", ended)
+	}
+	if s.Threads[0].Name != "CrRendererMain" {
+		t.Errorf("threads %+v", s.Threads)
+	}
+	var cut activitytest.Sink
+	if c, err := Read(bytes.NewReader(raw[:len(raw)/2+1]), &cut); err != nil || !c.Truncated || len(cut.Events) == 0 {
+		t.Errorf("truncated: %v, %+v", err, c)
+	}
+}
+
+// Parts of messages.
+func number(field protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), v)
+}
+
+func message(field protowire.Number, parts ...[]byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), bytes.Join(parts, nil))
+}
+
+func reading(id, at uint64, parts ...[]byte) []byte {
+	return message(snapshotClock, append(parts, number(clockID, id), number(clockTime, at))...)
+}
+
+var (
+	thread = message(packetTrack, number(trackID, 7), message(trackThread, number(threadProcess, 1),
+		number(threadID, 2), message(threadName, []byte("Main"))))
+	snapshot = message(packetSnapshot, reading(monotonic, 5_000_000), reading(boottime, 9_000_000),
+		reading(realtime, 1e18), reading(own, 5000, number(clockAdds, 1), number(clockUnit, 1000)))
+)
+
+func event(at uint64, parts ...[]byte) []byte {
+	return message(packetOfTrace, number(packetTime, at), number(packetSequence, 1),
+		message(packetEvent, append(parts, number(eventTrack, 7))...))
+}
+
+func TestPackets(t *testing.T) {
+	setup := message(packetOfTrace, number(packetSequence, 1), number(packetFlags, flagCleared), snapshot, thread,
+		message(packetDefaults, number(defaultsClock, own), message(defaultsEvent, number(eventTrack, 7))),
+		message(packetInterned, message(internedName, number(entryID, 1), message(entryName, []byte("a\"b")))))
+	named, begins, happened := number(eventNameID, 1), number(eventType, sliceBegin), number(eventType, instant)
+	packet := func(at, sequence uint64, parts ...[]byte) []byte {
+		return message(packetOfTrace, append(parts, number(packetTime, at), number(packetSequence, sequence))...)
+	}
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	_, _ = w.Write(event(1, happened, named))
+	_ = w.Close()
+	for _, tc := range []struct {
+		name    string
+		packets [][]byte
+		want    []string
+		skipped string
+	}{
+		{"differences of time", [][]byte{event(10, begins, named), event(5, number(eventType, sliceEnd))},
+			[]string{`5010000 Main slice a"b 5000`}, ""},
+		{"another clock of the machine", [][]byte{packet(9_000_007, 1, number(packetClock, boottime),
+			message(packetEvent, happened, named, number(eventTrack, 7)))},
+			[]string{`5000007 Main instant a"b 0`}, ""},
+		{"unknown clock", [][]byte{packet(5, 1, number(packetClock, 99), message(packetEvent, happened))}, nil,
+			"records of unknown clocks"},
+		{"names that were lost", [][]byte{packet(5, 2, number(packetFlags, flagNeeds), number(packetClock, monotonic),
+			message(packetEvent, happened))}, nil, "records without names"},
+		{"overflowing difference", [][]byte{event(1<<62, happened, named)}, nil, "records of unknown clocks"},
+		{"counter", [][]byte{event(1, number(eventType, counter), named, number(eventCounter, 42))},
+			[]string{`5001000 Main counter a"b 42`}, ""},
+		{"compressed", [][]byte{message(packetOfTrace, message(packetCompressed, z.Bytes()))},
+			[]string{`5001000 Main instant a"b 0`}, ""},
+		{"broken compression", [][]byte{message(packetOfTrace, message(packetCompressed, z.Bytes()[:8]))}, nil,
+			"malformed packets"},
+		{"broken packet", [][]byte{message(packetOfTrace, []byte{0xff})}, nil, "malformed packets"},
+		{"broken compression", [][]byte{message(packetOfTrace, message(packetCompressed,
+			[]byte{0x78, 0x9c, 0xff, 0xff}))},
+			nil, "malformed packets"},
+		{"legacy slice", [][]byte{event(1, message(eventLegacy, number(legacyNameID, 1), number(legacyPhase, 'X'),
+			number(legacyDuration, 3)))}, []string{`5001000 Main slice a"b 3000`}, ""},
+		{"legacy event of the writer's thread", [][]byte{packet(1, 1, message(packetEvent, number(eventTrack, 0),
+			message(eventLegacy, number(legacyNameID, 1), number(legacyPhase, 'I'))))},
+			[]string{`5001000 Main instant a"b 0`}, ""},
+		{"track that is not a thread", [][]byte{message(packetOfTrace, message(packetTrack, number(trackID, 9),
+			number(trackParent, 7), message(trackName, []byte("GPU")))), packet(1, 1,
+			message(packetEvent, happened, named, number(eventTrack, 9)))},
+			nil, ""},
+		{"counter of a process", [][]byte{message(packetOfTrace, message(packetTrack, number(trackID, 9),
+			message(trackProcess, number(processID, 1)))), packet(1, 1,
+			message(packetEvent, number(eventType, counter), named, number(eventCounter, 7), number(eventTrack, 9)))},
+			[]string{`5001000 - counter a"b 7`}, ""},
+	} {
+		var s activitytest.Sink
+		c, err := Read(bytes.NewReader(append(slices.Clone(setup), bytes.Join(tc.packets, nil)...)), &s)
+		if err != nil || len(s.Faults) > 0 {
+			t.Errorf("%s: %v, %v", tc.name, err, s.Faults)
+			continue
+		}
+		if got := s.Lines(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+		if tc.skipped == "" && len(c.Skipped) > 0 || tc.skipped != "" && c.Skipped[tc.skipped] == 0 {
+			t.Errorf("%s: skipped %v, want %q", tc.name, c.Skipped, tc.skipped)
+		}
+		if c.Wall != 1e18-5_000_000 && c.Monotonic {
+			t.Errorf("%s: wall clock %d", tc.name, c.Wall)
+		}
+	}
+	if _, err := Read(strings.NewReader("\x0a\xff\xff\xff\x7f"), &activitytest.Sink{}); err == nil {
+		t.Error("a packet of 256 MiB was read")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(chromium(f)[:20_000])
+	f.Add(message(packetOfTrace, snapshot, thread))
+	f.Add(append(message(packetOfTrace, number(packetSequence, 1), snapshot, thread),
+		event(1, number(eventType, instant))...))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		Begins(raw)
+		var s activitytest.Sink
+		_, _ = Read(bytes.NewReader(raw), &s)
+		if len(s.Faults) > 0 {
+			t.Errorf("impossible records: %v", s.Faults)
+		}
+	})
+}

@@ -1,0 +1,301 @@
+// Package uftrace reads the folder that uftrace record writes: each call and return of each thread.
+//
+// A thread has a file TID.dat with records of 16 bytes in the order of time: the time, and a word
+// with the type, the depth of the call and the function's address. task.txt lists processes,
+// threads and sessions. A session is a program with its modules, in sid-ID.map. Files *.sym have
+// the symbols of modules.
+package uftrace
+
+import (
+	"bufio"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+)
+
+// Counts are those of a folder.
+type Counts struct {
+	Begin, End int64 // times of the first and the last record; 0 without any
+	Calls      int64
+	Lost       int64
+	Closed     int64            // calls without a return: their ends are the latest possible ones
+	Deep       int64            // calls at the greatest recorded depth, whose callees are not recorded
+	Skipped    map[string]int64 // damaged records by kind
+}
+
+// The types of records, and the constant bits of each.
+const (
+	entry = iota
+	exit
+	lost
+	event
+
+	magic    = 5
+	maxDepth = 1023
+	maxTime  = 1 << 60
+)
+
+// record is one call or return.
+type record struct {
+	at    int64
+	kind  int
+	depth int
+	addr  uint64
+}
+
+// stream is the file of a thread. Its open calls are by depth; 0: one whose begin is not recorded.
+type stream struct {
+	in      *bufio.Reader
+	file    io.Closer
+	tasks   []task // of its thread number, by time
+	next    record
+	last    int64 // time of the last record
+	lost    int64 // records before the next one
+	thread  uint32
+	process int32
+	open    []uint32
+	failed  string // kind of the damage at which it ended
+}
+
+type reader struct {
+	dir     fs.FS
+	to      activity.Sink
+	counts  Counts
+	tables  tables
+	streams streams
+	ends    map[int32]int64 // last record of each process
+	ended   []*stream
+}
+
+// Read reads a folder. Damaged records are skipped and counted. The error is that of the sink, or
+// of a folder without tasks.
+func Read(dir fs.FS, to activity.Sink) (Counts, error) {
+	r := &reader{dir: dir, to: to, ends: map[int32]int64{}}
+	r.counts.Skipped = map[string]int64{}
+	err := r.tables.load(dir, func(kind string) { r.counts.Skipped[kind]++ })
+	if err == nil {
+		err = r.openAll()
+	}
+	if err == nil {
+		err = r.merge()
+	}
+	for _, s := range r.streams {
+		s.file.Close()
+	}
+	if err != nil {
+		return r.counts, fmt.Errorf("read uftrace: %w", err)
+	}
+	return r.counts, nil
+}
+
+// openAll opens the files of threads.
+func (r *reader) openAll() error {
+	names, err := fs.Glob(r.dir, "*.dat")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		tid, err := strconv.ParseInt(strings.TrimSuffix(name, ".dat"), 10, 32)
+		if err != nil {
+			continue // records of the kernel or of perf
+		}
+		if len(r.streams) == activity.MaxThreads {
+			r.counts.Skipped["threads beyond the limit"]++
+			continue
+		}
+		f, err := r.dir.Open(name)
+		if err != nil {
+			return err
+		}
+		s := &stream{in: bufio.NewReaderSize(f, 16<<10), file: f, tasks: r.tables.tasks[int32(tid)]}
+		if len(s.tasks) == 0 { // a thread that task.txt does not have
+			s.tasks = []task{{Thread: activity.Thread{Process: int32(tid), ID: int32(tid)}}}
+		}
+		if !s.advance() {
+			r.done(s)
+			continue
+		}
+		r.streams = append(r.streams, s)
+	}
+	heap.Init(&r.streams)
+	return nil
+}
+
+// merge reads all files in the order of time.
+func (r *reader) merge() error {
+	for len(r.streams) > 0 {
+		s := r.streams[0]
+		if err := r.record(s); err != nil {
+			return err
+		}
+		if s.advance() {
+			heap.Fix(&r.streams, 0)
+		} else {
+			heap.Pop(&r.streams)
+			r.done(s)
+		}
+	}
+	for _, s := range r.ended { // a process may exit within a call
+		if err := r.close(s, 0, max(r.ends[s.process], s.last)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) done(s *stream) {
+	s.file.Close()
+	s.in = nil
+	if s.failed != "" {
+		r.counts.Skipped[s.failed]++
+	}
+	r.ended = append(r.ended, s)
+}
+
+// advance reads the next call or return. It skips other records.
+func (s *stream) advance() bool {
+	for {
+		var raw [16]byte
+		if _, err := io.ReadFull(s.in, raw[:]); err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.failed = "cut records"
+			}
+			return false
+		}
+		at, word := binary.LittleEndian.Uint64(raw[:]), binary.LittleEndian.Uint64(raw[8:])
+		n := record{at: int64(min(at, math.MaxInt64)), kind: int(word & 3), depth: int(word >> 6 & 0x3ff),
+			addr: word >> 16}
+		more := word>>2&1 == 1
+		switch {
+		case word>>3&7 != magic, n.kind != lost && (n.at > maxTime || n.at < s.last):
+			s.failed = "damaged records" // the next one has no certain place
+			return false
+		case n.kind == lost:
+			s.lost += int64(n.addr)
+			continue
+		case n.kind == event:
+			if more && !s.skipData() {
+				s.failed = "cut records"
+				return false
+			}
+			continue
+		case more: // arguments, whose size is not stated
+			s.failed = "records with arguments"
+			return false
+		}
+		s.next = n
+		return true
+	}
+}
+
+// skipData skips the data of an event: its size in two bytes, and bytes up to a multiple of eight.
+func (s *stream) skipData() bool {
+	var size [2]byte
+	if _, err := io.ReadFull(s.in, size[:]); err != nil {
+		return false
+	}
+	n := (int(binary.LittleEndian.Uint16(size[:])) + 2 + 7) / 8 * 8
+	_, err := s.in.Discard(n - 2)
+	return err == nil
+}
+
+// record passes a call or a return on.
+func (r *reader) record(s *stream) error {
+	n := s.next
+	for s.thread == 0 || len(s.tasks) > 1 && s.tasks[1].Start <= n.at {
+		if s.thread != 0 { // another thread with the same number
+			if err := r.close(s, 0, n.at); err != nil {
+				return err
+			}
+			s.tasks = s.tasks[1:]
+		}
+		s.thread, s.process = r.to.Thread(s.tasks[0].Thread), s.tasks[0].Process
+		if s.thread == 0 {
+			return errors.New("too many threads")
+		}
+	}
+	if s.lost > 0 {
+		r.counts.Lost += s.lost
+		if err := r.close(s, 0, n.at); err != nil {
+			return err
+		}
+		if err := r.event(s, activity.Lost, max(s.last, s.tasks[0].Start), uint32(min(s.lost, math.MaxUint32)),
+			n.at-max(s.last, s.tasks[0].Start)); err != nil {
+			return err
+		}
+		s.lost = 0
+	}
+	if r.counts.Begin == 0 {
+		r.counts.Begin = n.at
+	}
+	r.counts.End, s.last, r.ends[s.process] = n.at, n.at, n.at
+	f := r.tables.function(r.to, s.process, n)
+	if n.kind == entry {
+		// A call at the depth of an open one: that one was left by longjmp, an exception or exec.
+		if err := r.close(s, n.depth, n.at); err != nil {
+			return err
+		}
+		for len(s.open) < n.depth {
+			s.open = append(s.open, 0)
+		}
+		s.open = append(s.open, f)
+		r.counts.Calls++
+		if n.depth >= maxDepth {
+			r.counts.Deep++
+		}
+		return r.event(s, activity.Call, n.at, f, 0)
+	}
+	if err := r.close(s, n.depth+1, n.at); err != nil {
+		return err
+	}
+	if n.depth >= len(s.open) || s.open[n.depth] == 0 {
+		return nil // its call was before the records
+	}
+	if s.open[n.depth] != f { // setjmp returned again: longjmp left the calls that followed it
+		return r.close(s, n.depth, n.at)
+	}
+	s.open = s.open[:n.depth]
+	return r.event(s, activity.Return, n.at, f, 0)
+}
+
+// close ends the open calls from a depth on. Their returns are not recorded.
+func (r *reader) close(s *stream, depth int, at int64) error {
+	for i := len(s.open) - 1; i >= depth; i-- {
+		f := s.open[i]
+		s.open = s.open[:i]
+		if f == 0 {
+			continue
+		}
+		r.counts.Closed++
+		if err := r.event(s, activity.Return, at, f, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) event(s *stream, kind activity.Kind, at int64, ref uint32, value int64) error {
+	return r.to.Event(activity.Event{At: at, Thread: s.thread, Kind: kind, Ref: ref, Value: value})
+}
+
+// streams is a heap by the time of the next record.
+type streams []*stream
+
+func (s streams) Len() int           { return len(s) }
+func (s streams) Less(i, j int) bool { return s[i].next.at < s[j].next.at }
+func (s streams) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *streams) Push(x any)        { *s = append(*s, x.(*stream)) }
+func (s *streams) Pop() any {
+	all := *s
+	last := all[len(all)-1]
+	*s = all[:len(all)-1]
+	return last
+}

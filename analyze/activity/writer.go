@@ -1,0 +1,454 @@
+package activity
+
+import (
+	"bufio"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	magic      = "EIDETR1\n"
+	footerSize = 32
+	runEvents  = 1 << 20 // events that are sorted in memory
+	maxStacks  = 1 << 22
+	maxFuncs   = 1 << 20
+	maxStrings = 64 << 20 // bytes of all names
+)
+
+// Writer is the sink that keeps a trace in the folder of the trace. Use it from one goroutine.
+type Writer struct {
+	dir    string
+	info   Info
+	tables tables
+
+	room   int // events of a run
+	buffer []pending
+	runs   []run // in spill
+	spill  *os.File
+	size   int64 // of spill
+
+	out    *os.File
+	at     int64 // bytes of out
+	zstd   *zstd.Encoder
+	block  block
+	now    states
+	blocks []entry
+	deep   map[uint32]int // open calls beyond MaxDepth, by thread
+	last   []int64        // time of the last event, by thread
+	err    error
+	closed bool
+}
+
+// pending is an event with its place in the order of arrival.
+type pending struct {
+	Event
+	order uint32
+}
+
+// before orders events by time. Slices come after others of their time, the longest first, so that
+// outer ones come before inner ones.
+func before(a, b pending) int {
+	if c := cmp.Compare(a.At, b.At); c != 0 {
+		return c
+	}
+	if as, bs := a.Kind == Slice, b.Kind == Slice; as != bs {
+		if as {
+			return 1
+		}
+		return -1
+	} else if as {
+		if c := cmp.Compare(b.Value, a.Value); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.order, b.order)
+}
+
+// NewWriter creates a trace in a folder, which must exist. Close completes and writes what recorded
+// states of the trace.
+func NewWriter(dir string, recorded Info) (*Writer, error) {
+	w := &Writer{dir: dir, info: recorded, room: runEvents, deep: map[uint32]int{}}
+	skipped := map[string]int64{}
+	for kind, n := range recorded.Skipped {
+		skipped[kind] = n
+	}
+	w.info.Skipped = skipped
+	w.tables.init()
+	var err error
+	if w.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)); err != nil {
+		return nil, err
+	}
+	if w.out, err = os.CreateTemp(dir, IndexFile+".*"); err != nil {
+		return nil, fmt.Errorf("create trace: %w", err)
+	}
+	w.write([]byte(magic))
+	return w, nil
+}
+
+// Skip counts a record that a reader could not use.
+func (w *Writer) Skip(kind string) { w.info.Skipped[kind]++ }
+
+// Thread implements Sink. A thread with the process, number and start of an earlier one is that
+// one. Its names replace earlier ones if they are not empty.
+func (w *Writer) Thread(t Thread) uint32 {
+	t.Name, t.ProcessName = Clean(t.Name), Clean(t.ProcessName)
+	key := Thread{Process: t.Process, ID: t.ID, Start: t.Start}
+	id := add(w, w.tables.threadIDs, &w.tables.threads, key, MaxThreads, "threads", 2*MaxName)
+	if id > 0 {
+		of := &w.tables.threads[id]
+		of.Name, of.ProcessName = cmp.Or(t.Name, of.Name), cmp.Or(t.ProcessName, of.ProcessName)
+	}
+	return id
+}
+
+// Function implements Sink.
+func (w *Writer) Function(f Function) uint32 {
+	f.Name, f.Module, f.BuildID, f.File = Clean(f.Name), Clean(f.Module), Clean(f.BuildID), cleanFile(f.File)
+	if f.Name != "" {
+		f.Offset = 0
+	}
+	f.Line = min(max(f.Line, 0), 1<<31-1)
+	return add(w, w.tables.functionIDs, &w.tables.functions, f, maxFuncs, "functions",
+		len(f.Name)+len(f.Module)+len(f.BuildID)+len(f.File))
+}
+
+// add returns the number of a thing in a table.
+func add[T comparable](w *Writer, ids map[T]uint32, all *[]T, one T, most int, name string, size int) uint32 {
+	if id, ok := ids[one]; ok {
+		return id
+	}
+	if w.tables.size += size; len(*all) > most || w.tables.size > maxStrings {
+		w.fail(fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
+		return 0
+	}
+	id := uint32(len(*all))
+	*all = append(*all, one)
+	ids[one] = id
+	return id
+}
+
+// Stack implements Sink. A stack of MaxDepth functions is cut.
+func (w *Writer) Stack(callers, function uint32) uint32 {
+	t := &w.tables
+	key := frame{callers, function}
+	if id, ok := t.stackIDs[key]; ok {
+		return id
+	}
+	switch {
+	case int(callers) >= len(t.stacks) || function == 0 || int(function) >= len(t.functions):
+		w.Skip("stacks with unknown numbers")
+		return 0
+	case t.depths[callers] == MaxDepth:
+		w.Skip("functions beyond the depth")
+		return callers
+	case len(t.stacks) > maxStacks:
+		w.fail(fmt.Errorf("write trace: more than %d stacks", maxStacks))
+		return 0
+	}
+	id := uint32(len(t.stacks))
+	t.stacks = append(t.stacks, key)
+	t.depths = append(t.depths, t.depths[callers]+1)
+	t.stackIDs[key] = id
+	return id
+}
+
+// Event implements Sink.
+func (w *Writer) Event(e Event) error {
+	if kind := w.impossible(e); kind != "" {
+		w.Skip(kind)
+		return w.err
+	}
+	if w.info.Events++; w.info.Events > MaxEvents {
+		w.fail(fmt.Errorf("write trace: more than %d events", MaxEvents))
+		return w.err
+	}
+	for int(e.Thread) >= len(w.last) {
+		w.last = append(w.last, -maxTime)
+	}
+	w.last[e.Thread] = max(w.last[e.Thread], e.At)
+	w.buffer = append(w.buffer, pending{e, uint32(len(w.buffer))})
+	if len(w.buffer) >= w.room {
+		w.sortRun()
+		w.fail(w.spillRun())
+	}
+	return w.err
+}
+
+// impossible returns the kind of an event's fault; empty: it has none.
+func (w *Writer) impossible(e Event) string {
+	limits := w.tables.bounds()
+	switch {
+	case e.Kind == 0 || e.Kind > Lost:
+		return "events of unknown kinds"
+	case e.At < minTime || e.At > maxTime || lasts(e.Kind) && (e.Value < 0 || e.Value > maxTime-max(e.At, 0)),
+		e.Kind == Sample && e.Value > maxPeriod:
+		return "impossible times"
+	case uint64(e.Thread) > limits.threads || e.Thread == 0 && e.Kind != Lost && e.Kind != Instant && e.Kind != Counter:
+		return "events of unknown threads"
+	case e.Kind == Return && uint64(e.Ref) > limits.functions,
+		e.Kind != Return && uint64(e.Ref) > limits.of(e.Kind),
+		e.Ref == 0 && (e.Kind == Call || e.Kind == Slice || e.Kind == Instant || e.Kind == Counter):
+		return "events with unknown numbers"
+	case e.Kind == Out && (e.Value < Waits || e.Value > Ended):
+		return "unknown reasons"
+	}
+	return ""
+}
+
+func (w *Writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *Writer) sortRun() {
+	if !slices.IsSortedFunc(w.buffer, before) {
+		slices.SortFunc(w.buffer, before)
+	}
+}
+
+// spillRun writes the sorted events to the temporary file.
+func (w *Writer) spillRun() (err error) {
+	if w.spill == nil {
+		if w.spill, err = os.CreateTemp(w.dir, IndexFile+".*"); err != nil {
+			return fmt.Errorf("sort trace: %w", err)
+		}
+	}
+	out := bufio.NewWriterSize(w.spill, 1<<16)
+	from, last, raw := w.size, int64(0), make([]byte, 0, 64)
+	for i := range w.buffer {
+		e := &w.buffer[i]
+		raw = binary.AppendVarint(append(raw[:0], byte(e.Kind)), e.At-last)
+		raw = binary.AppendUvarint(binary.AppendUvarint(raw, uint64(e.Thread)), uint64(e.Ref))
+		raw = binary.AppendVarint(raw, e.Value)
+		last = e.At
+		w.size += int64(len(raw))
+		_, _ = out.Write(raw) // Flush returns the error
+	}
+	w.runs = append(w.runs, run{left: len(w.buffer), order: uint32(len(w.runs)),
+		in: bufio.NewReaderSize(io.NewSectionReader(w.spill, from, w.size-from), 1<<16)})
+	w.buffer = w.buffer[:0]
+	if err = out.Flush(); err != nil {
+		err = fmt.Errorf("sort trace: %w", err)
+	}
+	return err
+}
+
+// run is a sorted part of the events in the temporary file.
+type run struct {
+	in    *bufio.Reader
+	left  int
+	next  pending // order is that of the run
+	order uint32
+}
+
+// read reads the next event. At the end it returns io.EOF.
+func (r *run) read() error {
+	if r.left == 0 {
+		return io.EOF
+	}
+	r.left--
+	kind, err := r.in.ReadByte()
+	at, err2 := binary.ReadVarint(r.in)
+	thread, err3 := binary.ReadUvarint(r.in)
+	ref, err4 := binary.ReadUvarint(r.in)
+	value, err5 := binary.ReadVarint(r.in)
+	r.next = pending{Event{r.next.At + at, uint32(thread), Kind(kind), uint32(ref), value}, r.order}
+	if err = cmp.Or(err, err2, err3, err4, err5); err != nil {
+		err = fmt.Errorf("sort trace: %w", err)
+	}
+	return err
+}
+
+// merge is a heap of runs by their next events.
+type merge []*run
+
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, k int) bool { return before(m[i].next, m[k].next) < 0 }
+func (m merge) Swap(i, k int)      { m[i], m[k] = m[k], m[i] }
+func (m *merge) Push(x any)        { *m = append(*m, x.(*run)) }
+func (m *merge) Pop() any {
+	last := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
+	return last
+}
+
+// sorted calls put for all events in order.
+func (w *Writer) sorted(put func(Event)) error {
+	w.sortRun()
+	if len(w.runs) == 0 {
+		for i := range w.buffer {
+			put(w.buffer[i].Event)
+		}
+		return nil
+	}
+	if err := w.spillRun(); err != nil {
+		return err
+	}
+	w.buffer = nil
+	m := make(merge, 0, len(w.runs))
+	for i := range w.runs {
+		switch err := w.runs[i].read(); {
+		case err == nil:
+			m = append(m, &w.runs[i])
+		case err != io.EOF:
+			return err
+		}
+	}
+	heap.Init(&m)
+	for len(m) > 0 && w.err == nil {
+		put(m[0].next.Event)
+		switch err := m[0].read(); {
+		case err == io.EOF:
+			heap.Pop(&m)
+		case err != nil:
+			return err
+		default:
+			heap.Fix(&m, 0)
+		}
+	}
+	return nil
+}
+
+// put adds the next event in order. Calls and slices become nested.
+func (w *Writer) put(e Event) {
+	if e.Thread > 0 {
+		of := w.now.get(e.Thread)
+		w.now.opens -= len(of.Calls)
+		of.end(e.At)
+		w.now.opens += len(of.Calls)
+		switch e.Kind {
+		case Call, Slice:
+			if len(of.Calls) >= MaxDepth || w.now.opens >= maxOpens {
+				if w.Skip("functions beyond the depth"); e.Kind == Call {
+					w.deep[e.Thread]++
+				}
+				return
+			}
+			for _, outer := range of.Calls {
+				if e.Kind == Slice && outer.End < e.At+e.Value {
+					w.Skip("slices that end after outer ones")
+					e.Value = outer.End - e.At
+				}
+			}
+		case Return:
+			if w.deep[e.Thread] > 0 {
+				w.deep[e.Thread]--
+				return
+			}
+			k := of.caller(e.Ref)
+			if k < 0 {
+				w.Skip("returns without a call")
+				return
+			}
+			for inner := of.innermost(); inner > k; inner = of.innermost() {
+				w.Skip("calls that returned with an outer one")
+				w.append(Event{e.At, e.Thread, Return, of.Calls[inner].Function, 1})
+			}
+		}
+	}
+	w.append(e)
+	if e.Thread > 0 && e.At == w.last[e.Thread] && w.now.get(e.Thread).On == OnCPU { // it may have ended
+		w.append(Event{At: e.At, Thread: e.Thread, Kind: Out, Value: Ended})
+	}
+}
+
+// append adds an event to the block.
+func (w *Writer) append(e Event) {
+	if n := len(w.block.events); n == blockEvents || n > 0 && e.At-w.block.begin >= blockSpan {
+		w.flush()
+	}
+	if len(w.block.events) == 0 {
+		w.block.begin = e.At
+		w.block.states = w.now.busy(e.At)
+	}
+	w.block.events = append(w.block.events, e)
+	w.now.step(e)
+}
+
+func (w *Writer) flush() {
+	n := len(w.block.events)
+	if n == 0 {
+		return
+	}
+	at := w.at
+	w.writeFrame(w.block.append(nil))
+	w.blocks = append(w.blocks, entry{at: at, size: w.at - at, first: w.block.begin, last: w.block.events[n-1].At})
+	w.block.events = w.block.events[:0]
+}
+
+func (w *Writer) writeFrame(raw []byte) { w.write(w.zstd.EncodeAll(raw, nil)) }
+
+func (w *Writer) write(b []byte) {
+	n, err := w.out.Write(b)
+	if w.at += int64(n); err != nil {
+		w.fail(fmt.Errorf("write trace: %w", err))
+	}
+}
+
+// Close writes the index and trace.json. It returns the info with its counts. A trace with an error
+// has no files.
+func (w *Writer) Close() (Info, error) {
+	if w.closed {
+		return w.info, w.err
+	}
+	w.closed = true
+	if w.err == nil {
+		first, last, written := int64(0), int64(0), int64(0)
+		w.fail(w.sorted(func(e Event) {
+			if written == 0 {
+				first = e.At
+			}
+			if written++; e.Kind == Slice {
+				last = max(last, e.At+e.Value)
+			}
+			last = max(last, e.At)
+			if e.Kind == Lost {
+				w.info.Lost += max(1, int64(e.Ref))
+			}
+			w.put(e)
+		}))
+		if w.flush(); w.info.BeginNS == 0 && w.info.EndNS == 0 {
+			w.info.BeginNS, w.info.EndNS = first, last
+		}
+		w.finish()
+	}
+	if w.spill != nil {
+		w.fail(errors.Join(w.spill.Close(), os.Remove(w.spill.Name())))
+	}
+	w.fail(w.out.Close())
+	if w.err == nil {
+		w.fail(os.Rename(w.out.Name(), filepath.Join(w.dir, IndexFile)))
+	}
+	if w.err == nil {
+		w.err = w.info.Write(w.dir)
+	}
+	if w.err != nil {
+		_ = os.Remove(w.out.Name()) // the first error matters
+	}
+	w.tables, w.buffer, w.block, w.now = tables{}, nil, block{}, states{}
+	return w.info, w.err
+}
+
+// finish writes the tables, the directory and the footer.
+func (w *Writer) finish() {
+	tablesAt := w.at
+	w.writeFrame(w.tables.append(nil))
+	directoryAt := w.at
+	w.writeFrame(appendDirectory(nil, w.blocks))
+	footer := binary.LittleEndian.AppendUint64(nil, uint64(tablesAt))
+	footer = binary.LittleEndian.AppendUint64(footer, uint64(directoryAt))
+	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(w.blocks)))
+	footer = binary.LittleEndian.AppendUint32(footer, crc32.Checksum(footer, crc32.MakeTable(crc32.Castagnoli)))
+	w.write(append(footer, magic...))
+}
