@@ -39,6 +39,8 @@ func differing(a, b *Set) (all []Unlike) {
 				absent = "not observed"
 			case result.EnvScript:
 				absent = "not instrumented"
+			case result.EnvProfile:
+				absent = "not profiled"
 			}
 			return cmp.Or(r.Environment[key], absent)
 		}

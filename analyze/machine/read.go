@@ -118,7 +118,7 @@ func model(root fs.FS) string {
 	return ""
 }
 
-// printable returns the begin of a text without control characters.
+// printable returns the begin of a text without control characters and without spaces at its ends.
 func printable(text string, most int) string {
 	var out []rune
 	for _, r := range strings.TrimSpace(text) {
@@ -130,7 +130,7 @@ func printable(text string, most int) string {
 		}
 		out = append(out, r)
 	}
-	return string(out)
+	return strings.TrimSpace(string(out))
 }
 
 // parsePressure returns the totals, in seconds, of lines such as "some avg10=0.00 total=12"; nil:

@@ -259,7 +259,8 @@ func TestPageFitsWindows(t *testing.T) {
 			b.unfold()
 			b.isAt(r, r.Windows[0].Start)
 			b.Do(chromedp.Evaluate[chromedp.Void](
-				`document.querySelectorAll('.scripts, .scripts details').forEach((d) => { d.open = true; })`))
+				`document.querySelectorAll('.scripts, .scripts details, .profile, .late-frame details').forEach((d) => {
+					d.open = true; })`))
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
@@ -311,7 +312,7 @@ func TestScriptsInABrowser(t *testing.T) {
 		want  string
 	}{
 		{82, 20, "slow (app.js:12), 110 ms, 431 calls"}, {84, 40, "20 ms, 9 calls"},
-		{70, 5, "TypeError: Cannot read properties of undefined"}, {102, 20, "records lost"},
+		{70, 5, "TypeError: Cannot read properties of undefined"}, {102, 40, "records lost"},
 	} {
 		x, y := point(tc.frame, tc.y)
 		b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
@@ -320,7 +321,12 @@ func TestScriptsInABrowser(t *testing.T) {
 			t.Errorf("at frame %d the lane says %q, want %q", tc.frame, got, tc.want)
 		}
 	}
-	x, y := point(90, 20)
+	x, y := point(102, 20)
+	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+	if browsertest.Eval[bool](b.Tab, lane+`.querySelector('.tip').textContent.includes('lost')`) {
+		t.Error("the main page's row says that records are lost, but the worker lost them")
+	}
+	x, y = point(90, 20)
 	b.Do(chromedp.MouseClickXY(x, y))
 	b.isAt(r, 90)
 
@@ -349,10 +355,80 @@ func TestScriptsInABrowser(t *testing.T) {
 	}
 	b.Quiet()
 
-	r.Script = nil
+	b.chooseLate(r)
+	b.Quiet()
+
+	r.Script, r.Profile = nil, nil
 	b.opened(dir, r)
-	if browsertest.Eval[bool](b.Tab, `document.querySelector('.scripts, .script-task, .script-error') !== null`) {
-		t.Error("a run without instrumented scripts has some")
+	if browsertest.Eval[bool](b.Tab, `document.querySelector('.scripts, .script-task, .script-error') ??
+			document.querySelector('.late-frames, .band-late, .thread-busy, .profile') !== null`) {
+		t.Error("a run without instrumented scripts and profile has some")
+	}
+}
+
+// chooseLate goes from late frames to their threads, with keys and the pointer.
+func (b *tab) chooseLate(r *result.Results) {
+	b.Helper()
+	full, err := r.Complete()
+	b.Check(err)
+	p := full.Profile
+	shows := func(late int, what string) {
+		b.Helper()
+		b.isAt(r, p.Late[late].Frame)
+		b.await(what, fmt.Sprintf(`document.querySelector('.late-choice :checked').value === '%d' &&
+			document.querySelector('.late-frame').textContent.includes(%q) &&
+			document.querySelectorAll('.band-late.chosen[data-late="%d"]').length >= 4`, p.Late[late].Frame,
+			p.Late[late].Sentence, late))
+	}
+	b.Log("arrow keys choose a late frame, and do not step frames")
+	b.Do(chromedp.Focus(chromedp.CSS(".late-choice :checked")), chromedp.KeyEvent(kb.ArrowRight))
+	shows(1, "the second late frame is shown")
+	b.Do(chromedp.KeyEvent(kb.Enter))
+	if got := browsertest.Eval[string](b.Tab, `document.activeElement.className`); got != "late-frame" {
+		b.Errorf("Enter leads to %q, want the details", got)
+	}
+	b.Do(chromedp.KeyEvent("l"))
+	shows(2, "the key l leads to the third")
+	b.Log("a frame within the time before a late one shows its details")
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(
+		document.querySelector('.scrub'))`, slot(p.Late[0].Frame-2))))
+	b.await("the first is shown", fmt.Sprintf(`document.querySelector('.late-choice :checked').value === '%d'`,
+		p.Late[0].Frame))
+	b.Log("keys open a thread and a function")
+	b.Do(chromedp.Focus(chromedp.CSS(".active:nth-of-type(2) > summary")), chromedp.KeyEvent(kb.Enter))
+	b.await("the tree is shown",
+		`document.querySelector('.active:nth-of-type(2) .tree')?.textContent.includes('memcpy')`)
+	for _, want := range []string{"ran 55 (52–59) ms", "could run 3.3 (2.9–3.8) ms",
+		"33 (31–36) msheavyLoop (app.js:4)", "←\u00a0onFrame (app.js:31)", "woken by Compositor",
+		"the thread that woke it is unknown", "Times of page are known within 0.31 ms"} {
+		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.querySelector('.late-frame').textContent.includes(%q)`,
+			want)) {
+			b.Errorf("the details have no %q", want)
+		}
+	}
+	b.Log("the lane of threads unfolds")
+	const names = `document.querySelectorAll('.thread-name').length`
+	if n := browsertest.Eval[int](b.Tab, names); n != 6 {
+		b.Errorf("%d threads are shown, want 6", n)
+	}
+	b.Do(chromedp.Focus(chromedp.CSS(".strip-card .button")), chromedp.KeyEvent(kb.Enter))
+	if n := browsertest.Eval[int](b.Tab, names); n != len(p.Threads) {
+		b.Errorf("%d of %d threads are shown", n, len(p.Threads))
+	}
+	b.Log("an event is as wide as its bounds")
+	widths := browsertest.Eval[[]float64](b.Tab, `['possible', 'certain'].map((kind) =>
+		Number(document.querySelector('.'+kind+'.moment-gc').getAttribute('d').match(/h([\d.]+)v/)[1]))`)
+	e := &p.Events[0]
+	ratio := float64(e.DurationNS+e.EarliestNS-e.LatestNS) / float64(e.DurationNS+e.LatestNS-e.EarliestNS)
+	if got := widths[1] / widths[0]; math.Abs(got-ratio) > 0.1 {
+		b.Errorf("the certain part is %.2f of the possible one, want %.2f", got, ratio)
+	}
+	for _, want := range []string{"62 %", "±0.31 ms (41 requests, 6 inputs; drift +12…+19 ppm)", "4,120,331", "sampled",
+		"11 (9–13) ms", "0.002", "0.31", "thread unknown"} {
+		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.querySelector('.profile').textContent.includes(%q)`,
+			want)) {
+			b.Errorf("the section has no %q", want)
+		}
 	}
 }
 
@@ -382,6 +458,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		Count: 1}
 	s.Functions[0].Name, s.Functions[0].URL, s.Realms[1].URL = evil, evil, evil
 	s.Errors[0].Message, s.Errors[0].URL, s.Errors[0].Stack[0] = evil, evil, result.Place{Function: evil, URL: evil}
+	r.Profile = browsertest.Profile(&r.Windows[0], 0, []int{54, 82}, evil)
 	r.Vitals = &vitals.Claims{Sentence: evil, Element: evil, Errors: []string{evil},
 		Timings: []vitals.Timing{{Name: evil}}, ByType: []vitals.Traffic{{Name: evil}}}
 	r.Vitals.Result = analyze.Result{Measure: vitals.Name, State: analyze.Refused, Refusal: evil,
@@ -456,9 +533,10 @@ func TestPageText(t *testing.T) {
 		"1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.",
 		"1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.",
 		"The clock of a worker is bounded from two questions only", "104The answer at 0.15 s came after 33 ms.",
-		"slowapp.js:12340 ms39–4141 ms14 ms31 ms", "(anonymous)lib.min.js:1:203451,2004.3 ms",
-		"not caught · app.js:20 · 2 times",
-		"load (app.js:20)", "4 later errors not shown", "https://page.test/sw.js", "service worker",
+		"slowapp.js:12of it 31 ms in JSON.parse() (app.js:14)340 ms39–4141 ms14 ms31 ms",
+		"(anonymous)src/list.ts:7, lib.min.js:1:203451,2004.3 ms",
+		"not caught · src/App.tsx:31, app.js:20 · 2 times",
+		"load (src/App.tsx:31, app.js:20)", "4 later errors not shown", "https://page.test/sw.js", "service worker",
 		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker (1).",
 		"The instrumentation cost 85 (80–90) ns per call", "agree within 0.24 ms",
 		"51,234 records arrived. script.log has all.",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
@@ -139,6 +140,7 @@ func runResults(f frame.Format, truth synth.Truth) *result.Results {
 	}
 	r.Windows[1].T0 = &result.T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
 	r.Script = runScript(r.Windows)
+	r.Profile = browsertest.Profile(&r.Windows[0], 0, []int{54, 82, 131}, "poll<fd>")
 	r.Video, r.Pictures, r.Notes = &result.Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
 	return r
 }

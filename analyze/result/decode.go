@@ -129,7 +129,8 @@ func stringEnd(b []byte) int {
 		if i += n; b[i] == '"' {
 			return i
 		}
-		if i += 2; i >= len(b) { // behind what the backslash is before
+		i++ // the escaped byte
+		if i+1 >= len(b) {
 			return -1
 		}
 	}

@@ -29,6 +29,7 @@ type Results struct {
 	Windows []Window       `json:"windows"`
 	Network *Network       `json:"network,omitempty"` // of the run's test network
 	Script  *Script        `json:"script,omitempty"`  // of instrumented pages
+	Profile *Profile       `json:"profile,omitempty"` // of the device's processes
 	// Vitals are the page's claims about itself, where they were asked for.
 	Vitals      *vitals.Claims `json:"vitals,omitempty"`
 	Video       *Video         `json:"video,omitempty"`
@@ -76,6 +77,7 @@ const (
 	EnvAnalysisBuild = "analysis_build" // version of the program that analysed
 	EnvVitals        = "vitals"         // "observed" if the page's claims were read, which adds load
 	EnvScript        = "script"         // policies that instrumented the page's scripts, which adds load
+	EnvProfile       = "profile"        // parts of the recorded activity, which adds load
 	EnvTemperature   = "temperature"    // the device's, with its unit
 	EnvGovernor      = "governor"       // of the device's processors
 	EnvMachineShared = "machine_shared" // "yes" if browser and recorder shared it, else "no"
@@ -85,7 +87,7 @@ const (
 func EnvironmentKeys() []string {
 	return []string{
 		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
-		EnvAnalysisBuild, EnvVitals, EnvScript,
+		EnvAnalysisBuild, EnvVitals, EnvScript, EnvProfile,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }
@@ -125,7 +127,7 @@ type Window struct {
 	EndNS   int64 `json:"end_ns"`   // time of r, or of e without r
 	Region  []int `json:"region"`   // of the content, as [x, y, width, height]
 	// Masks to Noise were used in this window: as asked for, found or calibrated. Masks include the
-	// code strip.
+	// code strip and the payload block.
 	Masks     [][]int            `json:"masks"`
 	Tolerance int                `json:"tolerance"`       // τ, of an 8-bit sample
 	MinPixels int                `json:"min_pixels"`      // m
@@ -135,6 +137,8 @@ type Window struct {
 	// Answer is shown first. It follows from the rest of the window.
 	Answer  Answer           `json:"answer"`
 	Results []analyze.Result `json:"results"`
+	// Channel is the account of the page's messages; nil: it has no payload block.
+	Channel *Channel `json:"channel,omitempty"`
 	// Claims are the page's own numbers: "fps.framerate" is about that value, in its unit.
 	Claims map[string]float64 `json:"claims"`
 	// ClaimTexts are the claims as reports print them.

@@ -1,5 +1,7 @@
 package result
 
+import "encoding/json"
+
 // Script is the JavaScript that ran during a recording, as its instrumentation reported it. Times
 // ending in _ns are on the recording's clock, durations in ns. They are claims of the page.
 type Script struct {
@@ -29,8 +31,12 @@ type Script struct {
 	Errors     []ScriptError `json:"errors"` // in order of time
 	ErrorsLeft int64         `json:"errors_left_out"`
 	Late       []LateFrame   `json:"late"` // worst first
-	Warnings   []string      `json:"warnings"`
-	Log        string        `json:"log"` // script.log; empty if it is missing
+	// Reports are those of policies with points, in their order.
+	Reports []PolicyReport `json:"reports"`
+	// Plan is the selection of functions; absent: all were measured.
+	Plan     *ScriptPlan `json:"plan,omitempty"`
+	Warnings []string    `json:"warnings"`
+	Log      string      `json:"log"` // script.log; empty if it is missing
 }
 
 // ScriptPrograms counts the programs that a run served.
@@ -50,6 +56,25 @@ type PlainScript struct {
 	URL    string `json:"url"`
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
+}
+
+// ScriptPlan is the selection of functions of a run, after it.
+type ScriptPlan struct {
+	Adapt       string  `json:"adapt"`       // loads, live, or empty
+	Probability float64 `json:"probability"` // of a function to be measured in a load; 0: all are
+	Points      int     `json:"points"`      // functions of the programs
+	Active      int     `json:"active"`      // functions with recorded calls
+	Slow        int     `json:"slow"`        // functions whose calls last longer than 5 ms
+	// Share is the part of the points that the loads so far have tested.
+	Share  float64 `json:"share"`
+	Loads  int     `json:"loads"`
+	Needed int     `json:"needed"` // loads that test 95 % of the points; 0: too many
+	Stable bool    `json:"stable"` // only slow functions are measured from now on
+	Plain  bool    `json:"plain"`  // the scripts of this run stayed plain, for comparison
+	// Dropped counts points of programs that have changed.
+	Dropped int    `json:"dropped"`
+	Off     string `json:"off"`  // policies that later runs are without, and why
+	Text    string `json:"text"` // all in words
 }
 
 // Kinds of realms.
@@ -72,6 +97,16 @@ type Gap struct {
 	ToNS    int64  `json:"to_ns"`
 	Records int64  `json:"records"`
 	Cause   string `json:"cause"`
+	Realm   int    `json:"realm"` // index in Realms; -1: unknown
+}
+
+// UnmarshalJSON reads a gap. Those of earlier versions have no realm.
+func (g *Gap) UnmarshalJSON(raw []byte) error {
+	type gap Gap
+	read := gap{Realm: -1}
+	err := json.Unmarshal(raw, &read)
+	*g = Gap(read)
+	return err
 }
 
 // ScriptCost is the time that the instrumentation itself used.
@@ -87,19 +122,34 @@ type Function struct {
 	URL    string `json:"url"`
 	Line   int    `json:"line"`   // from 1; 0 unknown
 	Column int    `json:"column"` // from 1; 0 unknown
-	Calls  int64  `json:"calls"`
-	Self   Span   `json:"self_ns"` // without the functions that it called
-	Total  Span   `json:"total_ns"`
-	Min    Span   `json:"min_ns"`
-	Mean   Span   `json:"mean_ns"`
-	Max    Span   `json:"max_ns"`
+	// Source is the file by the program's source map; empty: unknown. SourceLine counts from 1.
+	Source     string `json:"source"`
+	SourceLine int    `json:"source_line"`
+
+	Calls int64 `json:"calls"`
+	Self  Span  `json:"self_ns"` // without the functions that it called
+	Total Span  `json:"total_ns"`
+	Min   Span  `json:"min_ns"`
+	Mean  Span  `json:"mean_ns"`
+	Max   Span  `json:"max_ns"`
+	// Natives are the longest calls in a slow function, which are parts of its self time.
+	Natives []NativeCall `json:"natives,omitempty"`
 	// Place to MaxText are texts for people.
-	Place      string `json:"place"` // such as app.js:12
+	Place      string `json:"place"` // such as app.js:12, with a map src/App.tsx:12, app.js:1:5120
 	SelfText   string `json:"self_text"`
 	SelfBounds string `json:"self_bounds_text"`
 	TotalText  string `json:"total_text"`
 	MeanText   string `json:"mean_text"`
 	MaxText    string `json:"max_text"`
+}
+
+// NativeCall is the time of a call in a slow function. The called function is usually native.
+type NativeCall struct {
+	Name   string `json:"name"` // such as JSON.parse()
+	Line   int    `json:"line"` // in the program of the slow function
+	Column int    `json:"column"`
+	Self   Span   `json:"self_ns"` // without instrumented functions that it called
+	Text   string `json:"text"`    // such as 230 ms in JSON.parse() (app.js:12)
 }
 
 // Task is a span without a return to the browser's event loop.
@@ -122,16 +172,20 @@ const (
 
 // ScriptError is an error that a page had, and the first frame after it.
 type ScriptError struct {
-	Kind    string  `json:"kind"`
-	Message string  `json:"message"`
-	URL     string  `json:"url"`
-	Line    int     `json:"line"`   // from 1; 0 unknown
-	Column  int     `json:"column"` // from 1; 0 unknown
-	AtNS    int64   `json:"at_ns"`  // of the first
-	Count   int     `json:"count"`
-	Frame   int     `json:"frame"` // the first changed frame after it; -1: none
-	Stack   []Place `json:"stack"` // innermost first
-	Place   string  `json:"place"` // text of URL and line
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	URL     string `json:"url"`
+	Line    int    `json:"line"`   // from 1; 0 unknown
+	Column  int    `json:"column"` // from 1; 0 unknown
+	// Source and SourceLine are those of Function.
+	Source     string `json:"source"`
+	SourceLine int    `json:"source_line"`
+
+	AtNS  int64   `json:"at_ns"` // of the first
+	Count int     `json:"count"`
+	Frame int     `json:"frame"` // the first changed frame after it; -1: none
+	Stack []Place `json:"stack"` // innermost first
+	Place string  `json:"place"` // text of URL and line
 }
 
 // Place is an entry of a stack.
@@ -140,7 +194,11 @@ type Place struct {
 	URL      string `json:"url"`
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
-	Text     string `json:"text"` // such as load (app.js:12)
+	// Source and SourceLine are those of Function.
+	Source     string `json:"source"`
+	SourceLine int    `json:"source_line"`
+
+	Text string `json:"text"` // such as load (app.js:12)
 }
 
 // LateFrame is a frame that appeared late, and the functions that ran while the screen stood still.
@@ -153,10 +211,43 @@ type LateFrame struct {
 	FromNS    int64         `json:"from_ns"`
 	ToNS      int64         `json:"to_ns"`
 	Functions []RanMeantime `json:"functions"` // longest first
+	// Native is the longest call in the first function, if it has a quarter of that time.
+	Native *NativeCall `json:"native,omitempty"`
 	// UnexplainedNS is the time in which no instrumented script ran.
 	UnexplainedNS Span `json:"unexplained_ns"`
 	// Sentence states the cause in words.
 	Sentence string `json:"sentence"`
+}
+
+// PolicyReport is what a policy found, as a table of places.
+type PolicyReport struct {
+	Policy   string         `json:"policy"`
+	Sentence string         `json:"sentence"`
+	Points   int            `json:"points"` // nodes that the policy wants
+	Active   int            `json:"active"` // those with insertions in this run
+	Columns  []PolicyColumn `json:"columns"`
+	Rows     []PolicyRow    `json:"rows"`
+	Left     int            `json:"rows_left_out"`
+}
+
+// PolicyColumn names the values of a table.
+type PolicyColumn struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"` // empty for counts
+}
+
+// PolicyRow is a place with a value per column.
+type PolicyRow struct {
+	Name    string    `json:"name"` // a short text of the node
+	URL     string    `json:"url"`
+	Line    int       `json:"line"`
+	Column  int       `json:"column"`
+	Values  []float64 `json:"values"`
+	Verdict string    `json:"verdict"` // pass, fail, more, or empty
+	Text    string    `json:"text"`
+	// Place and Texts are for people.
+	Place string   `json:"place"`
+	Texts []string `json:"texts"` // of the values
 }
 
 // RanMeantime is the self time of a function within a span.
@@ -175,4 +266,9 @@ const (
 	MaxGaps      = 100
 	MaxRealms    = 64
 	MaxStack     = 50
+	MaxNatives   = 3 // of a function
+	maxReports   = 20
+	maxColumns   = 16
+	// MaxPolicyRows limits the rows of a report.
+	MaxPolicyRows = 200
 )

@@ -35,11 +35,13 @@ func lateBy500(rest Span, ran ...RanMeantime) LateFrame {
 }
 
 func TestLateFrames(t *testing.T) {
-	gap := Gap{FromNS: 2_850_000_000, ToNS: 2_950_000_000, Records: 3, Cause: "quota"}
+	gap := Gap{FromNS: 2_850_000_000, ToNS: 2_950_000_000, Records: 3, Cause: "quota", Realm: -1}
 	soon := lateBy500(nsSpan(30, 1))
 	soon.FromNS = 2_850_000_000
 	answer := lateBy500(nsSpan(119, 1), RanMeantime{0, nsSpan(380, 1)})
 	answer.Response = true
+	native := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}, RanMeantime{1, nsSpan(90, 0)})
+	native.Native = &NativeCall{Name: "JSON.parse()", Line: 14, Self: nsSpan(430, 1)}
 	const at = "The frame at 0.95 s came 400 ms late. "
 	for _, tc := range []struct {
 		name   string
@@ -54,6 +56,9 @@ func TestLateFrames(t *testing.T) {
 			RanMeantime{2, nsSpan(1, 0)}), nil,
 			at + "slow (app.js:12) ran for 380 (379–381) ms, anonymous function (a.test/:7:900) for 90 ms meanwhile.",
 			": slow (app.js:12) ran for 380 ms of it"},
+		{"a native call", native, nil, at + "slow (app.js:12) ran for 450 (449–451) ms, of it 430 ms in " +
+			"JSON.parse() (app.js:14), anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			": slow (app.js:12) ran for 450 ms of it"},
 		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
 			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +
 				"No instrumented script ran for 410 (409–411) ms.", ""},
@@ -225,5 +230,37 @@ func TestHostileScript(t *testing.T) {
 	r.Script.Functions[0].Self.High = math.NaN()
 	if _, err := r.Complete(); err == nil || !strings.Contains(err.Error(), "script functions[0]: self_ns") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPlanInWords: the sentences state the measured functions and those of later loads.
+func TestPlanInWords(t *testing.T) {
+	const called = "Calls of 3 of 1,200 functions were measured. The time of others is in their callers. "
+	for want, p := range map[string]ScriptPlan{
+		called + "Slow functions, above 5 ms: 2. The selection is stable after 7 loads.": {
+			Adapt: "loads", Slow: 2, Loads: 7, Stable: true},
+		called + "Slow functions, above 5 ms: 0. The selection is not stable after 1 load. " +
+			"Functions of changed programs that were dropped: 4.": {Adapt: "live", Loads: 1, Dropped: 4},
+		called + "The loads so far have tested 61.9 % of the functions. 95 % need 14 loads.": {
+			Probability: 0.2, Share: 0.6199, Needed: 14},
+		"The scripts of this run stayed plain, for comparison with the other runs.": {Plain: true},
+		"Later runs are without policies that harm the page: calls, after 30 loads.": {Plain: true,
+			Off: "calls, after 30 loads"},
+	} {
+		p.Points, p.Active = 1200, 3
+		if got := p.words(); got != want {
+			t.Errorf("%+v:\n got %s\nwant %s", p, got, want)
+		}
+	}
+}
+
+// TestGapOfEarlierVersion: a gap without a realm is not one of the first realm.
+func TestGapOfEarlierVersion(t *testing.T) {
+	var gaps []Gap
+	if err := json.Unmarshal([]byte(`[{"records":3,"cause":"quota"},{"cause":"quota","realm":1}]`), &gaps); err != nil {
+		t.Fatal(err)
+	}
+	if want := []Gap{{Records: 3, Cause: "quota", Realm: -1}, {Cause: "quota", Realm: 1}}; !slices.Equal(gaps, want) {
+		t.Errorf("%+v, want %+v", gaps, want)
 	}
 }

@@ -18,6 +18,7 @@ func (c *checker) script(s *Script, windows int) {
 		{"gaps", len(s.Gaps), MaxGaps}, {"functions", len(s.Functions), MaxFunctions}, {"tasks", len(s.Tasks),
 			MaxTasks},
 		{"errors", len(s.Errors), MaxErrors}, {"late", len(s.Late), MaxLate}, {"warnings", len(s.Warnings), MaxGaps},
+		{"reports", len(s.Reports), maxReports},
 	} {
 		c.require(l.have <= l.max, "%d %s, at most %d", l.have, l.name, l.max)
 	}
@@ -44,6 +45,7 @@ func (c *checker) script(s *Script, windows int) {
 			c.ordered(g.FromNS, g.ToNS)
 			c.counts("records", g.Records)
 			c.name("cause", g.Cause)
+			c.index("realm", g.Realm, -1, len(s.Realms))
 		})
 	}
 	c.in("cost", func() { c.span("per_call_ns", s.Cost.PerCallNS); c.span("counted_ns", s.Cost.CountedNS) })
@@ -65,8 +67,25 @@ func (c *checker) script(s *Script, windows int) {
 	for i := range s.Late {
 		c.in(fmt.Sprintf("late[%d]", i), func() { c.late(&s.Late[i], windows, len(s.Functions)) })
 	}
+	for i := range s.Reports {
+		c.in(fmt.Sprintf("reports[%d]", i), func() { c.report(&s.Reports[i]) })
+	}
+	if s.Plan != nil {
+		c.in("plan", func() { c.scriptPlan(s.Plan) })
+	}
 	c.texts("warnings", s.Warnings)
 	c.link(s.Log, true)
+}
+
+func (c *checker) scriptPlan(p *ScriptPlan) {
+	c.counts("a count", int64(p.Points), int64(p.Active), int64(p.Slow), int64(p.Loads), int64(p.Needed),
+		int64(p.Dropped))
+	c.require(p.Active <= p.Points && p.Slow <= p.Points, "%d active or %d slow of %d points", p.Active, p.Slow,
+		p.Points)
+	c.require(p.Probability >= 0 && p.Probability <= 1 && p.Share >= 0 && p.Share <= 1,
+		"probability %g or share %g is not between 0 and 1", p.Probability, p.Share)
+	c.text("adapt", p.Adapt, maxText)
+	c.text("off", p.Off, maxText)
 }
 
 func (c *checker) programs(p ScriptPrograms) {
@@ -79,10 +98,40 @@ func (c *checker) programs(p ScriptPrograms) {
 
 func (c *checker) function(f *Function) {
 	c.source(f.Name, f.URL, f.Line, f.Column)
+	c.source("", f.Source, f.SourceLine, 0)
 	c.counts("calls", f.Calls)
 	for name, s := range map[string]Span{"self_ns": f.Self, "total_ns": f.Total, "min_ns": f.Min, "mean_ns": f.Mean,
 		"max_ns": f.Max} {
 		c.span(name, s)
+	}
+	c.require(len(f.Natives) <= MaxNatives, "%d natives, at most %d", len(f.Natives), MaxNatives)
+	for _, n := range f.Natives[:min(len(f.Natives), MaxNatives)] {
+		c.native(n)
+	}
+}
+
+func (c *checker) native(n NativeCall) {
+	c.source(n.Name, "", n.Line, n.Column)
+	c.span("self_ns of a native", n.Self)
+}
+
+func (c *checker) report(r *PolicyReport) {
+	c.name("policy", r.Policy)
+	c.text("sentence", r.Sentence, maxText)
+	c.counts("points, active or rows left out", int64(r.Points), int64(r.Active), int64(r.Left))
+	c.require(r.Active <= r.Points, "%d of %d points are active", r.Active, r.Points)
+	c.require(len(r.Columns) <= maxColumns && len(r.Rows) <= MaxPolicyRows, "%d columns and %d rows", len(r.Columns),
+		len(r.Rows))
+	for _, column := range r.Columns {
+		c.text("column", column.Name, maxText)
+		c.text("unit", column.Unit, maxText)
+	}
+	for _, row := range r.Rows {
+		c.source(row.Name, row.URL, row.Line, row.Column)
+		c.text("text", row.Text, maxText)
+		c.require(row.Verdict == "" || row.Verdict == "pass" || row.Verdict == "fail" || row.Verdict == "more",
+			"verdict is %.40q", row.Verdict)
+		c.require(len(row.Values) == len(r.Columns), "a row has %d values of %d", len(row.Values), len(r.Columns))
 	}
 }
 
@@ -96,12 +145,14 @@ func (c *checker) scriptError(e *ScriptError) {
 	c.require(e.Kind == ErrorThrown || e.Kind == errorRejection || e.Kind == errorCaught || e.Kind == ErrorResource,
 		"kind is %.40q", e.Kind)
 	c.source(e.Message, e.URL, e.Line, e.Column)
+	c.source("", e.Source, e.SourceLine, 0)
 	c.ordered(e.AtNS, e.AtNS)
 	c.counts("count", int64(e.Count))
 	c.frame(e.Frame, true)
 	c.require(len(e.Stack) <= MaxStack, "a stack of %d places, at most %d", len(e.Stack), MaxStack)
 	for _, p := range e.Stack[:min(len(e.Stack), MaxStack)] {
 		c.source(p.Function, p.URL, p.Line, p.Column)
+		c.source("", p.Source, p.SourceLine, 0)
 	}
 }
 
@@ -116,6 +167,9 @@ func (c *checker) late(l *LateFrame, windows, functions int) {
 	for _, f := range l.Functions {
 		c.index("function", f.Function, 0, functions)
 		c.span("self_ns", f.Self)
+	}
+	if l.Native != nil {
+		c.native(*l.Native)
 	}
 	c.span("unexplained_ns", l.UnexplainedNS)
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
+// Complete returns scripts without a recording as they are written: with texts, and without nil
+// lists.
+func (s *Script) Complete() *Script { return s.fill(&Results{}) }
+
 // fill makes empty lists of those that are nil, and writes the texts.
 func (s *Script) fill(r *Results) *Script {
 	full := *s
@@ -24,32 +28,127 @@ func (s *Script) fill(r *Results) *Script {
 	s.Errors = append([]ScriptError{}, s.Errors...)
 	for i := range s.Errors {
 		e := &s.Errors[i]
-		e.Place = place(e.URL, e.Line, e.Column)
+		e.Place = inSource(e.Source, e.SourceLine, place(e.URL, e.Line, e.Column))
 		e.Stack = append([]Place{}, e.Stack...)
 		for k := range e.Stack {
 			p := &e.Stack[k]
-			p.Text = called(p.Function, place(p.URL, p.Line, p.Column))
+			p.Text = called(p.Function, inSource(p.Source, p.SourceLine, place(p.URL, p.Line, p.Column)))
 		}
 	}
 	s.Late = append([]LateFrame{}, s.Late...)
 	for i := range s.Late {
 		l := &s.Late[i]
 		l.Functions = some(l.Functions)
+		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
+			native := *l.Native
+			native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
+			l.Native = &native
+		}
 		l.Sentence = s.why(l, r)
 	}
+	s.Reports = append([]PolicyReport{}, s.Reports...)
+	for i := range s.Reports {
+		s.Reports[i].Fill()
+	}
 	s.Programs.Text, s.LostText = s.coverage(), s.lost()
-	s.Cost.Text = fmt.Sprintf("The instrumentation cost %s per call, calibrated in the page, and %s of the recording.",
-		s.Cost.PerCallNS.in("ns"), s.Cost.CountedNS.time())
+	if s.Plan != nil {
+		planned := *s.Plan
+		planned.Text = planned.words()
+		s.Plan = &planned
+	}
+	switch {
+	case s.Cost.PerCallNS.High > 0:
+		s.Cost.Text = s.Cost.words()
+	case slices.Contains(s.Policies, "calls"):
+		s.Cost.Text = "The cost of the instrumentation is unknown."
+	default:
+		s.Cost.Text = "Only the policy calls measures its cost."
+	}
 	s.Sentence = s.summary()
 	return s
 }
 
+// words states what the plan measured and what it will.
+func (p *ScriptPlan) words() string {
+	if p.Off != "" {
+		return "Later runs are without policies that harm the page: " + p.Off + "."
+	}
+	if p.Plain {
+		return "The scripts of this run stayed plain, for comparison with the other runs."
+	}
+	said := []string{fmt.Sprintf("Calls of %s of %s functions were measured. The time of others is in their callers.",
+		wording.Count(p.Active), wording.Count(p.Points))}
+	if p.Adapt != "" {
+		state := "The selection is not stable after"
+		if p.Stable {
+			state = "The selection is stable after"
+		}
+		said = append(said, fmt.Sprintf("Slow functions, above 5 ms: %d. %s %s.", p.Slow, state, loads(p.Loads)))
+	}
+	if p.Probability > 0 && p.Probability < 1 {
+		text := fmt.Sprintf("The loads so far have tested %s of the functions.", percent(p.Share))
+		if p.Needed > 0 {
+			text += fmt.Sprintf(" 95 %% need %s.", loads(p.Needed))
+		}
+		said = append(said, text)
+	}
+	if p.Dropped > 0 {
+		said = append(said, fmt.Sprintf("Functions of changed programs that were dropped: %d.", p.Dropped))
+	}
+	return strings.Join(said, " ")
+}
+
+func loads(n int) string {
+	if n == 1 {
+		return "1 load"
+	}
+	return wording.Count(n) + " loads"
+}
+
+func percent(share float64) string { return wording.Number(math.Floor(1000*share)/10) + " %" }
+
+func (c *ScriptCost) words() string {
+	return fmt.Sprintf("The instrumentation cost %s per call, calibrated in the page, and %s of the recording.",
+		c.PerCallNS.in("ns"), c.CountedNS.time())
+}
+
+func (r PolicyRow) failed() bool { return r.Verdict == "fail" }
+
+// Fill makes the lists of a report, and writes its texts.
+func (p *PolicyReport) Fill() {
+	p.Columns, p.Rows = some(p.Columns), append([]PolicyRow{}, p.Rows...)
+	for i := range p.Rows {
+		row := &p.Rows[i]
+		row.Place, row.Values, row.Texts = place(row.URL, row.Line, row.Column), some(row.Values), []string{}
+		for k, x := range row.Values {
+			digits := 0
+			if k < len(p.Columns) && p.Columns[k].Unit != "" && math.Abs(x) < 100 && x != math.Trunc(x) {
+				digits = 2
+			}
+			text := decimal(x, digits)
+			if k < len(p.Columns) && p.Columns[k].Unit != "" {
+				text += " " + p.Columns[k].Unit
+			}
+			row.Texts = append(row.Texts, text)
+		}
+	}
+}
+
 func (f *Function) describe() {
-	f.Place = place(f.URL, f.Line, f.Column)
+	f.Place = inSource(f.Source, f.SourceLine, place(f.URL, f.Line, f.Column))
 	f.SelfText, f.SelfBounds = f.Self.texts(f.Self.unit())
 	f.TotalText, _ = f.Total.texts(f.Total.unit())
 	f.MeanText, _ = f.Mean.texts(f.Mean.unit())
 	f.MaxText, _ = f.Max.texts(f.Max.unit())
+	f.Natives = append([]NativeCall(nil), f.Natives...)
+	for i := range f.Natives {
+		f.Natives[i].describe(f.URL)
+	}
+}
+
+func (n *NativeCall) describe(url string) {
+	text, _ := n.Self.texts(n.Self.unit())
+	n.Text = text + " in " + called(n.Name, place(url, n.Line, n.Column))
 }
 
 // label names a function with its place.
@@ -63,6 +162,14 @@ func called(name, place string) string {
 		return name
 	}
 	return name + " (" + place + ")"
+}
+
+// inSource returns a place in a source before the one in the program.
+func inSource(source string, line int, place string) string {
+	if source == "" {
+		return place
+	}
+	return fmt.Sprintf("%s:%d, %s", source, line, place)
 }
 
 // place returns the last part of an address with the line. Files of few long lines get the column.
@@ -151,6 +258,9 @@ func (s *Script) coverage() string {
 	case p.Served > 0:
 		text = wording.Plural(p.Served, "program") + ", all instrumented."
 	}
+	if p.Functions == 0 {
+		return text
+	}
 	return text + fmt.Sprintf(" %s of %s ran.", wording.Count(p.CalledOfThem), wording.Plural(p.Functions, "function"))
 }
 
@@ -203,7 +313,16 @@ func (s *Script) summary() string {
 		f := &s.Functions[0]
 		parts = append(parts, fmt.Sprintf("%s ran longest: %s", f.label(), f.Self.time()))
 	}
-	if len(parts) == 0 {
+	for i := range s.Reports {
+		if p := &s.Reports[i]; len(parts) == 0 && len(p.Rows) > 0 || slices.ContainsFunc(p.Rows, PolicyRow.failed) {
+			parts = append(parts, strings.TrimSuffix(p.Sentence, "."))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+	case len(s.Reports) > 0:
+		return s.Reports[0].Sentence
+	default:
 		return "No instrumented function was called."
 	}
 	return strings.Join(parts, "; ") + "."
@@ -214,28 +333,8 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 	if l.Window < 0 || l.Window >= len(r.Windows) {
 		return "" // it is not valid
 	}
-	w := &r.Windows[l.Window]
-	zero, usual := w.StartNS, float64(r.Recording.PeriodNS)
-	if w.T0 != nil {
-		zero = w.T0.AtNS
-	}
-	if pauses := w.pauses(); len(pauses) > 0 {
-		usual = 1e6 * pauses[len(pauses)/2].ms
-	}
 	stood := float64(l.ToNS) - float64(l.FromNS)
-	text := fmt.Sprintf("The frame at %s came ", seconds(l.ToNS-zero, 2))
-	switch late := stood - usual; {
-	case l.Response:
-		usual = 0
-		text = fmt.Sprintf("The answer at %s came after %s. ", seconds(l.ToNS-zero, 2), span(stood/1e6))
-	case late > 0:
-		text += span(late/1e6) + " late. "
-	default:
-		text += "after " + span(stood/1e6) + ". "
-	}
-	if n := w.lostWithin(l.FromNS, l.ToNS); n > 0 { // one of them may have been the frame
-		text += "The recording lost " + wording.Plural(n, "frame") + " meanwhile, so it may have come earlier. "
-	}
+	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
 	ran := s.ran(l, stood)
 	lost := slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.FromNS < l.ToNS && g.ToNS > l.FromNS })
 	switch rest := l.UnexplainedNS; {
@@ -251,6 +350,33 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return text + capitalAnonymous(ran) + " meanwhile. No instrumented script ran for " + rest.time() + "."
 	}
 	return text + capitalAnonymous(ran) + " meanwhile."
+}
+
+// came states how late a frame came, and returns the usual time before one in ns.
+func (r *Results) came(l *FrameSpan) (text string, usual float64) {
+	w := &r.Windows[l.Window]
+	zero, usual := w.StartNS, float64(r.Recording.PeriodNS)
+	if w.T0 != nil {
+		zero = w.T0.AtNS
+	}
+	if pauses := w.pauses(); len(pauses) > 0 {
+		usual = 1e6 * pauses[len(pauses)/2].ms
+	}
+	stood := float64(l.ToNS) - float64(l.FromNS)
+	text = fmt.Sprintf("The frame at %s came ", seconds(l.ToNS-zero, 2))
+	switch late := stood - usual; {
+	case l.Response:
+		usual = 0
+		text = fmt.Sprintf("The answer at %s came after %s. ", seconds(l.ToNS-zero, 2), span(stood/1e6))
+	case late > 0:
+		text += span(late/1e6) + " late. "
+	default:
+		text += "after " + span(stood/1e6) + ". "
+	}
+	if n := w.lostWithin(l.FromNS, l.ToNS); n > 0 { // one of them may have been the frame
+		text += "The recording lost " + wording.Plural(n, "frame") + " meanwhile, so it may have come earlier. "
+	}
+	return text, usual
 }
 
 // lostWithin returns how many frames of the recording are lost after one time, up to another.
@@ -277,7 +403,11 @@ func (s *Script) ran(l *LateFrame, stood float64) string {
 		if i == 0 {
 			ran = " ran "
 		}
-		names = append(names, s.Functions[f.Function].label()+ran+"for "+f.Self.time())
+		text := s.Functions[f.Function].label() + ran + "for " + f.Self.time()
+		if i == 0 && l.Native != nil {
+			text += ", of it " + l.Native.Text
+		}
+		names = append(names, text)
 	}
 	return strings.Join(names, ", ")
 }

@@ -46,6 +46,9 @@ func (r *Results) Validate() error {
 	if r.Script != nil {
 		c.in("script", func() { c.script(r.Script, len(r.Windows)) })
 	}
+	if r.Profile != nil {
+		c.in("profile", func() { c.profile(r.Profile, len(r.Windows)) })
+	}
 	if r.Video != nil {
 		c.in("video", func() { c.link(r.Video.File, false); c.link(r.Video.Map, false) })
 	}
@@ -179,6 +182,9 @@ func (c *checker) window(w *Window) {
 	}
 	for i := range w.Checks {
 		c.in(fmt.Sprintf("checks[%d]", i), func() { c.check(&w.Checks[i]) })
+	}
+	if w.Channel != nil {
+		c.in("channel", func() { c.channel(w.Channel) })
 	}
 	c.pictures(w.Pictures)
 	c.texts("warnings", w.Warnings)

@@ -76,8 +76,15 @@ func (r *Results) fill() {
 	if r.Script != nil {
 		r.Script = r.Script.fill(r)
 	}
+	if r.Profile != nil {
+		r.Profile = r.Profile.fill(r)
+	}
 	for i := range r.Windows {
-		r.Windows[i].Answer = newAnswer(&r.Windows[i], s.Primary, r.Script.causes(i))
+		why := r.Script.causes(i)
+		if len(why) == 0 {
+			why = r.Profile.causes(i)
+		}
+		r.Windows[i].Answer = newAnswer(&r.Windows[i], s.Primary, why)
 	}
 }
 
@@ -101,6 +108,9 @@ func (w *Window) fill() {
 	w.Results = append([]analyze.Result{}, w.Results...)
 	for i := range w.Results {
 		fillResult(&w.Results[i])
+	}
+	if w.Channel != nil {
+		w.Channel = w.Channel.fill()
 	}
 	w.ClaimTexts = claimTexts(w)
 }

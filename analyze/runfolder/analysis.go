@@ -13,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/marker"
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -23,6 +24,7 @@ type Found struct {
 	Results  result.Results
 	Outcomes []*analyze.Outcome // one for each of Results.Windows
 	Masks    [][]frame.Region   // of each window
+	Channels []*payload.Account // of each window's payload block; nil: it has none
 	Problems []marker.Problem   // problems with markers
 }
 
@@ -117,6 +119,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		found.Results.Windows = append(found.Results.Windows, described)
 		found.Outcomes = append(found.Outcomes, outcome)
 		found.Masks = append(found.Masks, windows[i].masks)
+		found.Channels = append(found.Channels, windows[i].channel)
 	}
 	if len(unreadable) > 0 {
 		found.Results.Quality = a.quality(unreadable...)
@@ -225,7 +228,7 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) result.Window {
 		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: red, Region: box(o.Window.Region),
 		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
 		Tolerance: w.tolerance, MinPixels: w.MinPixels, Noise: w.noise,
-		Results: o.Results, Warnings: append(slices.Clone(w.warnings), o.Losses()...),
+		Channel: w.described, Results: o.Results, Warnings: append(slices.Clone(w.warnings), o.Losses()...),
 	}
 	for _, m := range append(slices.Clone(a.Masks), w.masks...) {
 		d.Masks = append(d.Masks, box(m))

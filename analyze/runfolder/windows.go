@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/noise"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -30,7 +31,9 @@ type window struct {
 	tolerance, greenFrom int
 	noise                *noise.Calibration // nil where nothing was calibrated
 	warnings             []string
-	number, of           int // the first is 1, of so many
+	number, of           int              // the first is 1, of so many
+	channel              *payload.Account // of the page's messages; nil: without a payload block
+	described            *result.Channel  // the same for results
 }
 
 // windows returns the windows to be measured, and notes about the search.
@@ -194,6 +197,9 @@ func (a *analysis) complete(ctx context.Context, w *window) error {
 	}
 	if !a.KeepStrip {
 		a.maskStrip(w)
+	}
+	if err := a.readBlock(ctx, w); err != nil {
+		return err
 	}
 	if a.AutoTolerance {
 		if err := a.calibrate(ctx, w); err != nil {

@@ -1,7 +1,7 @@
 // Lanes lie above the charts on the same times: the frames of a window, and the events of its recording.
 
 import {h} from './dom.js';
-import {below, grouped} from './format.js';
+import {below, grouped, lasts} from './format.js';
 import {margin, Plot} from './plot.js';
 import {plain} from './words.js';
 
@@ -31,10 +31,12 @@ export class FrameLane extends Plot {
    * @param {Element} parent
    */
   paint(parent) {
+    this.lateBands(parent);
     this.marks(parent, 8, 36);
     const {times, first} = this.view.data;
+    const late = new Set(this.view.late.map((l) => l.frame));
     /** @type {Record<string, string[]>} */
-    const paths = {same: [], unique: [], shown: []};
+    const paths = {same: [], unique: [], late: [], shown: []};
     const from = Math.max(0, below(times, this.view.from) - 1);
     const to = Math.min(times.length, below(times, this.view.to) + 1);
     const period = times.length > 1 ? (times[times.length - 1] - times[0]) / (times.length - 1) : 0;
@@ -42,7 +44,9 @@ export class FrameLane extends Plot {
     const width = Math.max(1, Math.min(pixel - (pixel > 4 ? 1.5 : 0), 24));
     for (let i = from; i < to; i++) {
       const x = this.x(times[i]);
-      if (!this.unique || this.unique.has(first + i)) {
+      if (late.has(first + i)) {
+        paths.late.push(`M${x.toFixed(1)} 10h${Math.max(2, width).toFixed(1)}v34h-${Math.max(2, width).toFixed(1)}z`);
+      } else if (!this.unique || this.unique.has(first + i)) {
         paths.unique.push(`M${x.toFixed(1)} 10h${width.toFixed(1)}v24h-${width.toFixed(1)}z`);
       } else {
         paths.same.push(`M${x.toFixed(1)} 19h${width.toFixed(1)}v6h-${width.toFixed(1)}z`);
@@ -58,7 +62,9 @@ export class FrameLane extends Plot {
   about(frame) {
     const lost = this.lost.find((l) => l.before_frame === frame);
     const changed = this.unique && (this.unique.has(frame) ? 'changed' : 'the same as before');
-    return [changed ?? '', plain(this.evidence.get(frame) ?? ''),
+    const late = this.view.late.find((l) => l.frame === frame);
+    return [changed ?? '', late ? `late, after ${lasts(late.to - late.from)}` : '',
+      plain(this.evidence.get(frame) ?? ''),
       lost ? `${grouped(lost.frames)} lost before it: ${lost.cause}` : ''].filter(Boolean);
   }
 }
@@ -90,6 +96,7 @@ export class EventLane extends Plot {
 
   /** @param {Element} parent */
   paint(parent) {
+    this.lateBands(parent);
     this.sources.forEach((source, i) => {
       const y = i * row + row / 2 + 2;
       const [spreads, diamonds] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];

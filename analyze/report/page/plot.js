@@ -221,6 +221,25 @@ export class Plot {
     }
   }
 
+  /** resize draws the plot in another height. */
+  resize(/** @type {number} */ height) {
+    this.height = this.bottom = height;
+    this.svg.setAttribute('height', String(height));
+    this.draw();
+  }
+
+  /**
+   * lateBands marks the time before each late frame.
+   * @param {Element} parent
+   */
+  lateBands(parent) {
+    this.view.late.forEach((l, i) => {
+      const x = this.x(l.from);
+      parent.append(h(`rect.band-late${l === this.view.chosen ? '.chosen' : ''}`, {x, y: 0,
+        width: Math.max(2, this.x(l.to) - x), height: this.height, 'data-late': i}));
+    });
+  }
+
   /**
    * timeAxis draws the axis of time at the bottom. It counts from T0.
    * @param {Element} parent

@@ -10,6 +10,7 @@ import {quality} from './results.js';
 import {figure} from './pictures.js';
 import {grouped} from './format.js';
 import {scripts, scriptWarnings} from './scripts.js';
+import {profile, profileWarnings} from './profile.js';
 import {vitals} from './vitals.js';
 
 /** @typedef {import('./pictures.js').Files} Files */
@@ -50,7 +51,8 @@ export class RunView {
     if (results && !results.windows.length) {
       fill(this.place, h('p.refusal.card', null, 'Nothing was measured in this recording.'));
     }
-    found.append(...[scriptWarnings(results?.script), scripts(files, results, this.seek),
+    found.append(...[scriptWarnings(results?.script), profileWarnings(results?.profile),
+      profile(results, this.seek), scripts(files, results, this.seek),
       vitals(results?.vitals, this.seek)].filter(Boolean));
     const own = (results?.pictures ?? []).map((p) => figure(files, p, this.seek)).filter(Boolean);
     if (own.length) {
@@ -168,6 +170,8 @@ export class RunView {
       {keys: ['n'], about: 'next window', act: () => step(1)},
       {keys: ['N'], about: 'window before', act: () => step(-1)},
       {keys: ['e'], about: 'next frame with evidence', act: () => this.evidence()},
+      ...this.results?.profile?.late.length
+        ? [{keys: ['l'], about: 'next late frame', act: () => this.window?.late?.next()}] : [],
       {keys: ['h'], about: 'heat map over the frame', act: () => this.heat?.toggle()},
       {keys: ['+', '='], about: 'zoom the charts in', act: () => this.window?.zoom(0.5)},
       {keys: ['-'], about: 'zoom the charts out', act: () => this.window?.zoom(2)},

@@ -4,7 +4,7 @@ import {h} from './dom.js';
 import {Plot, margin} from './plot.js';
 import {frameButton} from './pictures.js';
 import {counted, titled} from './words.js';
-import {grouped} from './format.js';
+import {grouped, lasts} from './format.js';
 
 /** @typedef {import('rig').Script} Script */
 /** @typedef {import('rig').Task} Task */
@@ -22,9 +22,6 @@ const firstFunctions = 10;
  * @param {number} i index of a function; -1: it is not listed
  */
 const label = (s, i) => s.functions[i] ? `${s.functions[i].name} (${s.functions[i].place})` : '';
-
-/** @param {number} ns */
-const lasts = (ns) => ns < 1e7 ? `${(ns / 1e6).toFixed(ns < 1e6 ? 2 : 1)} ms` : `${grouped(ns / 1e6)} ms`;
 
 /**
  * within are the tasks, errors and gaps of a window, with times from its first frame; null without any.
@@ -70,9 +67,9 @@ export class ScriptLane extends Plot {
    * @param {Within} near
    */
   constructor(view, timeline, seek, near) {
-    const {script, tasks} = near;
+    const {script, tasks, gaps} = near;
     const order = ['window', 'frame', 'worker', 'node'];
-    const realms = [...new Set(tasks.map((t) => t.realm))]
+    const realms = [...new Set([...tasks, ...gaps].map((t) => t.realm))].filter((realm) => script.realms[realm])
       .sort((a, b) => order.indexOf(script.realms[a].kind) - order.indexOf(script.realms[b].kind) || a - b)
       .slice(0, maxRows);
     super(view, timeline, seek, head + Math.max(1, realms.length) * row + 2, 'Tasks of scripts; they are listed below');
@@ -91,6 +88,7 @@ export class ScriptLane extends Plot {
   /** @param {Element} parent */
   paint(parent) {
     const {tasks, errors, gaps} = this.near;
+    this.lateBands(parent);
     this.realms.forEach((realm, i) => {
       const y = head + i * row;
       /** @type {Record<string, string[]>} */
@@ -109,7 +107,9 @@ export class ScriptLane extends Plot {
     for (const g of gaps) {
       const x = this.x(g.from_ns);
       const width = Math.max(2, this.x(g.to_ns) - x);
-      parent.append(h('rect.band-lost', {x, y: head, width, height: this.height - head}));
+      const i = this.realms.indexOf(g.realm); // -1: all rows
+      parent.append(h('rect.band-lost', {x, y: head + Math.max(0, i) * row, width,
+        height: i < 0 ? this.height - head : row}));
     }
     parent.append(h('path.script-error', {d: errors.map((e) => {
       const x = this.x(e.at_ns).toFixed(1);
@@ -131,7 +131,8 @@ export class ScriptLane extends Plot {
     const error = errors.find((e) => Math.abs(e.at_ns - t) < reach);
     return [task && y >= head ? [label(script, task.function), lasts(task.end_ns - task.begin_ns),
       counted(task.calls, 'call')].filter(Boolean).join(', ') : '',
-    error ? error.message.slice(0, 100) : '', gaps.some((g) => t >= g.from_ns && t <= g.to_ns) ? 'records lost' : '']
+    error ? error.message.slice(0, 100) : '', gaps.some((g) => t >= g.from_ns && t <= g.to_ns &&
+      (g.realm === realm || !this.realms.includes(g.realm))) ? 'records lost' : '']
       .filter(Boolean);
   }
 }
@@ -202,8 +203,9 @@ export function scripts(files, results, seek) {
     s.late.length ? [h('h4', null, 'Late frames'), h('ul.late', null, s.late.map((l) => h('li', null,
       frameButton(l.frame, seek), windows[l.window]?.name ? h('b', null, `${windows[l.window].name}: `) : null,
       l.sentence)))] : null,
-    functions(s), errors(s, seek),
-    h('h4', null, 'Coverage and cost'), h('p', null, s.programs.text), plain(s), h('p', null, s.cost.text,
+    functions(s), errors(s, seek), s.reports?.flatMap((p) => report(p)),
+    h('h4', null, 'Coverage and cost'), h('p', null, s.programs.text),
+    s.plan ? h('p', null, s.plan.text) : null, plain(s), h('p', null, s.cost.text,
       s.clock_ns > 0 ? ` The clocks of page and frames agree within ${lasts(s.clock_ns)}.` : null),
     h('p.quiet-text', null, `Times are claims of the page. ${counted(s.records, 'record')} arrived.`,
       log ? [' ', h('a', {href: log, download: true}, s.log), ' has all.'] : null));
@@ -215,24 +217,54 @@ function functions(s) {
     return null;
   }
   const rows = s.functions.map((f, i) => h('tr', {hidden: i >= firstFunctions},
-    h('th', {scope: 'row', title: f.url}, h('code', null, f.name), h('small', null, f.place)),
+    h('th', {scope: 'row', title: f.url}, h('code', null, f.name), h('small', null, f.place),
+      f.natives?.map((n) => h('small', null, `of it ${n.text}`))),
     h('td.number', {'data-of': 'calls'}, grouped(f.calls)),
     h('td.number.self', {'data-of': 'self'}, f.self_text,
       f.self_bounds_text ? h('small', null, f.self_bounds_text) : null),
     h('td.number', {'data-of': 'total'}, f.total_text), h('td.number', {'data-of': 'mean'}, f.mean_text),
     h('td.number', {'data-of': 'longest'}, f.max_text)));
-  const more = h('button.button.small', {onclick: () => {
-    rows.forEach((r) => r.removeAttribute('hidden'));
-    rows[firstFunctions].querySelector('th').setAttribute('tabindex', '-1');
-    rows[firstFunctions].querySelector('th').focus();
-    more.remove();
-  }}, `Show all ${grouped(rows.length)}`);
   return [h('h4', null, 'Longest functions'), h('div.scroll', null, h('table.values.labelled.functions', null,
     h('thead', null, h('tr', null, h('th', null, 'Function'), h('th.number', null, 'Calls'),
       h('th.number', {title: 'Without the functions that it called'}, 'Self'),
       h('th.number', {title: 'With the functions that it called'}, 'Total'),
       h('th.number', {title: 'Total of one call'}, 'Mean'), h('th.number', {title: 'Total of one call'}, 'Longest'))),
-    h('tbody', null, rows))), rows.length > firstFunctions ? more : null];
+    h('tbody', null, rows))), showAll(rows, firstFunctions)];
+}
+
+/**
+ * showAll is a button that shows the rows after the first; null without any.
+ * @param {HTMLElement[]} rows
+ * @param {number} first rows that are not hidden
+ */
+export function showAll(rows, first) {
+  const more = h('button.button.small', {onclick: () => {
+    rows.forEach((r) => r.removeAttribute('hidden'));
+    const head = rows[first].querySelector('th');
+    head?.setAttribute('tabindex', '-1');
+    head?.focus();
+    more.remove();
+  }}, `Show all ${grouped(rows.length)}`);
+  return rows.length > first ? more : null;
+}
+
+/**
+ * report shows the places that a policy found.
+ * @param {Script['reports'][number]} p
+ */
+function report(p) {
+  const shares = p.active < p.points ? ` ${grouped(p.active)} of ${grouped(p.points)} places were tested.` : '';
+  const kept = p.rows.slice(0, maxListed);
+  const left = p.rows.length - kept.length + p.rows_left_out;
+  return [h('h4', null, titled(p.policy)), h('p', null, p.sentence + shares),
+    kept.length ? h('div.scroll.low', null, h('table.values.labelled.functions', null,
+      h('thead', null, h('tr', null, h('th', null, 'Place'),
+        p.columns.map((c) => h('th.number', null, c.name ? titled(c.name) : null)), h('th', null, 'Verdict'))),
+      h('tbody', null, kept.map((r) => h('tr', null,
+        h('th', {scope: 'row', title: r.url}, h('code', null, r.name), h('small', null, r.place)),
+        r.texts.map((text, i) => h('td.number', {'data-of': p.columns[i].name}, text)),
+        h('td', {'data-of': 'verdict'}, [r.verdict, r.text].filter(Boolean).join(': '))))))) : null,
+    left > 0 ? h('p.quiet-text', null, `${counted(left, 'more place')}.`) : null];
 }
 
 /**

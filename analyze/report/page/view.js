@@ -28,6 +28,10 @@ export class View {
     this.from = this.whole[0];
     this.to = this.whole[1];
     this.least = Math.min(this.whole[1] - this.whole[0], Math.max(8 * period, 1));
+    /** @type {{from: number, to: number, frame: number}[]} late frames with the time before them */
+    this.late = [];
+    /** @type {{frame: number} | null} the late frame whose details are shown */
+    this.chosen = null;
     /** @type {(() => void)[]} */
     this.listeners = [];
   }

@@ -6,9 +6,12 @@ import {EventLane, FrameLane} from './lanes.js';
 import {View} from './view.js';
 import {clock, grouped} from './format.js';
 import {answer, checks, first, refused, rest, resultCard, sentences, silent, told} from './results.js';
-import {figure} from './pictures.js';
+import {figure, frameButton} from './pictures.js';
 import {network} from './network.js';
 import {legend, ScriptLane, taskTable, within} from './scripts.js';
+import {LateFrames} from './profile.js';
+import {MomentLane, momentLegend, momentTable, profileWithin, RequestLane, requestLegend, requestsWithin,
+  ThreadLane, threadLegend} from './tracks.js';
 import {counted, plain} from './words.js';
 
 /** @typedef {import('rig').Window} RunWindow */
@@ -41,6 +44,11 @@ export class WindowView {
     const near = events.map((e) => ({...e, at_ns: e.at_ns - data.from}))
       .filter((e) => e.at_ns >= view.whole[0] && e.at_ns <= view.whole[1] && !(ran && e.source === 'script'));
     const link = run?.network;
+    const requests = requestsWithin(link, w.start_ns, view);
+    const profile = profileWithin(run?.profile, run?.windows ?? [], w, view);
+    view.late = profile?.late ?? [];
+    const threads = profile?.threads.length ? new ThreadLane(view, timeline, seek, profile) : null;
+    this.late = profile?.late.length ? new LateFrames(view, timeline, seek, profile) : null;
     const asked = run?.settings.measures ?? [];
     const said = told(w, asked);
     const cards = w.results.filter((r) => !silent(r)).map((r) => resultCard(files, w, r, seek, chartsOf(r).map((c) => {
@@ -58,12 +66,21 @@ export class WindowView {
       w.frame_times.time_ns.length ? h('div.card.strip-card', null,
         h('div.chart-head', null, h('h3', null, 'Frames'), h('ul.legend.keys-of-strip', null,
           h('li.k-unique', null, 'changed (high)'), h('li.k-same', null, 'the same as before (low)'),
+          this.late ? h('li.k-late', null, 'late (higher)') : null,
           h('li.k-lost', null, 'lost (hatched)'), h('li.k-shown', null, 'has evidence (▼)')), this.zoomButtons()),
         drawn(new FrameLane(view, timeline, seek)),
-        ran ? [h('div.chart-head', null, h('h3', null, 'Scripts'), legend(ran)),
-          drawn(new ScriptLane(view, timeline, seek, ran)), taskTable(ran, view, seek)] : null,
-        near.length ? [h('div.chart-head', null, h('h3', null, 'Events')),
-          drawn(new EventLane(view, timeline, seek, near)), eventTable(near, view, seek)] : null) : null,
+        near.length ? [lane('Events'), drawn(new EventLane(view, timeline, seek, near)),
+          eventTable(near, view, seek)] : null,
+        requests.length ? [lane('Requests', requestLegend()),
+          drawn(new RequestLane(view, timeline, seek, requests))] : null,
+        ran ? [lane('Scripts', legend(ran)), drawn(new ScriptLane(view, timeline, seek, ran)),
+          taskTable(ran, view, seek)] : null,
+        threads ? [lane('Threads', threadLegend(), threads.more), drawn(threads)] : null,
+        profile?.events.length ? [lane('Collections and long tasks', momentLegend(profile)),
+          drawn(new MomentLane(view, timeline, seek, profile)),
+          momentTable(profile, view, (frame) => frameButton(frame, seek))] : null) : null,
+      this.late ? h('section.card.late-card', {'aria-label': 'Late frames'}, h('h3', null, 'Late frames'),
+        this.late.root) : null,
       strips(files, w, seek), link ? network(files, link, view, w.start_ns, seek) : null,
       this.fold(w, [h('p.about', null, about(w).map((text) => h('span', null, text))),
         differ ? null : checks(w, seek), cards, refused(none.filter((r) => !wanted.includes(r))), claims(w),
@@ -121,6 +138,13 @@ export class WindowView {
 
 /** @param {RunWindow} w */
 export const title = (w) => w.name || `Frames ${grouped(w.start_frame)} – ${grouped(w.end_frame)}`;
+
+/**
+ * lane is the head of a lane.
+ * @param {string} name
+ * @param {...(Element | null)} looks
+ */
+const lane = (name, ...looks) => h('div.chart-head', null, h('h3', null, name), looks);
 
 const ms = (/** @type {number} */ ns) => `${(ns / 1e6).toFixed(2).replace(/\.?0+$/, '')} ms`;
 

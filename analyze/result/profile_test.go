@@ -1,0 +1,115 @@
+package result
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProfilesAreChecked: each fault of a profile is an error that names its place.
+func TestProfilesAreChecked(t *testing.T) {
+	for _, tc := range []struct {
+		edit func(*Profile)
+		want string
+	}{
+		{func(p *Profile) {}, ""},
+		{func(p *Profile) { p.Late[0].Window = 1 }, "late[0]: window"},
+		{func(p *Profile) { p.Late[0].Threads[0].Thread = 2 }, "late[0]: thread"},
+		{func(p *Profile) { p.Late[0].Threads[0].Function = 3 }, "late[0]: function"},
+		{func(p *Profile) { p.Late[0].Threads[0].Running.Low = 1e12 }, "late[0]: running_ns"},
+		{func(p *Profile) { p.Late[0].Threads[0].Waits[0].WokenBy = -2 }, "woken_by"},
+		{func(p *Profile) { p.Late[0].Threads[0].Tree[0].NS = -1 }, "late[0]: "},
+		{func(p *Profile) {
+			deep := &p.Late[0].Threads[0].Tree
+			for range MaxTreeDepth {
+				deep = &(*deep)[0].Callers
+				*deep = []ProfileNode{{}}
+			}
+		}, "of a tree"},
+		{func(p *Profile) { p.Functions[0].Language = "basic" }, "functions[0]: language"},
+		{func(p *Profile) { p.Functions[0].Name = strings.Repeat("x", maxText+1) }, "functions[0]: "},
+		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "a step of 101 %"},
+		{func(p *Profile) { p.Tests[0].P = 1.5 }, "p is 1.5"},
+		{func(p *Profile) { p.Tests[0].LowNS = 1e12 }, "outside of its bounds"},
+		{func(p *Profile) { p.Events = make([]ProfileEvent, MaxProfileEvents+1) }, "2001 events"},
+		{func(p *Profile) { p.Events[0].LatestNS = 0 }, "before earliest_ns"},
+		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed 2"},
+	} {
+		r := sample()
+		tc.edit(r.Profile)
+		_, err := r.Complete()
+		if (err == nil) != (tc.want == "") || err != nil && (!strings.Contains(err.Error(), tc.want) ||
+			!strings.Contains(err.Error(), "profile")) {
+			t.Errorf("error %v, want %q", err, tc.want)
+		}
+	}
+}
+
+// TestProfileTexts: the first sentence is that of a named function, of a late frame, or of the
+// longest function.
+func TestProfileTexts(t *testing.T) {
+	for _, tc := range []struct {
+		edit func(*Profile)
+		want string
+	}{
+		{func(p *Profile) { p.Traces = nil }, "The run has no traces."},
+		{func(p *Profile) { p.Tests[0].Named = false },
+			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor."},
+		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
+		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },
+			"Longest event: MinorGC for 1.2 ms on Compositor, before frame 104."},
+		{func(p *Profile) { p.Tests, p.Late, p.Functions, p.Events = nil, nil, nil, nil },
+			"The traces have no functions."},
+		{func(p *Profile) { p.Tests, p.Late[0].Threads = nil, nil }, "The traces have no activity meanwhile."},
+		{func(p *Profile) {
+			p.Tests = nil
+			a := &p.Late[0].Threads[0]
+			a.Function, a.Running, a.Waits[0].EndNS = -1, Span{2e6, 2e6, 2e6}, 1_048_000_000
+			p.Threads[1] = ProfileThread{Process: 5, ID: 5, Name: "chromium", ProcessName: "chromium renderer"}
+		}, "The busiest thread, the main thread of chromium renderer, ran for 2.0 ms of it. It waited 30 ms in " +
+			"futex_wait, below heavyLoop; woken by the main thread of chromium renderer."},
+	} {
+		r := sample()
+		tc.edit(r.Profile)
+		if p := r.Profile.Complete(r); !strings.HasSuffix(p.Sentence, tc.want) {
+			t.Errorf("sentence %q, want %q", p.Sentence, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		p    Profile
+		want string
+	}{
+		{Profile{}, ""},
+		{Profile{OtherFrames: 3}, "No frame was late by the median of its window."},
+		{Profile{LateFrames: 1}, "Inconclusive: 1 late frame, and a comparison needs 5."},
+		{Profile{LateFrames: 7}, "Inconclusive: too few other frames, or no function ran in 7 late frames."},
+		{Profile{LateFrames: 7, OtherFrames: 90, Tests: make([]ProfileTest, 2)},
+			"No function took a larger share of 7 late frames than of 90 other frames."},
+	} {
+		if got := tc.p.Complete(&Results{}).TestText; got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// TestProfileExplainsAnswer: without scripts, the answer of a window names the function of a
+// profile.
+func TestProfileExplainsAnswer(t *testing.T) {
+	r := paused(lateBy500(nsSpan(50, 1)))
+	l := r.Script.Late[0]
+	r.Script = nil
+	r.Profile = &Profile{Functions: []ProfileFunction{{Name: "Layout", Module: "chromium"}},
+		Threads: []ProfileThread{{Name: "main"}},
+		Late: []ProfileLate{{Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Threads: []ProfileActive{{
+			FunctionNS: nsSpan(450, 1)}}}}}
+	full, err := r.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "the worst pause was 500 ms, at 0.5 s: Layout (chromium) ran for 450 ms of it."
+	if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant …%s", got, want)
+	}
+	if r.Profile.Late[0].Sentence != "" || r.Profile.Functions[0].Text != "" {
+		t.Error("Complete changed the results that it copied")
+	}
+}

@@ -1,0 +1,326 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+)
+
+// Complete returns a profile as it is in results, with texts and without nil lists.
+func (p *Profile) Complete(r *Results) *Profile { return p.fill(r) }
+
+// fill makes empty lists of those that are nil, and writes the texts.
+func (p *Profile) fill(r *Results) *Profile {
+	full := *p
+	p = &full
+	p.Warnings, p.Sockets = some(p.Warnings), append([]SocketWait{}, p.Sockets...)
+	p.Traces = append([]ProfileTrace{}, p.Traces...)
+	for i := range p.Traces {
+		p.Traces[i].Text = p.Traces[i].words()
+	}
+	p.Functions = append([]ProfileFunction{}, p.Functions...)
+	for i := range p.Functions {
+		p.Functions[i].Text = p.Functions[i].label()
+	}
+	p.Threads = append([]ProfileThread{}, p.Threads...)
+	for i := range p.Threads {
+		t := &p.Threads[i]
+		t.Lane, t.Text = some(t.Lane), t.label()
+	}
+	p.Late = append([]ProfileLate{}, p.Late...)
+	for i := range p.Late {
+		l := &p.Late[i]
+		l.Threads = append([]ProfileActive{}, l.Threads...)
+		for k := range l.Threads {
+			l.Threads[k].fill(p, l.ToNS-l.FromNS)
+		}
+		l.Sentence = p.why(l, r)
+	}
+	p.Tests = append([]ProfileTest{}, p.Tests...)
+	for i := range p.Tests {
+		p.Tests[i].Text = p.Tests[i].words(p)
+	}
+	p.TestText = p.tested()
+	p.Events = append([]ProfileEvent{}, p.Events...)
+	for i := range p.Events {
+		p.Events[i].Text = p.Events[i].words(p)
+	}
+	for i := range p.Sockets {
+		s := &p.Sockets[i]
+		if s.Text == "" {
+			s.Text = fmt.Sprintf("%s waited %s", s.Call, duration(s.EndNS-s.BeginNS))
+		}
+	}
+	p.Sentence = p.summary()
+	return p
+}
+
+// duration returns a time in ns without bounds.
+func duration(ns int64) string {
+	s := exactly(ns)
+	text, _ := s.texts(s.unit())
+	return text
+}
+
+func exactly(ns int64) Span { return Span{float64(ns), float64(ns), float64(ns)} }
+
+func (f *ProfileFunction) label() string {
+	module := path.Base(f.Module)
+	switch {
+	case f.Language == "kernel":
+		module = "kernel"
+	case f.Module == "":
+		module = ""
+	}
+	switch {
+	case f.Name == "" && module == "":
+		return "unknown code"
+	case f.Name == "":
+		return "unnamed code in " + module
+	case f.File != "":
+		return called(f.Name, place(f.File, f.Line, 0))
+	}
+	return called(f.Name, module)
+}
+
+// name returns the name, and main thread for that of a process which has no name of its own.
+func (t *ProfileThread) name() string {
+	if t.Process != 0 && t.ID == t.Process && strings.HasPrefix(t.ProcessName, t.Name) {
+		return "main thread"
+	}
+	return cmp.Or(t.Name, fmt.Sprintf("thread %d", t.ID))
+}
+
+func (t *ProfileThread) label() string {
+	name := t.name()
+	if t.Process == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, strings.TrimSpace(fmt.Sprint(t.ProcessName, " ", t.Process)))
+}
+
+func (t *ProfileTrace) words() string {
+	text := capital(cmp.Or(t.Name, "trace")) + ": " + strings.TrimSpace(t.Engine+" "+t.Way)
+	if t.Why != "" {
+		text += " (" + t.Why + ")"
+	}
+	text += ", " + wording.Plural(t.Events, "event")
+	if t.Lost > 0 {
+		text += ", " + wording.Count(t.Lost) + " lost"
+	}
+	if t.ClockNS > 0 {
+		text += ", times ±" + duration(t.ClockNS)
+	}
+	if t.Unnamed > 0 {
+		text += fmt.Sprintf(". %s of the samples are in code without names", percent(t.Unnamed))
+	}
+	if t.Cut > 0 {
+		text += fmt.Sprintf(". %s of the samples have no callers", percent(t.Cut))
+	}
+	return text + "."
+}
+
+// function returns the text of a function.
+func (p *Profile) function(i int) string {
+	if i < 0 || i >= len(p.Functions) {
+		return "another function"
+	}
+	return p.Functions[i].label()
+}
+
+// thread returns the name of a thread; empty: unknown.
+func (p *Profile) thread(i int) string {
+	if i < 0 || i >= len(p.Threads) {
+		return ""
+	}
+	t := &p.Threads[i]
+	if name := t.name(); name != "main thread" || t.ProcessName == "" {
+		return name
+	}
+	return "the main thread of " + t.ProcessName
+}
+
+func (a *ProfileActive) fill(p *Profile, whole int64) {
+	a.Tree = p.filled(a.Tree)
+	a.Waits = append([]ProfileWait{}, a.Waits...)
+	for i := range a.Waits {
+		a.Waits[i].Functions = some(a.Waits[i].Functions)
+		a.Waits[i].Text = a.Waits[i].words(p)
+	}
+	a.Text = fmt.Sprintf("ran %s of %s", a.Running.rounded(), duration(whole))
+	if a.Waiting.Value+a.Runnable.Value > 0 {
+		a.Text += ", waited " + a.Waiting.rounded()
+		if a.Runnable.Value > 0 {
+			a.Text += ", was ready for " + a.Runnable.rounded()
+		}
+	}
+}
+
+func (p *Profile) filled(all []ProfileNode) []ProfileNode {
+	all = append([]ProfileNode{}, all...)
+	for i := range all {
+		n := &all[i]
+		n.Callers = p.filled(n.Callers)
+		n.Text = Span{float64(n.NS), float64(n.LowNS), float64(n.HighNS)}.time()
+		if n.Samples > 0 {
+			n.Text += ", " + wording.Plural(n.Samples, "sample")
+		}
+	}
+	return all
+}
+
+// rounded returns a time in ns. An exact one has no bounds.
+func (s Span) rounded() string {
+	if s.Low == s.High {
+		return duration(int64(s.Value))
+	}
+	return s.time()
+}
+
+func (w *ProfileWait) words(p *Profile) string {
+	text := "waited " + duration(w.EndNS-w.BeginNS)
+	var in, below string // a function of the program is below one of the kernel
+	for _, i := range w.Functions {
+		if i < 0 || i >= len(p.Functions) || p.Functions[i].Name == "" {
+			continue
+		}
+		switch f := &p.Functions[i]; {
+		case in == "":
+			in = f.Name
+		case below == "" && f.Language != "kernel":
+			below = f.Name
+		}
+	}
+	if in != "" {
+		text += " in " + in
+	}
+	if below != "" {
+		text += ", below " + below
+	}
+	if by := p.thread(w.WokenBy); by != "" {
+		text += "; woken by " + by
+	}
+	return text
+}
+
+// why states the activity before a late frame.
+func (p *Profile) why(l *ProfileLate, r *Results) string {
+	if l.Window < 0 || l.Window >= len(r.Windows) {
+		return "" // it is not valid
+	}
+	text, _ := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
+	if len(l.Threads) == 0 {
+		return text + "The traces have no activity meanwhile."
+	}
+	a, stood := &l.Threads[0], float64(l.ToNS-l.FromNS)
+	if a.Function >= 0 && 4*a.FunctionNS.Value >= stood {
+		ran := p.function(a.Function)
+		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
+			ran = capital(ran)
+		}
+		return text + fmt.Sprintf("%s ran for %s of it on %s.", ran, a.FunctionNS.rounded(), p.thread(a.Thread))
+	}
+	text += fmt.Sprintf("The busiest thread, %s, ran for %s of it.", p.thread(a.Thread), a.Running.rounded())
+	if len(a.Waits) > 0 && 4*float64(a.Waits[0].EndNS-a.Waits[0].BeginNS) >= stood {
+		text += " It " + a.Waits[0].words(p) + "."
+	}
+	return text
+}
+
+func (t *ProfileTest) words(p *Profile) string {
+	late := Span{float64(t.LateNS), float64(t.LowNS), float64(t.HighNS)}
+	return fmt.Sprintf("In %s %s took %s of %s, in others %s; p %s", wording.Plural(t.Frames, "late frame"),
+		p.function(t.Function), late.time(), duration(t.FrameNS), duration(t.OtherNS), probability(t.P))
+}
+
+func probability(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return fmt.Sprintf("= %.3f", p)
+}
+
+// tested states the result of the tests.
+func (p *Profile) tested() string {
+	const few = 5
+	named := 0
+	for _, t := range p.Tests {
+		if t.Named {
+			named++
+		}
+	}
+	late := wording.Plural(p.LateFrames, "late frame")
+	switch {
+	case len(p.Functions) == 0 && p.LateFrames+p.OtherFrames == 0: // it has events alone
+		return ""
+	case len(p.Tests) == 0 && p.LateFrames == 0:
+		return "No frame was late by the median of its window."
+	case len(p.Tests) == 0 && p.LateFrames < few:
+		return fmt.Sprintf("Inconclusive: %s, and a comparison needs %d.", late, few)
+	case len(p.Tests) == 0:
+		return fmt.Sprintf("Inconclusive: too few other frames, or no function ran in %s.", late)
+	case named == 0:
+		return fmt.Sprintf("No function took a larger share of %s than of %s.", late,
+			wording.Plural(p.OtherFrames, "other frame"))
+	}
+	return fmt.Sprintf("%s took a larger share of %s than of %s.", capital(wording.Plural(named, "function")), late,
+		wording.Plural(p.OtherFrames, "other frame"))
+}
+
+func (e *ProfileEvent) words(p *Profile) string {
+	text := e.Name
+	if e.DurationNS > 0 {
+		text += " for " + duration(e.DurationNS)
+	}
+	if on := p.thread(e.Thread); on != "" {
+		text += " on " + on
+	}
+	if e.Frame >= 0 {
+		text += fmt.Sprintf(", before frame %d", e.Frame)
+	}
+	return text
+}
+
+// summary states the first finding.
+func (p *Profile) summary() string {
+	switch i := slices.IndexFunc(p.Tests, func(t ProfileTest) bool { return t.Named }); {
+	case len(p.Traces) == 0:
+		return "The run has no traces."
+	case i >= 0:
+		return p.Tests[i].words(p) + "."
+	case len(p.Late) > 0:
+		return p.Late[0].Sentence
+	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0:
+		return fmt.Sprintf("%s ran longest: %s.", p.Functions[0].label(), duration(p.Functions[0].SelfNS))
+	case len(p.Events) > 0:
+		longest := slices.MaxFunc(p.Events, func(a, b ProfileEvent) int {
+			return cmp.Compare(a.DurationNS, b.DurationNS)
+		})
+		return "Longest event: " + longest.words(p) + "."
+	}
+	return "The traces have no functions."
+}
+
+// causes returns the activity before late frames of a window, the worst first.
+func (p *Profile) causes(window int) (all causes) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Late {
+		l := &p.Late[i]
+		if l.Window != window || len(l.Threads) == 0 {
+			continue
+		}
+		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
+		if a.Function < 0 || a.Function >= len(p.Functions) || a.FunctionNS.Value < lasted/4 {
+			continue
+		}
+		text, _ := a.FunctionNS.texts(a.FunctionNS.unit())
+		all = append(all, cause{l.Frame, lasted / 1e6, p.function(a.Function) + " ran for " + text})
+	}
+	return all
+}

@@ -1,0 +1,97 @@
+package result
+
+import (
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// Limits of late frames. A frame is late if the frame before it stayed for more than longFactor
+// times the window's median. It is late too if that lasted at least LongPause, and the device was
+// busy for half of it. An answer to an input is late by the same rules for its latency.
+const (
+	longFactor = 2.01 // as for the value long_frames: the 0.01 covers rounding of a period
+	LongPause  = 50 * time.Millisecond
+)
+
+// FrameSpan is the time from one changed frame to the next, or from an input to its answer.
+type FrameSpan struct {
+	Window   int // index in the windows
+	Frame    int // that ends it
+	FromNS   int64
+	ToNS     int64
+	Response bool // from an input
+	Long     bool // late by the window's median
+}
+
+// Lasted returns the length.
+func (s *FrameSpan) Lasted() time.Duration { return time.Duration(s.ToNS - s.FromNS) }
+
+// Busy reports whether the frame is late, if the device was busy for a time within the span.
+func (s *FrameSpan) Busy(ran time.Duration) bool {
+	return s.Long || s.Lasted() >= LongPause && 2*ran >= s.Lasted()
+}
+
+// FrameSpans returns the spans of a window's frames, and then those of its answers to inputs. Each
+// part is in the order of the frames.
+func FrameSpans(windows []Window, i int) (all []FrameSpan) {
+	w := &windows[i]
+	add := func(of, name string, response bool, span func(s *analyze.Series, k int) (frame int, from, to int64)) {
+		s, ok := w.series(of, name)
+		if !ok || len(s.Values) == 0 {
+			return
+		}
+		sorted := slices.Sorted(slices.Values(s.Values))
+		limit := time.Duration(longFactor * sorted[len(sorted)/2] * float64(time.Millisecond))
+		for k := range s.Frames {
+			frame, from, to := span(&s, k)
+			one := FrameSpan{Window: i, Frame: frame, FromNS: from, ToNS: to, Response: response}
+			if one.Long = one.Lasted() > limit; from >= 0 && to > from {
+				all = append(all, one)
+			}
+		}
+	}
+	add("fps", "frame_time", false, func(s *analyze.Series, k int) (int, int64, int64) {
+		if k+1 == len(s.Frames) { // until the end of the window
+			return 0, -1, -1
+		}
+		return s.Frames[k+1], w.at(s.Frames[k]), w.at(s.Frames[k+1])
+	})
+	add("response", "latency", true, func(s *analyze.Series, k int) (int, int64, int64) {
+		to := w.at(s.Frames[k])
+		return s.Frames[k], to - int64(s.Values[k]*float64(time.Millisecond)), to
+	})
+	return all
+}
+
+// at returns the time of a frame; -1: it is not in the window.
+func (w *Window) at(frame int) int64 {
+	i := frame - w.Times.First
+	if i < 0 || i >= len(w.Times.Time) {
+		return -1
+	}
+	return w.StartNS + w.Times.Time[i]
+}
+
+// FrameAfter returns the first changed frame after a time within a window; -1: none. Frames between
+// windows are not compared.
+func FrameAfter(windows []Window, ns int64) int {
+	for i := range windows {
+		start := windows[i].StartNS
+		if t0 := windows[i].T0; t0 != nil {
+			start = min(start, t0.AtNS)
+		}
+		if ns < start {
+			continue
+		}
+		if s, ok := windows[i].series("fps", "frame_time"); ok {
+			for _, frame := range s.Frames {
+				if windows[i].at(frame) > ns {
+					return frame
+				}
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,5 @@
+// Package terminal prints results, comparisons, tables and lists for people.
+//
+// Lines fit the width of a terminal. Files and pipes get unbroken lines without colours. Texts from
+// files and devices cannot control the terminal.
+package terminal
