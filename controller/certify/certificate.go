@@ -381,3 +381,22 @@ func NewCertificate(info capture.Info, program string, date time.Time, r *Report
 	return Certificate{Version: certificateVersion, Date: date.UTC().Truncate(time.Second), Program: program, Device: d,
 		Mode: m, Verdict: r.Verdict, Report: r}
 }
+
+// KeepsColours reports whether each pixel of a source has the colour that the device sent: an X
+// display does, and a device whose certificate says so.
+func KeepsColours(info capture.Info) bool {
+	if kind, _, _ := strings.Cut(info.URI, ":"); kind == "x11" {
+		return true
+	}
+	s, err := DefaultStore()
+	if err != nil || !Needed(info) {
+		return false
+	}
+	d, m := identify(info)
+	f, ok, _, err := s.find(d, m)
+	if err != nil || !ok || f.Verdict == Fail || f.Report == nil {
+		return false
+	}
+	e := &f.Report.Exactness
+	return e.Judged && !e.Luma && e.Frames > 0 && e.WrongPixels == 0
+}

@@ -147,6 +147,11 @@ func (d *demo) compare(ctx context.Context) (err error) {
 // runOne runs a test. If the first run has no frame, the others would not have any either.
 func (d *demo) runOne(ctx context.Context, i int, on session.Variant) error {
 	t := d.Tests[i]
+	if t.Script.Given() {
+		explained := *t
+		session.Explain(&explained)
+		t = &explained
+	}
 	d.Log(fmt.Sprintf("%s, %d of %d", t.Name, i+1, len(d.Tests)))
 	var set *session.Set
 	var m *session.Made

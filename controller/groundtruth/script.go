@@ -1,40 +1,54 @@
 package groundtruth
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
-// slowFunction is the function of the stutter page that holds up pictures. The page claims how
-// often it was called and for how long it ran.
-const slowFunction = "slow"
+// slowOnes are functions of the stutter page that hold up pictures, with the names of their claims.
+// The page claims how often they were called and for how long they ran.
+var slowOnes = []struct{ claim, name, file string }{
+	{"slow", "slow", "/assets/stutter.js"}, {"late", "(script)", "/assets/late.js"},
+}
 
 // claimStep is the resolution of a page's clock, in ms. A claimed duration has two readings.
 const claimStep = 1.0
 
-// checkScript compares the calls of the slow function with the page's claims.
+// checkScript compares the calls of slow functions with the page's claims.
 func (t *played) checkScript() (all []check) {
-	calls, claims := t.Report.Truth.Claim("slow_calls")
-	if !claims || t.Script == nil {
-		return nil
+	if t.Script == nil || len(t.Script.Policies) > 0 && !slices.Contains(t.Script.Policies, "calls") {
+		return nil // calls are not recorded
 	}
-	n := calls.Value
-	count := newCheck("calls of "+slowFunction, "calls", "")
+	if p := t.Script.Plan; p != nil && (p.Adapt != "" || p.Probability > 0 || p.Plain) {
+		return nil // only those of some functions are
+	}
+	for _, of := range slowOnes {
+		if calls, ok := t.Report.Truth.Claim(of.claim + "_calls"); ok && calls.Value > 0 {
+			all = append(all, t.checkFunction(of.claim, of.name, of.file, calls.Value)...)
+		}
+	}
+	return all
+}
+
+// checkFunction compares the calls of a function of a file with the page's claims.
+func (t *played) checkFunction(claim, name, file string, n float64) (all []check) {
+	count := newCheck("calls of "+name, "calls", "")
 	count.Drawn = exact(n)
-	named := newCheck("late frames because of "+slowFunction, "frames", "")
+	named := newCheck("late frames because of "+name, "frames", "")
 	// A busy browser shows the frame before the call while it runs. Then two frames are late.
 	named.Drawn = result.Span{Value: n, Low: n, High: 2 * n}
-	total := newCheck("time in "+slowFunction, "ms", "")
-	longest := newCheck("longest call of "+slowFunction, "ms", "")
-	total.Drawn, longest.Drawn = t.claimed("slow_total", 2*claimStep*n), t.claimed("slow_longest", 2*claimStep)
+	total := newCheck("time in "+name, "ms", "")
+	longest := newCheck("longest call of "+name, "ms", "")
+	total.Drawn, longest.Drawn = t.claimed(claim+"_total", 2*claimStep*n), t.claimed(claim+"_longest", 2*claimStep)
 	all = []check{count, named, total, longest}
 	for i := range all {
 		all[i].Note = "scripts sent no call of it"
 	}
 	for i := range t.Script.Functions {
 		f := &t.Script.Functions[i]
-		if f.Name != slowFunction || !strings.HasSuffix(f.URL, "/assets/stutter.js") {
+		if f.Name != name || !strings.HasSuffix(f.URL, file) {
 			continue
 		}
 		all[0].Measured = exact(float64(f.Calls))

@@ -2,6 +2,7 @@ package groundtruth
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/result"
@@ -58,7 +59,31 @@ func TestScript(t *testing.T) {
 			}
 		})
 	}
-	p := &played{Input: Input{Script: &result.Script{}}}
+	script := slow
+	script.Name, script.URL, script.Calls = "(script)", "http://page.test/assets/late.js", 1
+	p := &played{Input: Input{Script: &result.Script{Functions: []result.Function{other, script},
+		Late: []result.LateFrame{because(1)}}}}
+	p.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls"},
+		{Name: "late_calls", Unit: "calls", Value: 1}, {Name: "late_total", Unit: "ms", Value: 400},
+		{Name: "late_longest", Unit: "ms", Value: 250}}
+	for _, c := range p.checkScript() {
+		if c.Failed() || !strings.HasSuffix(c.What, "(script)") {
+			t.Errorf("a script: %+v", c)
+		}
+	}
+	untimed := &played{Input: Input{Script: &result.Script{Policies: []string{"errors", "loops"}}}}
+	untimed.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls", Value: 2}}
+	for _, selected := range []result.ScriptPlan{{Adapt: "live"}, {Probability: 0.2}, {Plain: true}} {
+		some := &played{Input: Input{Script: &result.Script{Plan: &selected}}}
+		some.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls", Value: 2}}
+		if got := some.checkScript(); got != nil {
+			t.Errorf("checks of a run that measured some functions: %+v", got)
+		}
+	}
+	if got := untimed.checkScript(); got != nil {
+		t.Errorf("without calls: %+v", got)
+	}
+	p = &played{Input: Input{Script: &result.Script{}}}
 	if all := p.checkScript(); len(all) > 0 {
 		t.Errorf("a page without claims has %d checks", len(all))
 	}

@@ -97,6 +97,9 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 		if err := checkVitals(t, d, browser); err != nil {
 			return err
 		}
+		if err := checkProfile(t, d); err != nil {
+			return err
+		}
 		if err := checkArchiveIn(t, read, browser); err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/remote"
 	"github.com/eideticker/eideticker/controller/input/uinput"
 	"github.com/eideticker/eideticker/controller/input/x11"
+	"github.com/eideticker/eideticker/controller/profile"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -48,6 +49,7 @@ type Wanted struct {
 	Trust     *device.Authority    // of the servers there; nil: none
 	Inspect   bool                 // pages of the browser are inspected
 	Vitals    bool                 // the page's claims are read
+	Profile   *profile.Session     // records the browser's activity; nil: nothing does
 	Log       *slog.Logger
 }
 

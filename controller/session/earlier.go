@@ -39,6 +39,8 @@ type Earlier struct {
 	network     *result.Network // nil: the device's own
 	vitals      *vitals.Claims  // of the page; nil: they were not read
 	script      *scripts.Run    // nil: its files are missing, or scripts were not instrumented
+	profileOnce *result.Profile // of the first measurement; nil: unknown
+	recording   string          // ID
 	scriptOnce  *result.Script  // of the first measurement, without its files; nil: unknown
 	fall        *har.Waterfall  // nil: unknown
 	har         bool            // the HAR file exists, readable or not
@@ -92,6 +94,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	if results != nil {
 		e.name, e.retried, e.network = cmp.Or(e.name, results.Recording.Name), results.RetriedRuns, results.Network
 		e.vitals, e.scriptOnce = results.Vitals, results.Script
+		e.profileOnce = results.Profile
 		maps.Copy(e.environment, results.Environment)
 	}
 	if results != nil && record != nil {
@@ -100,6 +103,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	delete(e.environment, result.EnvAnalysisBuild) // another one now
 	e.withNetwork(ctx, record, idOf(r))
 	e.withScripts(ctx, idOf(r))
+	e.recording = idOf(r)
 	return e
 }
 
@@ -357,6 +361,8 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 	results.Notes = append(results.Notes, e.notes...)
 	results.Network, results.Vitals = e.network, e.vitals
 	results.Script = e.scriptOf(found)
+	results.Profile = e.profileOf(found)
+	addMessages(found, e.report)
 }
 
 // scriptOf returns the calls of the run's scripts with the late frames of new results. It returns

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/result"
@@ -97,8 +98,14 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 		Bars:   w.Navigates && s.page == nil,
 		Remote: s.page != nil, Inspect: w.Inspect || w.Vitals, Untrusted: w.Untrusted, Egress: w.Egress,
 		Authority: w.Trust}
-	if w.Network != nil {
+	switch {
+	case w.Network != nil && w.Profile != nil:
+		begin := w.Profile.Start(nil)
+		o.Start = func(cmd *exec.Cmd) error { return w.Network.Link.Device.StartBy(cmd, begin) }
+	case w.Network != nil:
 		o.Start = w.Network.Link.Device.Start
+	case w.Profile != nil:
+		o.Start = w.Profile.Start(nil)
 	}
 	if w.Vitals {
 		o.URL = "about:blank" // a script must be there before the page

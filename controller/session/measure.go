@@ -44,7 +44,10 @@ func (r *run) measure(ctx context.Context, p *pages, t *take, file *recording.Re
 	}
 	if t.script != nil {
 		m.found.Results.Script = t.script.Results(m.found.Results.Windows)
+		m.found.Results.Script.Plan = r.plan.results()
 	}
+	r.addProfile(m.found, file, t)
+	r.writeMessages(addMessages(m.found, t.report), idOf(file))
 	r.log.Info("measured")
 	if m.checks, err = r.compareWithDrawn(ctx, file, m.found, t); err != nil { // the numbers stay valid
 		r.note("results could not be compared with the drawn content: %v", err)

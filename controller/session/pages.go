@@ -135,6 +135,7 @@ func marks(steps []suite.Step) (kinds []string) {
 // listening opens ports for pages. It returns their host for browsers. A network of the run's own
 // has the requested port. This machine has any free one.
 type listening struct {
+	plan        *planned // of the scripts; nil: all functions are measured
 	connections func(port string) (l net.Listener, host string, err error)
 	// nil without a network of the run's own
 	packets func(port string) (c net.PacketConn, host string, err error)

@@ -58,6 +58,9 @@ func (r *run) play(ctx context.Context, p *prepared) (take, error) {
 	if r.vitals() {
 		t.environment[result.EnvVitals] = "observed"
 	}
+	if p.profile != nil {
+		t.environment[result.EnvProfile] = r.Test.Profile.Text()
+	}
 	if p.pages.script != nil {
 		t.environment[result.EnvScript] = strings.Join(p.pages.script.policies, ", ")
 	}
@@ -130,7 +133,7 @@ func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen
 	var link *runLink
 	setup := controller.Setup{
 		Test: r.Test, Browser: p.stage, Painter: painterOf(p.stage, p.pages.red), Input: p.stage.Input(),
-		Screen: screen, Clock: timeline.Monotonic(), Emit: emit, Log: r.log,
+		Screen: screen, Clock: timeline.Monotonic(), Emit: profiledEvents(p.profile, emit), Log: r.log,
 		Address: p.pages.address, Own: p.pages.own, GreenAddress: p.pages.green,
 		Size:   frame.Region{Width: f.Width, Height: f.Height},
 		Random: rand.New(rand.NewPCG(r.Seed, 0)), Gestures: gestures{r.Test.Dir}, Happened: happened,
@@ -146,6 +149,7 @@ func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen
 	t.Played, err = controller.Run(ctx, setup)
 	detach()
 	ended := timeline.Monotonic().Now()
+	r.stopProfile(ctx, p.profile)
 	if r.vitals() && err == nil {
 		t.claims = r.readClaims(ctx, p.stage)
 	}

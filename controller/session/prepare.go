@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/profile"
 )
 
 // prepared is a device with its network and its pages, ready for a run. Its owner calls Close, also
@@ -23,6 +24,7 @@ type prepared struct {
 	figures     *Network    // of the network, also of one that was refused; nil: the device's own
 	pages       *pages
 	egress      *device.EgressPolicy // of the browser; nil: all
+	profile     *profile.Session     // of the browser's activity; nil: none
 	stage       Stage
 	source      capture.Source
 	environment result.Environment
@@ -71,6 +73,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		}
 		listen = onHost(host)
 	}
+	listen.plan = r.plan
 	if p.pages, err = servePages(ctx, r.Test, archive, local, r.Dir, listen); err != nil {
 		return p, err
 	}
@@ -80,6 +83,9 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	if r.Untrusted && !r.AllowLoopback && p.network == nil { // a network of its own has no services but the pages
 		p.egress = &device.EgressPolicy{Pages: p.pages.served}
+	}
+	if p.profile, err = r.openProfile(ctx); err != nil {
+		return p, err
 	}
 	if p.stage, err = r.Device.Open(ctx, r.wanted(p)); err != nil {
 		return p, err
@@ -98,6 +104,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		return p, err
 	}
 	p.onClose(p.source.Close)
+	p.pages.drawMessages(p.source.Info(), r.form)
 	p.environment = ofRig()
 	maps.Copy(p.environment, p.stage.About())
 	if p.figures != nil {
@@ -111,7 +118,7 @@ func (r *run) wanted(p *prepared) Wanted {
 	w := Wanted{Browser: r.Browser, Program: r.BrowserProgram, Window: r.Test.Window,
 		Link: p.pages.address, Navigates: navigates(r.Test.Steps),
 		Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect,
-		Vitals: r.vitals(), Egress: p.egress,
+		Vitals: r.vitals(), Egress: p.egress, Profile: p.profile,
 		Trust: p.pages.trusted(), Log: r.log}
 	if p.network != nil {
 		w.Network = p.network.Network

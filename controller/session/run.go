@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -54,8 +55,14 @@ type Options struct {
 	Attempt, Block, Place int // from 1; 0 counts as 1
 	WarmUp                bool
 
-	elements elements // of the test's selectors
-	inspect  bool     // opens a side channel to the browser
+	// Plan is the path of the plan of the test's scripts, which later runs continue; "": none.
+	Plan string
+	// Meta compares plain with instrumented loads, for sets of many runs.
+	Meta bool
+
+	elements elements     // of the test's selectors
+	inspect  bool         // opens a side channel to the browser
+	form     payload.Form // of messages in test pages; "": by the source
 
 	join time.Duration // limit for the device to join a network of the run's own; 0: joinTimeout
 }
@@ -124,7 +131,8 @@ func makeFolder(dir string) (log *os.File, err error) {
 type run struct {
 	Options
 	*journal
-	led string // host and path of the page to which the test's address led; "": its own
+	plan *planned // of the scripts; nil: all functions are measured
+	led  string   // host and path of the page to which the test's address led; "": its own
 }
 
 func (r *run) path(name string) string { return filepath.Join(r.Dir, name) }
@@ -135,6 +143,9 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 	r.led = r.elements.led
 	failure := r.awaitQuiet(ctx)
 	p := &prepared{}
+	if failure == nil {
+		failure = r.readPlan()
+	}
 	if failure == nil {
 		p, failure = r.prepare(ctx)
 	}
@@ -151,6 +162,8 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 		record.Recording = idOf(file)
 	}
 	r.writeScripts(t.script, record.Recording)
+	r.convertProfile(ctx, p.profile, record.Recording)
+	failure = errors.Join(failure, r.updatePlan(t.script, failure == nil))
 	if failure == nil {
 		failure = r.reached(ctx, p, t.traffic)
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -24,6 +23,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument/collect"
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
+	"github.com/eideticker/eideticker/netsim/instrument/sourcemap"
+	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
@@ -33,7 +34,7 @@ func checkScript(t *suite.Test, local bool) error {
 	if !t.Script.Given() {
 		return nil
 	}
-	if _, err := policy.Named(strings.Join(t.Script.Policies, ",")); err != nil {
+	if _, err := policiesOf(t); err != nil {
 		return fmt.Errorf("test %s: script: %w", t.Name, err)
 	}
 	switch {
@@ -56,7 +57,8 @@ func checkScript(t *suite.Test, local bool) error {
 // Ports of the collector on a network of the run's own. The second one is for tests of a server at
 // the first.
 const (
-	collectorPort      = 4999
+	// CollectorPort is that of the first one.
+	CollectorPort      = 4999
 	otherCollectorPort = 4998
 )
 
@@ -64,8 +66,10 @@ const (
 type scripting struct {
 	policies   []string
 	instrument *instrument.Instrument
+	site       http.Handler // without instrumentation; nil: none is served yet
 	collector  *collect.Collector
 	server     *serve.Server
+	secret     string
 	origin     string // of the collector
 	file       *os.File
 	arrived    chan struct{} // has one element after a batch, and after the collector's end
@@ -75,6 +79,8 @@ type scripting struct {
 	failed error             // of the log
 	gone   error             // of the collector's server
 	realms map[uint32]*realmClaims
+	moved  []scripts.Moved        // positions that errors name
+	known  map[scripts.Moved]bool // by the served position
 }
 
 // realmClaims are the claims of a realm about its progress.
@@ -91,23 +97,16 @@ func (p *pages) instrumentScripts(ctx context.Context, t *suite.Test, dir string
 	if !t.Script.Given() {
 		return nil
 	}
-	s := &scripting{policies: t.Script.Policies, arrived: make(chan struct{}, 1), realms: map[uint32]*realmClaims{}}
-	chosen, err := policy.Named(strings.Join(s.policies, ","))
+	chosen, err := policiesOf(t)
 	if err != nil {
 		return err
 	}
-	secret := rand.Text()
-	if s.instrument, err = instrument.New(instrument.Options{Nonce: newNonce(), Secret: secret, Policies: chosen,
-		Collector: func(bool) string { return s.origin }}); err != nil {
+	s := &scripting{}
+	if err := s.open(ScriptOptions{Policies: t.Script.Policies, chosen: chosen, Break: t.Script.Break, Dir: dir,
+		plan:      p.listen.plan,
+		Collector: func(string, bool) string { return s.origin }}); err != nil {
 		return err
 	}
-	if s.file, err = os.Create(filepath.Join(dir, scripts.LogFile)); err == nil {
-		s.log, err = record.NewLogWriter(s.file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep the records of scripts: %w", err), s.close())
-	}
-	s.collector = collect.New(collect.Options{Secret: secret, Clock: timeline.Monotonic(), Accept: s.accept})
 	if err := p.openCollector(t, s); err != nil {
 		return errors.Join(fmt.Errorf("collect the records of scripts: %w", err), s.close())
 	}
@@ -116,18 +115,38 @@ func (p *pages) instrumentScripts(ctx context.Context, t *suite.Test, dir string
 	return nil
 }
 
-// nonceLetters is the length of a nonce after its dollar sign.
-const nonceLetters = 8
-
-// newNonce returns a part of names that no page uses. Its length is the same in all runs.
-func newNonce() string {
-	letters := strings.Map(func(c rune) rune {
-		if c >= '0' && c <= '9' {
-			return c - '0' + 'a'
+// open makes the instrument, the log and the collector.
+func (s *scripting) open(o ScriptOptions) error {
+	s.policies, s.arrived, s.realms = o.Policies, make(chan struct{}, 1), map[uint32]*realmClaims{}
+	s.known = map[scripts.Moved]bool{}
+	chosen, err := o.chosen, error(nil)
+	if chosen == nil {
+		if chosen, err = policy.Named(strings.Join(s.policies, ",")); err != nil {
+			return err
 		}
-		return c
-	}, rand.Text())
-	return "$" + letters[:nonceLetters]
+	}
+	if o.plan != nil {
+		chosen, s.policies = o.plan.policies(chosen), nil
+		for _, one := range chosen {
+			s.policies = append(s.policies, one.Name)
+		}
+	}
+	s.secret = rand.Text()
+	options := instrument.Options{Nonce: instrument.NewNonce(), Secret: s.secret, Policies: append(chosen, o.More...),
+		Break: o.Break, Collector: o.Collector}
+	o.plan.choose(&options)
+	if s.instrument, err = instrument.New(options); err != nil {
+		return err
+	}
+	if s.file, err = os.Create(filepath.Join(o.Dir, scripts.LogFile)); err == nil {
+		s.log, err = record.NewLogWriter(s.file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("keep the records of scripts: %w", err), s.close())
+	}
+	s.collector = collect.New(collect.Options{Secret: s.secret, Clock: timeline.Monotonic(), Quota: o.Quota,
+		Accept: s.accept, Rewrite: s.instrument.Dynamic})
+	return nil
 }
 
 // openCollector opens the collector's port. Servers with TLS in the run have it use TLS too: their
@@ -141,7 +160,7 @@ func (p *pages) openCollector(t *suite.Test, s *scripting) error {
 	if err != nil {
 		return err
 	}
-	port := uint16(collectorPort)
+	port := uint16(CollectorPort)
 	if local := localServerOf(context.Background(), t.URL, hostsFile); local != nil && local.port == fmt.Sprint(port) {
 		port = otherCollectorPort
 	}
@@ -190,6 +209,7 @@ func (s *scripting) wrap(h http.Handler) http.Handler {
 	if s == nil {
 		return h
 	}
+	s.site = h
 	return s.instrument.Wrap(h)
 }
 
@@ -212,6 +232,12 @@ func (s *scripting) accept(at timeline.Time, b *record.Batch, raw []byte) {
 		s.realms[b.Realm] = of
 	}
 	of.offset, of.sent = min(of.offset, at-sent), max(of.sent, sent)
+	for _, d := range b.Details {
+		s.move(d.URL, d.Line, d.Column)
+		for _, p := range d.Stack {
+			s.move(p.URL, p.Line, p.Column)
+		}
+	}
 	of.ended = of.ended || slices.ContainsFunc(b.Records, func(r record.Record) bool { return r.Code == record.End })
 	s.signal()
 }
@@ -265,11 +291,45 @@ func (s *scripting) complete(until timeline.Time) bool {
 // finish ends the log and returns the scripts of the run. Batches that arrive later are dropped.
 func (s *scripting) finish() (*scripts.Run, error) {
 	s.mu.Lock()
-	failed, gone := s.failed, s.gone
 	s.log = nil
 	s.mu.Unlock()
+	info := s.info()
+	arrived, err := s.read(info)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sourcesTimeout)
+	defer cancel()
+	for _, err := range s.addSources(ctx, info) {
+		info.Warnings = append(info.Warnings, fmt.Sprintf("Places in sources are unknown: %v.", err))
+	}
+	return scripts.New(info, arrived), nil
+}
+
+// read reads the log until now. A damaged end is a warning.
+func (s *scripting) read(info *scripts.Info) ([]trace.Arrived, error) {
+	file, err := os.Open(s.file.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read
+	arrived, err := scripts.ReadLog(file, timeline.Time(info.StartNS))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.failed == nil && s.log == nil { // otherwise a batch is being written
+		info.Warnings = append(info.Warnings, fmt.Sprintf("Records of scripts cannot be read: %v.", err))
+	}
+	return arrived, nil
+}
+
+// info returns the programs until now, and the account of their records.
+func (s *scripting) info() *scripts.Info {
 	info := &scripts.Info{StartNS: int64(s.collector.Start()), Policies: s.policies, Warnings: []string{},
-		Moved: []scripts.Moved{}, Programs: programsOf(s.instrument)}
+		Programs: Programs(s.instrument.Programs())}
+	s.mu.Lock()
+	failed, gone := s.failed, s.gone
+	info.Moved = append([]scripts.Moved{}, s.moved...)
+	s.mu.Unlock()
 	warn := func(format string, args ...any) { info.Warnings = append(info.Warnings, fmt.Sprintf(format, args...)) }
 	if failed != nil {
 		warn("Records of scripts could not be kept: %s.", withoutPath(failed))
@@ -287,15 +347,7 @@ func (s *scripting) finish() (*scripts.Run, error) {
 	if got.Dropped > 0 {
 		warn("The pages sent %d invalid records or details.", got.Dropped)
 	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	arrived, err := scripts.ReadLog(s.file, timeline.Time(info.StartNS))
-	if err != nil && failed == nil {
-		warn("Records of scripts cannot be read: %v.", err)
-	}
-	info.Moved = s.moved(arrived)
-	return scripts.New(info, arrived), nil
+	return info
 }
 
 // withoutPath removes the path from an error about a file.
@@ -306,16 +358,21 @@ func withoutPath(err error) error {
 	return err
 }
 
-// programsOf returns the programs that were served.
-func programsOf(in *instrument.Instrument) []scripts.Program {
+// Programs returns the description of programs that were served.
+func Programs(from []instrument.Program) []scripts.Program {
 	all := []scripts.Program{}
-	for _, p := range in.Programs() {
+	for _, p := range from {
 		one := scripts.Program{URL: cut(p.URL, 2000), Hash: p.Hash, Goal: p.Goal, Bytes: int64(p.Bytes),
 			Added: int64(p.Added), First: p.First, Functions: []scripts.Function{}, Plain: cut(p.Reason, 500),
 			Count: p.Count}
 		for _, f := range p.Functions {
 			one.Functions = append(one.Functions,
-				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, Start: f.Start, End: f.End})
+				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, Start: f.Start, End: f.End,
+					Generator: f.Generator, Outside: f.Outside, Caller: f.Caller})
+		}
+		one.FirstPoint = p.FirstPoint
+		for _, at := range p.Points {
+			one.Points = append(one.Points, scripts.Point(at))
 		}
 		all = append(all, one)
 	}
@@ -325,28 +382,54 @@ func programsOf(in *instrument.Instrument) []scripts.Program {
 // maxMoved limits the positions of errors.
 const maxMoved = 10_000
 
-// moved returns the positions that errors name and that insertions moved.
-func (s *scripting) moved(arrived []trace.Arrived) []scripts.Moved {
-	all, seen := []scripts.Moved{}, map[scripts.Moved]bool{}
-	add := func(url string, line, served int) {
-		at := scripts.Moved{URL: url, Line: line, Served: served}
-		if line <= 0 || seen[at] || len(seen) == maxMoved {
-			return
-		}
-		seen[at] = true
-		if _, at.Column = s.instrument.Original(url, line, served); at.Column != served {
-			all = append(all, at)
-		}
+// sourcesTimeout limits the time in which a site must serve its source maps.
+const sourcesTimeout = 5 * time.Second
+
+// addSources adds the places in sources, by the source maps of the site.
+func (s *scripting) addSources(ctx context.Context, info *scripts.Info) (problems []error) {
+	places, users := map[string][]sourcemap.Place{}, map[string][]*scripts.Source{}
+	add := func(url string, line, column int, user *scripts.Source) {
+		places[url] = append(places[url], sourcemap.Place{Line: line, Column: column})
+		users[url] = append(users[url], user)
 	}
-	for _, a := range arrived {
-		for _, d := range a.Batch.Details {
-			add(d.URL, d.Line, d.Column)
-			for _, p := range d.Stack {
-				add(p.URL, p.Line, p.Column)
+	for i := range info.Programs {
+		p := &info.Programs[i]
+		for k := range p.Functions {
+			if f := &p.Functions[k]; !f.Outside { // a bundle has code of many sources
+				add(p.URL, f.Line, f.Column, &f.Source)
 			}
 		}
 	}
-	return all
+	for i := range info.Moved {
+		add(info.Moved[i].URL, info.Moved[i].Line, info.Moved[i].Column, &info.Moved[i].Source)
+	}
+	ctx = replay.Unlisted(ctx)
+	for _, url := range slices.Sorted(maps.Keys(places)) {
+		if ctx.Err() != nil { // a site may name thousands of maps
+			return append(problems, errors.New("the site's source maps were not read in time"))
+		}
+		found, err := s.instrument.Sources(ctx, s.site, url, places[url])
+		if err != nil {
+			problems = append(problems, err)
+		}
+		for i, f := range found {
+			users[url][i].File, users[url][i].SourceLine = f.File, f.Line
+		}
+	}
+	return problems
+}
+
+// move keeps a position that an error names, if insertions moved it or it has a source.
+func (s *scripting) move(url string, line, served int) {
+	at := scripts.Moved{URL: url, Line: line, Served: served}
+	if line <= 0 || s.known[at] || len(s.known) == maxMoved {
+		return
+	}
+	s.known[at] = true
+	_, at.Column = s.instrument.Original(at.URL, at.Line, at.Served)
+	if at.Column != at.Served || s.instrument.Mapped(at.URL) {
+		s.moved = append(s.moved, at)
+	}
 }
 
 // close ends the log's file, after the collector has ended.

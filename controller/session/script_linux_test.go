@@ -38,11 +38,11 @@ const plantedScript = `"use strict";
 const bar = document.querySelector("p"), now = performance.now.bind(performance);
 function slow(ms) { const begun = now(); let at = begun; while (at - begun < ms) at = now(); return at - begun; }
 function step(n) { bar.style.width = 10 + 10 * n + "px"; }
-let frames = 0;
+let frames = 0, sent = Promise.resolve();
 function frame() {
 	const n = Math.floor(++frames / %[1]d);
 	if (n > %[2]d) {
-		document.querySelector("i").style.background = "#00f";
+		sent.then(() => { document.querySelector("i").style.background = "#00f"; });
 		return;
 	}
 	step(n);
@@ -50,7 +50,7 @@ function frame() {
 		const before = now();
 		const inside = slow(%[3]d);
 		const outside = now() - before;
-		fetch("/truth", { method: "POST", body: JSON.stringify({ inside, outside }) });
+		sent = fetch("/truth", { method: "POST", body: JSON.stringify({ inside, outside }) });
 		setTimeout(() => { throw new Error("planted 7"); });
 	}
 	requestAnimationFrame(frame);
@@ -114,10 +114,11 @@ func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string)
 	return set.Of(0)[0], set.Dir
 }
 
-// plantedTest plays the page over a link until it is still.
+// plantedTest plays the page over a link until the square is blue.
 func plantedTest(t *testing.T, address string, policies string) *suite.Test {
 	t.Helper()
-	text := "name: planted\nurl: " + address + "/\nend: still 1s\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n"
+	text := "name: planted\nurl: " + address + "/\nend: still 1s\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n" +
+		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}]\n"
 	if policies != "" {
 		text += "script: " + policies + "\n"
 	}
@@ -201,6 +202,22 @@ func checkPlanted(t *testing.T, server *plantedServer, s *result.Script) {
 	}
 }
 
+// measuredAgain measures the recording of a run folder again, with the run's data.
+func measuredAgain(t *testing.T, dir string, r *recording.Reader) (*Earlier, *runfolder.Found) {
+	t.Helper()
+	e, err := ReadEarlier(t.Context(), filepath.Join(dir, runfolder.RecordingFile), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := runfolder.Run(t.Context(), r, runfolder.Settings{Measures: []string{"fps"}, EndEvent: "end",
+		Name: e.Name()}, "test", untold{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Keep(found)
+	return e, found
+}
+
 // checkScriptFolder checks the files of the run, its events and its network.
 func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
 	t.Helper()
@@ -215,16 +232,7 @@ func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
 	if seen[scripts.ErrorEvent] != 1 || seen[scripts.TaskEvent] < 20 {
 		t.Errorf("events %v", seen)
 	}
-	e, err := ReadEarlier(t.Context(), filepath.Join(dir, runfolder.RecordingFile), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := runfolder.Run(t.Context(), r, runfolder.Settings{Measures: []string{"fps"}, EndEvent: "end",
-		Name: e.Name()}, "test", untold{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Keep(found)
+	e, found := measuredAgain(t, dir, r)
 	if again := found.Results.Script; again == nil || len(again.Functions) != len(s.Functions) ||
 		again.Records != s.Records {
 		t.Errorf("again: %+v", again)

@@ -74,20 +74,23 @@ func TestScriptChecks(t *testing.T) {
 
 // TestNonces: names of the page cannot be those of the instrument, and all are of one length.
 func TestNonces(t *testing.T) {
-	form, seen := regexp.MustCompile(`^\$[A-Za-z]{8}$`), map[string]bool{}
+	form, seen := regexp.MustCompile(`^\$[a-z][0-9][a-z]$`), map[string]bool{}
 	for range 100 {
-		n := newNonce()
-		if seen[n] || !form.MatchString(n) {
+		n := instrument.NewNonce()
+		if !form.MatchString(n) {
 			t.Fatalf("nonce %q", n)
 		}
 		seen[n] = true
+	}
+	if len(seen) < 80 {
+		t.Errorf("100 nonces: %d differ", len(seen))
 	}
 }
 
 // scriptsOf is a scripting with a log in a new folder, and a collector on a clock that stands.
 func scriptsOf(t *testing.T) *scripting {
 	t.Helper()
-	s := &scripting{arrived: make(chan struct{}, 1), realms: map[uint32]*realmClaims{}}
+	s := &scripting{arrived: make(chan struct{}, 1), realms: map[uint32]*realmClaims{}, known: map[scripts.Moved]bool{}}
 	s.collector = collect.New(collect.Options{Secret: "unguessable", Clock: &stepped{1_000_000_000}, Accept: s.accept})
 	file, err := os.Create(filepath.Join(t.TempDir(), scripts.LogFile))
 	if err != nil {
@@ -108,8 +111,8 @@ func anInstrument(t *testing.T) *instrument.Instrument {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := instrument.New(instrument.Options{Nonce: newNonce(), Secret: "unguessable", Policies: chosen,
-		Collector: func(bool) string { return "" }})
+	in, err := instrument.New(instrument.Options{Nonce: instrument.NewNonce(), Secret: "unguessable", Policies: chosen,
+		Collector: func(string, bool) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,5 +425,56 @@ func TestScriptsMeasuredAgain(t *testing.T) {
 	mark(nil)
 	if got := again(t, dir, dir); got.Script != nil {
 		t.Errorf("a run without instrumentation: %+v", got.Script)
+	}
+}
+
+// TestSourcesOfScripts: functions and errors of a bundle have places in its sources.
+func TestSourcesOfScripts(t *testing.T) {
+	chosen, err := policy.Named("calls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scriptsOf(t)
+	if s.instrument, err = instrument.New(instrument.Options{Nonce: instrument.NewNonce(), Secret: "unguessable",
+		Policies: chosen, Collector: func(string, bool) string { return "http://rig.test" }}); err != nil {
+		t.Fatal(err)
+	}
+	h := s.wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		switch r.URL.Path {
+		case "/app.js":
+			_, _ = io.WriteString(w, "var a=()=>1,b=()=>2;\n//# sourceMappingURL=app.map")
+		case "/app.map":
+			_, _ = io.WriteString(w, `{"sources":["webpack://x/./src/App.tsx"],"mappings":"AAAA,MAWE,QADA"}`)
+		case "/broken.js":
+			_, _ = io.WriteString(w, "x=()=>1\n//# sourceMappingURL=data:,")
+		}
+	}))
+	for _, path := range []string{"/app.js", "/broken.js"} {
+		r := httptest.NewRequest(http.MethodGet, "http://a.test"+path, nil)
+		r.Header.Set("Sec-Fetch-Dest", "script")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	for range 2 {
+		s.move("http://a.test/app.js", 1, 7)
+	}
+	info := &scripts.Info{Programs: Programs(s.instrument.Programs()), Moved: s.moved}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if problems := s.addSources(ended, info); len(problems) != 1 || info.Programs[0].Functions[0].File != "" {
+		t.Errorf("without time: problems %v, %+v", problems, info.Programs[0].Functions)
+	}
+	problems := s.addSources(t.Context(), info)
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(),
+		"http://a.test/broken.js: read a source map: ") {
+		t.Errorf("problems %v", problems)
+	}
+	for i, line := range []int{12, 11} {
+		if f := info.Programs[0].Functions[i]; f.Source != (scripts.Source{File: "src/App.tsx", SourceLine: line}) {
+			t.Errorf("function %+v, want line %d", f, line)
+		}
+	}
+	if len(info.Moved) != 1 || info.Moved[0].SourceLine != 1 {
+		t.Errorf("the error is at %+v", info.Moved)
 	}
 }

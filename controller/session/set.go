@@ -16,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/instrument/plan"
 )
 
 // Variant is a test in a browser on a device.
@@ -72,6 +73,8 @@ type SetOptions struct {
 	// Remote changes the network of the present run; nil: nothing does.
 	Remote *Remote
 	Labels
+	// Plans is the folder of plans for scripts, which sets share; "": that of the set.
+	Plans string
 	// Ran is called after each run; nil: nothing is.
 	Ran func(*Made)
 }
@@ -173,11 +176,11 @@ type setRun struct {
 }
 
 func (s *setRun) run(ctx context.Context) error {
-	plan := controller.Plan{Variants: len(s.Variants), WarmUps: s.WarmUp, Repeats: s.Repeat, Seed: s.Seed}
+	order := controller.Plan{Variants: len(s.Variants), WarmUps: s.WarmUp, Repeats: s.Repeat, Seed: s.Seed}
 	if s.UntilFail {
-		plan.Repeats = max(s.Repeat, suite.MaxRuns)
+		order.Repeats = max(s.Repeat, suite.MaxRuns)
 	}
-	for turn := range plan.Turns() {
+	for turn := range order.Turns() {
 		if len(s.set.Made) > 0 {
 			if err := pause(ctx, s.Cooldown); err != nil {
 				return err
@@ -242,6 +245,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		dir = filepath.Join(base, warmUpDir, name)
 	}
 	record, found, err := Run(ctx, Options{
+		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
 		Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
@@ -265,6 +269,18 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
 }
 
+// planFile returns the path of the plan of a variant's scripts.
+func (s *setRun) planFile(variant int) string {
+	dir := s.set.Dirs[variant]
+	if s.Plans != "" {
+		dir = s.Plans
+		if len(s.Variants) > 1 {
+			dir = filepath.Join(dir, s.Variants[variant].Name())
+		}
+	}
+	return filepath.Join(dir, plan.File)
+}
+
 // Folders of runs that do not count. Comparisons skip them.
 const (
 	rejectedDir = "rejected"
@@ -275,7 +291,8 @@ const (
 // FolderNames returns names in the folder of a set that no variant can have. A folder with a file
 // of a run counts as a run.
 func FolderNames() []string {
-	return []string{SetFile, RecordFile, result.FileName, runfolder.RecordingFile, rejectedDir, failedDir, warmUpDir}
+	return []string{SetFile, plan.File, RecordFile, result.FileName, runfolder.RecordingFile, rejectedDir, failedDir,
+		warmUpDir}
 }
 
 // putAside moves a run that does not count into a folder beside the next attempt. The last attempt

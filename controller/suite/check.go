@@ -332,7 +332,29 @@ func (s *Scripts) check(known *Known) error {
 			found.add(problem(at("policies", i), "policy %s is given twice", name))
 		}
 	}
+	switch {
+	case s.Adapt != "" && s.Adapt != adaptLoads && s.Adapt != AdaptLive:
+		found.add(problem(at("adapt"), "adapt %q: must be %s or %s", strict.Clip(s.Adapt), adaptLoads, AdaptLive))
+	case s.Share != nil && !(*s.Share >= 1 && *s.Share <= 100):
+		found.add(problem(at("share"), "share: must be 1%% to 100%%"))
+	case s.Planned() && !slices.Contains(s.Policies, "calls"):
+		found.add(problem(at("policies"), "adapt and share need the policy calls"))
+	}
+	if hasAB := slices.Contains(s.Policies, "ab"); hasAB != (len(s.AB) > 0) {
+		found.add(problem(at("ab"), "policy ab and its replacements need each other; "+
+			"add ab: [{function: NAME, with: FILE}]"))
+	}
+	if s.Break && !slices.Contains(s.Policies, "loops") {
+		found.add(problem(at("break"), "break needs the policy loops"))
+	}
 	return errors.Join(found...)
+}
+
+func (r *Replacement) check(known *Known) error {
+	if r.Text != "" {
+		return nil
+	}
+	return checkBeside(r.With, "replacement", "with", known.Dir)
 }
 
 // Check checks the policies of a command line.

@@ -47,7 +47,9 @@ var beyond = []string{
 	"measure twice", "primary", "threshold of nothing",
 	"primary, value", "primary, second value", "primary, no such value", "primary, value with dots",
 	"threshold of no value", "budget of no value",
-	"network", "network in short", "policy", "policy in short", "policy, nothing near",
+	"network", "network in short", "policy", "policy in short", "policy, nothing near", "policy without replacements",
+	"replacements without their policy", "replacement that is not there", "replacement elsewhere",
+	"share", "share, too large", "share of nothing",
 	"loss of more than all", "archive for a page", "archive that is not there",
 	"archive elsewhere", "determinism of nothing", "protocol of a url", "keys of nothing", "end that does not come",
 	"timeout, long", "two launches", "launch again and again", "key", "key, near",
@@ -58,6 +60,7 @@ var beyond = []string{
 	"region outside any window", "mask outside the window",
 	"click on nothing", "line without a network", "line that is not there", "line further than the moon",
 	"line that loses more than all",
+	"break", "profile, map without samples", "profile, rate of nothing",
 }
 
 func TestSchemaRefusesWhatIsNoTest(t *testing.T) {

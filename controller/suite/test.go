@@ -45,6 +45,8 @@ type Test struct {
 	Vitals bool `yaml:"vitals"`
 	// the page's scripts are instrumented, which adds load
 	Script Scripts `yaml:"script"`
+	// the activity of the device's processes is recorded, which adds load
+	Profile Profile `yaml:"profile"`
 
 	Repeat   int           `yaml:"repeat" min:"1" max:"10000"` // runs that count; 0: what the user asks for, else one
 	Warmup   int           `yaml:"warmup" min:"0" max:"10000"` // runs before them that do not
@@ -94,7 +96,45 @@ func (n Network) On(profile string) Network {
 // Scripts is how the scripts of a page are instrumented on their way to the browser.
 type Scripts struct {
 	Policies []string `yaml:"policies" need:"true"` // names, in the order in which they nest
+	// Share is the part of the loads that measures a function; nil: all do
+	Share *Percent `yaml:"share"`
+	// Adapt is how a run selects functions: between "loads", or also "live" in the page; "": all
+	Adapt string `yaml:"adapt"`
+	// Seed makes the selection of shares repeatable; 0: that of the runs
+	Seed int `yaml:"seed" min:"1" max:"1000000000"`
+	// functions that the policy ab replaces
+	AB []Replacement `yaml:"ab"`
+	// Version is that of all loads; "": each load draws one.
+	Version Version `yaml:"-"`
+	// Break makes the policy loops leave a loop that it warns of.
+	Break bool `yaml:"break"`
 }
+
+// The ways to adapt, as in package plan.
+const (
+	adaptLoads = "loads"
+	AdaptLive  = "live"
+)
+
+// Planned reports if a run selects functions.
+func (s Scripts) Planned() bool { return s.Adapt != "" || s.Share != nil }
+
+// Replacement is another text for a function of a page.
+type Replacement struct {
+	Function string `yaml:"function" need:"true"` // such as slow, or slow (app.js:12)
+	With     string `yaml:"with" need:"true"`     // a file with a function expression, beside the test
+	// Text is the file's; empty: it is not read yet.
+	Text string `yaml:"-"`
+}
+
+// Version is one side of an A/B test.
+type Version string
+
+// The versions of a test with replacements.
+const (
+	Original Version = "original"
+	Replaced Version = "replaced"
+)
 
 // Given reports if scripts are instrumented.
 func (s Scripts) Given() bool { return len(s.Policies) > 0 }

@@ -1,0 +1,117 @@
+package profile
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// convert writes a trace in a folder. read passes all events to a sink, in the order of time. An
+// error of read ends the trace early and is a warning in its info.
+func convert(dir string, info activity.Info, spans []timeline.Interval,
+	read func(activity.Sink) (skipped map[string]int64, err error)) (activity.Info, error) {
+	counted := info.Lost // records of gaps count again below
+	info.Clock.Exact, info.Lost = true, 0
+	w, err := activity.NewWriter(dir, info)
+	if err != nil {
+		return info, err
+	}
+	within := &within{Sink: w, spans: spans, open: map[uint32][]uint32{}}
+	skipped, failed := read(within.sink())
+	if err := within.end(); failed == nil {
+		failed = err
+	}
+	if info, err = w.Close(); err != nil {
+		return info, err
+	}
+	info.Lost = max(info.Lost, counted)
+	for kind, n := range skipped {
+		info.Skipped[kind] += n
+	}
+	if failed != nil {
+		info.Warnings = append(info.Warnings, "The trace ends early: "+failed.Error()+".")
+	}
+	return info, info.Write(dir)
+}
+
+// within is a sink that passes on the events of spans. Calls that are open at the begin of a span
+// begin there, and end at its end.
+type within struct {
+	activity.Sink
+	spans  []timeline.Interval // the first one has not ended
+	inside bool
+	open   map[uint32][]uint32 // calls by thread
+}
+
+// sink returns the sink for all events, or the one that drops events outside the spans.
+func (w *within) sink() activity.Sink {
+	if w.spans == nil {
+		return w.Sink
+	}
+	return w
+}
+
+// Event implements activity.Sink.
+func (w *within) Event(e activity.Event) error {
+	err := w.move(int64(e.At))
+	switch e.Kind {
+	case activity.Call:
+		w.open[e.Thread] = append(w.open[e.Thread], e.Ref)
+	case activity.Return:
+		if n := len(w.open[e.Thread]); n > 0 {
+			w.open[e.Thread] = w.open[e.Thread][:n-1]
+		}
+	}
+	if w.inside {
+		err = errors.Join(err, w.Sink.Event(e))
+	}
+	return err
+}
+
+// move begins and ends spans until a time.
+func (w *within) move(at int64) error {
+	for len(w.spans) > 0 {
+		begin, end := int64(w.spans[0].Earliest), int64(w.spans[0].Latest)
+		if !w.inside && at >= begin {
+			w.inside = true
+			if err := w.all(activity.Call, begin, 0); err != nil {
+				return err
+			}
+		}
+		if at <= end {
+			break
+		}
+		if err := w.all(activity.Return, end, 1); err != nil {
+			return err
+		}
+		w.inside, w.spans = false, w.spans[1:]
+	}
+	return nil
+}
+
+// end ends the last span.
+func (w *within) end() error {
+	if !w.inside {
+		return nil
+	}
+	return w.move(int64(w.spans[0].Latest) + 1)
+}
+
+// all passes on an event for each open call.
+func (w *within) all(kind activity.Kind, at, value int64) error {
+	for thread, calls := range w.open {
+		calls = slices.Clone(calls)
+		if kind == activity.Return {
+			slices.Reverse(calls)
+		}
+		for _, function := range calls {
+			e := activity.Event{At: at, Thread: thread, Kind: kind, Ref: function, Value: value}
+			if err := w.Sink.Event(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

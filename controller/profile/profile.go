@@ -1,0 +1,277 @@
+// Package profile records the activity of a browser or another program: samples, calls, waits.
+//
+// A [Session] has an engine for each kind of activity. It starts its engines with the program and
+// stops them before the program ends. It then converts their raw files into traces on
+// CLOCK_MONOTONIC. A failed engine never fails the run.
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Ways of recording native code, and JavaScript.
+const (
+	none      = "none"
+	auto      = "auto" // functions, then imports, then samples
+	Samples   = "samples"
+	functions = "functions"
+	imports   = "imports"
+
+	jsMap   = "map"   // names of JavaScript functions in samples
+	jsTrace = "trace" // the browser's own trace
+)
+
+// Defaults of [Options].
+const (
+	defaultRate  = 997     // Hz; a prime, so that it does not follow a program's own period
+	defaultLimit = 2 << 30 // bytes
+)
+
+// Options select engines.
+type Options struct {
+	Native  string // Samples, functions, imports, auto, none or ""
+	JS      string // jsMap, jsTrace, none or ""
+	Sockets bool
+	Rate    int    // samples per second; 0: defaultRate
+	Content bool   // keep only records between Content(true) and Content(false)
+	Dir     string // folder for traces: RUN/traces
+	Limit   int64  // bytes of raw files of an engine; 0: defaultLimit
+	Browser string // chromium, firefox or "" for another program
+}
+
+// missingError is the reason for which an engine cannot record.
+type missingError struct {
+	Engine string // such as samples
+	Why    string
+	Repair string // a command or a setting; "": unknown
+}
+
+func (e *missingError) Error() string {
+	text := "profile " + e.Engine + ": " + e.Why
+	if e.Repair != "" {
+		text += "; " + e.Repair
+	}
+	return text
+}
+
+// engine records one kind of activity. Its methods are called once each in this order, except
+// Content. They are not called at the same time.
+type engine interface {
+	// Prepare attaches to the calling OS thread, which then starts the command and is locked until
+	// then. It may change arguments and environment.
+	Prepare(ctx context.Context, cmd *exec.Cmd) error
+	// Started reports the process of the command.
+	Started(pid int)
+	// Content reports that the content began or ended, if only that is recorded.
+	Content(on bool)
+	// Stop ends the recording. Errors of recording are warnings in the info.
+	Stop(ctx context.Context) (activity.Info, error)
+	// Convert reads the raw files, and keeps events within spans; nil: all. The program has ended.
+	Convert(ctx context.Context, recording string, spans []timeline.Interval) (activity.Info, error)
+}
+
+// Session is a recording of activity.
+type Session struct {
+	o       Options
+	ctx     context.Context
+	mu      sync.Mutex
+	engines []engine
+	failed  []error             // of engines that could not start
+	spans   []timeline.Interval // of content; the last one is open if on
+	on      bool
+	started bool
+	stopped bool
+}
+
+// Open checks tools and rights. If engines are missing, the error joins their missingErrors, and
+// the session has the other engines.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	o.Dir = dir
+	s := &Session{o: o, ctx: ctx}
+	var missing []error
+	for _, open := range openers() {
+		e, err := open(ctx, o)
+		var lacks *missingError
+		switch {
+		case errors.As(err, &lacks):
+			missing = append(missing, lacks)
+		case err != nil:
+			return nil, fmt.Errorf("profile: %w", err)
+		case e != nil:
+			s.engines = append(s.engines, e)
+		}
+	}
+	return s, errors.Join(missing...)
+}
+
+// native returns the way of recording native code. Names of JavaScript functions need samples.
+func (o Options) native() string {
+	switch {
+	case o.Native != "":
+		return o.Native
+	case o.JS == jsMap:
+		return Samples
+	}
+	return none
+}
+
+func (o *Options) check() error {
+	if !slices.Contains([]string{"", none, auto, Samples, functions, imports}, o.Native) {
+		return fmt.Errorf("unknown way %q; use samples, functions, imports, auto or none", o.Native)
+	}
+	if !slices.Contains([]string{"", none, jsMap, jsTrace}, o.JS) {
+		return fmt.Errorf("unknown way %q for JavaScript; use map, trace or none", o.JS)
+	}
+	if o.Rate == 0 {
+		o.Rate = defaultRate
+	}
+	if o.Limit == 0 {
+		o.Limit = defaultLimit
+	}
+	if o.Rate < 1 || o.Rate > 20_000 || o.Limit < 1<<20 {
+		return fmt.Errorf("rate %d Hz or limit %d bytes is out of range; use up to 20000 Hz", o.Rate, o.Limit)
+	}
+	return nil
+}
+
+// Start returns a function that starts a command with all engines. The command must start on the
+// thread that calls the function, by begin; nil: by its method Start. An engine that cannot record
+// it is left out: see [Session.Failed].
+func (s *Session) Start(begin func(*exec.Cmd) error) func(*exec.Cmd) error {
+	if begin == nil {
+		begin = (*exec.Cmd).Start
+	}
+	return func(cmd *exec.Cmd) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.start(cmd, begin)
+	}
+}
+
+// Failed returns the errors of engines that could not record the program.
+func (s *Session) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.failed...)
+}
+
+// Content reports that the content began or ended.
+func (s *Session) Content(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.o.Content || s.on == on || s.stopped {
+		return
+	}
+	s.on = on
+	now := timeline.Monotonic().Now()
+	if on {
+		s.spans = append(s.spans, timeline.Interval{Earliest: now})
+	}
+	for _, e := range s.engines {
+		if s.started {
+			e.Content(on)
+		}
+	}
+	if !on {
+		s.spans[len(s.spans)-1].Latest = timeline.Monotonic().Now()
+	}
+}
+
+// Stop ends the recording of all engines. Call it before the program is ended.
+func (s *Session) Stop(ctx context.Context) ([]activity.Info, error) {
+	s.Content(false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, nil
+	}
+	s.stopped = true
+	return s.all(func(e engine) (activity.Info, error) { return e.Stop(ctx) })
+}
+
+// Convert makes the traces in Dir from raw files. Call it after the program ended, with the id of
+// the recording; "" without one.
+func (s *Session) Convert(ctx context.Context, recording string) ([]activity.Info, error) {
+	if _, err := s.Stop(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		return nil, nil
+	}
+	var spans []timeline.Interval
+	if s.o.Content {
+		spans = append([]timeline.Interval{}, s.spans...)
+	}
+	return s.all(func(e engine) (activity.Info, error) { return e.Convert(ctx, recording, spans) })
+}
+
+// Discard stops the recording and removes its files, with the folder Dir. Call it instead of
+// Convert, after the program ended.
+func (s *Session) Discard(ctx context.Context) error {
+	_, err := s.Stop(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.engines {
+		if d, ok := e.(interface{ discard() }); ok {
+			d.discard()
+		}
+	}
+	return errors.Join(err, os.RemoveAll(s.o.Dir))
+}
+
+func (s *Session) all(do func(engine) (activity.Info, error)) (infos []activity.Info, err error) {
+	for _, e := range s.engines {
+		info, failed := do(e)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("profile: %w", failed))
+			continue
+		}
+		infos = append(infos, info)
+	}
+	return infos, err
+}
+
+func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
+	s.started = true
+	s.engines = slices.DeleteFunc(s.engines, func(e engine) bool {
+		err := e.Prepare(s.ctx, cmd)
+		if err != nil {
+			s.failed = append(s.failed, err)
+		} else if s.on { // the content includes the start of the program
+			e.Content(true)
+		}
+		return err != nil
+	})
+	if err := begin(cmd); err != nil {
+		return err
+	}
+	for _, e := range s.engines {
+		e.Started(cmd.Process.Pid)
+	}
+	return nil
+}
+
+// rawDir makes the folder for raw files of a trace.
+func (o Options) rawDir(name string) (string, error) {
+	dir := filepath.Join(o.Dir, name, activity.RawDir)
+	return dir, os.MkdirAll(dir, 0o755)
+}

@@ -1,0 +1,271 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/activity/page"
+	"github.com/eideticker/eideticker/analyze/activity/sockets"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/profile"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
+)
+
+// profiled reports if the activity of the browser is recorded.
+func (r *run) profiled() bool { return r.Test.Profile.Given() && !r.inspect }
+
+// checkProfile checks if a device's browser can be profiled.
+func checkProfile(t *suite.Test, d device.Description) error {
+	if t.Profile.Given() && d.Source != device.Virtual {
+		return fmt.Errorf("device %s: profile needs a browser on a virtual display of this machine: %w", d.Name,
+			errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// errUntrustedProfile is the error of an untrusted test whose profile would change its browser.
+var errUntrustedProfile = fmt.Errorf("an untrusted test may sample its browser only; use samples: %w",
+	errors.ErrUnsupported)
+
+// CheckUntrustedProfile rejects the ways that an untrusted test must not use.
+func CheckUntrustedProfile(t *suite.Test) error {
+	if p := t.Profile; p.Given() && !slices.Contains([]string{"", suite.ProfileSamples, suite.ProfileNone}, p.Native) {
+		return errUntrustedProfile
+	}
+	return nil
+}
+
+// Explain has a test record all that explains late frames: samples, socket calls, and the calls and
+// errors of scripts if these can be instrumented.
+func Explain(t *suite.Test) {
+	if !t.Profile.Given() {
+		t.Profile = suite.Profile{Native: suite.ProfileSamples, Sockets: true}
+	}
+	if t.Script.Given() {
+		return
+	}
+	with := *t
+	with.Script.Policies = []string{"calls", "errors"}
+	if checkScript(&with, LiveByHosts(&with)) == nil {
+		t.Script = with.Script
+	}
+}
+
+// openProfile opens the engines of the test's profile; nil: none works, or none is asked for.
+func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
+	if !r.profiled() {
+		return nil, nil
+	}
+	if err := CheckUntrustedProfile(r.Test); r.Untrusted && err != nil {
+		return nil, err
+	}
+	p := r.Test.Profile
+	o := profile.Options{Native: p.Native, JS: p.JS, Sockets: p.Sockets, Rate: p.Rate, Content: p.OnlyContent(),
+		Dir: r.path(activity.TracesDir), Browser: r.browserKind()}
+	if o.JS == "" && p.Native == suite.ProfileSamples && o.Browser == "chromium" {
+		o.JS = suite.ProfileMap
+	}
+	s, err := profile.Open(ctx, o)
+	if s == nil {
+		return nil, err
+	}
+	r.noteEach(err)
+	return s, nil
+}
+
+// noteEach adds a note for each of the joined errors.
+func (r *run) noteEach(err error) {
+	if err == nil {
+		return
+	}
+	for line := range strings.Lines(err.Error()) {
+		r.note("%s", strings.TrimSpace(line))
+	}
+}
+
+// browserKind returns chromium or firefox; "": unknown.
+func (r *run) browserKind() string {
+	if r.BrowserProgram != "" {
+		kind, _ := device.KindOf(r.BrowserProgram) // checked before
+		return kind
+	}
+	if d, known := description(r.Device); known {
+		browser, _ := d.Browser(r.Browser) // checked before
+		return browser
+	}
+	return r.Browser
+}
+
+// profiledEvents returns emit with the begin and the end of the content for a profile.
+func profiledEvents(s *profile.Session, emit func(timeline.Event)) func(timeline.Event) {
+	if s == nil {
+		return emit
+	}
+	return func(e timeline.Event) {
+		emit(e)
+		switch {
+		case e.Source != controller.EventSource:
+		case e.Kind == controller.GreenSeen:
+			s.Content(true)
+		case e.Kind == controller.Ended:
+			s.Content(false)
+		}
+	}
+}
+
+// stopProfile ends the recording of activity while the browser still runs.
+func (r *run) stopProfile(ctx context.Context, s *profile.Session) {
+	if s == nil {
+		return
+	}
+	_, err := s.Stop(context.WithoutCancel(ctx))
+	r.noteEach(errors.Join(s.Failed(), err))
+}
+
+// convertProfile makes traces of what the engines recorded. Those of a warm-up are removed. The
+// browser has ended. A profile that fails leaves the run valid.
+func (r *run) convertProfile(ctx context.Context, s *profile.Session, recording string) {
+	if s == nil {
+		return
+	}
+	if r.Bare {
+		if err := s.Discard(context.WithoutCancel(ctx)); err != nil {
+			r.note("%v", err)
+		}
+		return
+	}
+	r.phase("reading the profile")
+	infos, err := s.Convert(ctx, recording)
+	r.noteEach(err)
+	for _, info := range infos {
+		r.log.Info("trace", "name", info.Name, "engine", info.Engine, "events", info.Events, "lost", info.Lost)
+		for _, w := range info.Warnings {
+			r.note("trace %s: %s", info.Name, w)
+		}
+	}
+}
+
+// traces are those of a run folder.
+type traces []*activity.Trace
+
+// openTraces opens the traces of a folder that are of a recording. Each that cannot be read is a
+// problem.
+func openTraces(dir, recording string) (all traces, problems []string) {
+	entries, err := os.ReadDir(filepath.Join(dir, activity.TracesDir))
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			problems = append(problems, err.Error())
+		}
+		return nil, problems
+	}
+	for _, e := range entries[:min(len(entries), maxTraces)] {
+		if !e.IsDir() {
+			continue
+		}
+		t, err := activity.Open(filepath.Join(dir, activity.TracesDir, e.Name()))
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("trace %s cannot be read: %v", e.Name(), err))
+		case !strings.EqualFold(t.Info().Recording, recording):
+			problems = append(problems, fmt.Sprintf("trace %s is of another recording", e.Name()))
+			problems = append(problems, closing(t)...)
+		default:
+			all = append(all, t)
+		}
+	}
+	return all, problems
+}
+
+// maxTraces is the number of traces of a run that are read.
+const maxTraces = 32
+
+func closing(t *activity.Trace) []string {
+	if err := t.Close(); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// addProfile adds the activity to new results.
+func (r *run) addProfile(found *runfolder.Found, file *recording.Reader, t *take) {
+	var fall *har.Waterfall
+	if t.traffic != nil {
+		fall = t.traffic.fall
+	}
+	p, problems := profileOf(r.Dir, idOf(file), found.Results.Windows, fall)
+	for _, text := range problems {
+		r.note("%s", text)
+	}
+	found.Results.Profile = p
+}
+
+// profileOf returns the activity of the run with the late frames of new results. Without the
+// traces, it is that of the first measurement, without late frames.
+func (e *Earlier) profileOf(found *runfolder.Found) *result.Profile {
+	p, problems := profileOf(e.dir, e.recording, found.Results.Windows, e.fall)
+	found.Results.Notes = append(found.Results.Notes, problems...)
+	if p == nil && e.profileOnce != nil && !page.Alone(e.profileOnce) {
+		once := *e.profileOnce
+		once.Late, once.Tests, once.TestText = nil, nil, "The traces are missing."
+		p = &once
+	}
+	return p
+}
+
+// profileOf returns the activity that the traces of a folder describe; nil: there are none. The
+// waterfall may be nil.
+func profileOf(dir, recording string, windows []result.Window, fall *har.Waterfall) (*result.Profile, []string) {
+	all, problems := openTraces(dir, recording)
+	if len(all) == 0 {
+		return nil, problems
+	}
+	// claims of a page are not activity of threads: see [addMessages]
+	measured := slices.DeleteFunc(slices.Clone(all), func(t *activity.Trace) bool {
+		return t.Info().Name == page.TraceName
+	})
+	var found *result.Profile
+	if len(measured) > 0 {
+		found = frames.Results(measured, windows)
+	}
+	for _, t := range all {
+		if t.Info().Name == sockets.TraceName {
+			waits, err := socketWaits(dir, found, fall)
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("socket calls cannot be read: %v", err))
+			}
+			found.Sockets = waits
+		}
+		problems = append(problems, closing(t)...)
+	}
+	return found, problems
+}
+
+// socketWaits returns the waits for sockets. Their calls are in a raw file, which another machine
+// does not have.
+func socketWaits(dir string, of *result.Profile, fall *har.Waterfall) ([]result.SocketWait, error) {
+	table, err := sockets.Open(filepath.Join(dir, activity.TracesDir, sockets.TraceName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return table.Waits(fall, func(t activity.Thread) int {
+		return slices.IndexFunc(of.Threads, func(known result.ProfileThread) bool {
+			return known.Process == int(t.Process) && known.ID == int(t.ID)
+		})
+	}), nil
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// profiledTest plays the planted page while its browser is profiled.
+func profiledTest(t *testing.T, address, profile, network string) *suite.Test {
+	t.Helper()
+	test, err := suite.Parse("planted.yaml", []byte("name: planted\nurl: "+address+"/\nend: still 1s\n"+
+		"window: 800x450\nmeasures: [fps]\n"+network+"profile: "+profile+"\n"+
+		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}]\n"), Known())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return test
+}
+
+// TestProfileNamesTheSlowFunction: samples of a real browser name the function that kept the screen
+// still, without a change of the page. Its thread ran for the time that the page measured itself.
+func TestProfileNamesTheSlowFunction(t *testing.T) {
+	needBrowsers(t, "chromium")
+	takeTurn(t)
+	server := servePlanted(t, 1, 60, 400)
+	network := ""
+	if os.Geteuid() == 0 {
+		network = "network: 3g\n" // the browser starts on another thread
+	}
+	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}", network), "chromium")
+	p := made.Found.Results.Profile
+	if p == nil {
+		t.Fatalf("no profile; notes %q", made.Record.Notes)
+	}
+	if made.Record.Environment[result.EnvProfile] != "samples, js map" {
+		t.Errorf("environment %v", made.Record.Environment)
+	}
+	server.mu.Lock()
+	truth := server.truth[0]
+	server.mu.Unlock()
+	checkProfiledFrame(t, p, truth.Inside*1e6)
+	run := filepath.Join(dir, made.Dir)
+	r := opened(t, filepath.Join(run, runfolder.RecordingFile))
+	_, found := measuredAgain(t, run, r)
+	if again := found.Results.Profile; again == nil || len(again.Functions) != len(p.Functions) {
+		t.Errorf("again: %+v", again)
+	}
+	left, _ := filepath.Glob("/tmp/perf-*.map") // other tests may make theirs now
+	for _, name := range left {
+		if text, _ := os.ReadFile(name); strings.Contains(string(text), server.URL) {
+			t.Errorf("%s is left", name)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(run, activity.TracesDir, "native", activity.IndexFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkProfiledFrame expects a late frame before which slow ran longest, for about ran ns.
+func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
+	t.Helper()
+	slow := slices.IndexFunc(p.Functions, func(f result.ProfileFunction) bool {
+		return f.Name == "slow" && f.Language == "javascript" && strings.HasSuffix(f.File, "/app.js") && f.Line == 3
+	})
+	if slow < 0 {
+		t.Fatalf("functions %+v", p.Functions)
+	}
+	for _, late := range p.Late {
+		for _, thread := range late.Threads {
+			// a sampled time leaves out the time off the CPU, which is long on a busy machine
+			on := thread.Running.Value
+			if f := thread.FunctionNS; thread.Function == slow && f.Low <= ran && f.High > 0.7*min(ran, on) &&
+				on > ran/5 {
+				return
+			}
+		}
+	}
+	t.Errorf("slow is function %d and ran for %.0f ns; %d late frames", slow, ran, len(p.Late))
+	for _, late := range p.Late {
+		for _, thread := range late.Threads {
+			t.Logf("frame %d: thread %d, function %d for %+v", late.Frame, thread.Thread, thread.Function,
+				thread.FunctionNS)
+		}
+	}
+}
+
+// TestProfileWithoutEngine: a run whose engine is missing is whole, and says how to repair that.
+func TestProfileWithoutEngine(t *testing.T) {
+	needBrowsers(t, "chromium")
+	takeTurn(t)
+	t.Setenv("PATH", onlyBrowsers(t))
+	server := servePlanted(t, 1, 10, 0)
+	made, _ := playScripts(t, profiledTest(t, server.URL, "samples", ""), "chromium")
+	notes := strings.Join(made.Record.Notes, "\n")
+	if made.Found.Results.Profile != nil || !strings.Contains(notes, "perf") || !strings.Contains(notes, "linux-perf") {
+		t.Errorf("profile %+v, notes %s", made.Found.Results.Profile, notes)
+	}
+}
+
+// onlyBrowsers returns a PATH with all programs but those of engines.
+func onlyBrowsers(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
+		entries, _ := os.ReadDir(from) // some are missing
+		for _, e := range entries {
+			if name := e.Name(); name != "perf" && name != "uftrace" {
+				_ = os.Symlink(filepath.Join(from, name), filepath.Join(dir, name)) // the first one counts
+			}
+		}
+	}
+	return dir
+}
