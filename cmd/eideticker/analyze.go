@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -131,7 +132,7 @@ func (c analyzeCmd) Run(e *env) error {
 		wrote := c.writeFolder(e, folder, r, found)
 		return errors.Join(err, wrote, printResultsJSON(e, &found.Results))
 	}
-	if failed := printResults(e.out, &found.Results, c.All); failed != nil {
+	if failed := terminal.Results(e.out, &found.Results, c.All); failed != nil {
 		return errors.Join(err, failed, folder.End())
 	}
 	said := len(found.Results.Notes)
@@ -180,16 +181,16 @@ func (c analyzeCmd) printWritten(w io.Writer, r *result.Results, said int) error
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	if err := printLines(w, r.Notes[said:]); err != nil {
+	if err := terminal.Lines(w, r.Notes[said:]); err != nil {
 		return err
 	}
-	var l list
-	l.add("report", "%s", filepath.Join(c.Output, runfolder.PageFile))
-	l.add("results", "%s", filepath.Join(c.Output, result.FileName))
+	var l terminal.List
+	l.Add("report", "%s", filepath.Join(c.Output, runfolder.PageFile))
+	l.Add("results", "%s", filepath.Join(c.Output, result.FileName))
 	if r.Video != nil {
-		l.add("video", "%s", filepath.Join(c.Output, r.Video.File))
+		l.Add("video", "%s", filepath.Join(c.Output, r.Video.File))
 	}
-	return l.print(w)
+	return l.Print(w)
 }
 
 func (c analyzeCmd) settings() (s runfolder.Settings, err error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/eideticker/eideticker/analyze/terminal"
 )
 
 // benchTable is one part of what bench prints.
@@ -56,7 +58,7 @@ func (r benchResult) print(w io.Writer) error {
 				return err
 			}
 		}
-		if err := printTable(w, t.heading, t.rows); err != nil {
+		if err := terminal.Table(w, t.heading, t.rows); err != nil {
 			return err
 		}
 		printed = true

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
@@ -219,19 +220,20 @@ func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
 			rows = append(rows, []string{"", "", f.Advice})
 		}
 	}
-	if err := printWrapped(e.out, []string{"PROPERTY", "VERDICT", "SENT → CAME"}, rows, columns(e.out)); err != nil {
+	heading := []string{"PROPERTY", "VERDICT", "SENT → CAME"}
+	if err := terminal.Wrapped(e.out, heading, rows, terminal.Columns(e.out)); err != nil {
 		return err
 	}
-	var l list
-	l.add("verdict", "%s", cert.Verdict.Text())
-	l.add("device", "%s", deviceText(cert.Device))
-	l.add("mode", "%v", cert.Mode)
-	l.add("certificate", "%s", certificateText(file, cert.Report))
-	l.add("evidence", "%s", c.Folder)
+	var l terminal.List
+	l.Add("verdict", "%s", cert.Verdict.Text())
+	l.Add("device", "%s", deviceText(cert.Device))
+	l.Add("mode", "%v", cert.Mode)
+	l.Add("certificate", "%s", certificateText(file, cert.Report))
+	l.Add("evidence", "%s", c.Folder)
 	if _, err := fmt.Fprintln(e.out); err != nil {
 		return err
 	}
-	return l.print(e.out)
+	return l.Print(e.out)
 }
 
 // certificateText returns the file of the certificate, or why there is none.

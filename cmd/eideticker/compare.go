@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 )
@@ -164,7 +165,7 @@ func (c compareCmd) Run(e *env) error {
 // behind.
 func (c compareCmd) tell(e *env, cmp *compare.Comparison, folder *compare.Folder) error {
 	if !c.JSON {
-		if err := printComparison(e.out, cmp, c.All); err != nil {
+		if err := terminal.Comparison(e.out, cmp, c.All); err != nil {
 			return errors.Join(err, folder.Abandon())
 		}
 	}
@@ -264,14 +265,14 @@ func (c compareCmd) write(e *env, cmp *compare.Comparison, folder *compare.Folde
 
 // printWritten tells what was written beside the table.
 func (c compareCmd) printWritten(w io.Writer, cmp *compare.Comparison) error {
-	var l list
+	var l terminal.List
 	for _, e := range cmp.Evidence() {
-		l.add(e.Name, "%s", e.Text)
+		l.Add(e.Name, "%s", e.Text)
 	}
-	l.add("JUnit", "%s", c.JUnit)
-	l.add("Perfherder", "%s", c.Perfherder)
-	l.add("Markdown", "%s", c.Markdown)
-	return l.print(w)
+	l.Add("JUnit", "%s", c.JUnit)
+	l.Add("Perfherder", "%s", c.Perfherder)
+	l.Add("Markdown", "%s", c.Markdown)
+	return l.Print(w)
 }
 
 // writeWhole writes a file that is there as a whole or not at all. What is written here is made

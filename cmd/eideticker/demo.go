@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/demo"
 )
 
@@ -44,6 +46,8 @@ type demoRun struct {
 	summary *demo.Summary
 
 	compared *compare.Comparison // nil: nothing was
+
+	timelines, late []string // files of profiled runs, and the sentences of their worst frames
 }
 
 func (d *demoRun) run() (err error) {
@@ -67,6 +71,9 @@ func (d *demoRun) run() (err error) {
 		defer func() { err = errors.Join(err, page.store.Close()) }()
 	}
 	d.summary, err = demo.Run(d.ctx, *o)
+	if err == nil {
+		err = d.explain()
+	}
 	switch {
 	case d.ctx.Err() != nil:
 		return errors.New("demo: interrupted; display and browser were stopped")
@@ -87,6 +94,32 @@ func (d *demoRun) run() (err error) {
 		err = errors.Join(fmt.Errorf("demo: %w", verdict), err)
 	}
 	return err
+}
+
+// timelineFile is the trace of a profiled run, for ui.perfetto.dev.
+const timelineFile = "timeline.pftrace"
+
+// explain writes frames, scripts and threads of each profiled run into one file.
+func (d *demoRun) explain() error {
+	for i, m := range d.summary.Made {
+		if m.Found == nil || m.Found.Results.Profile == nil || m.Found.Results.Script == nil {
+			continue
+		}
+		dir := d.summary.Pages[i].Dir
+		quiet := *d.env
+		quiet.out = io.Discard
+		c := profileCmd{Args: []string{dir}, Output: filepath.Join(dir, timelineFile), Force: true}
+		if err := c.read(&quiet); err != nil {
+			return err
+		}
+		written, err := result.Read(filepath.Join(dir, result.FileName)) // with its sentences
+		if err != nil {
+			return err
+		}
+		d.timelines = append(d.timelines, c.Output)
+		d.late = append(d.late, written.Profile.Sentence)
+	}
+	return nil
 }
 
 // compare runs two load pages in turns and compares them, as run does.

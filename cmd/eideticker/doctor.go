@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
@@ -12,6 +14,8 @@ type doctorCmd struct {
 	DiskTime time.Duration `default:"3s" placeholder:"30s" help:"Time of the disk test (default: 3s)."`
 	JSON     bool          `help:"Print one JSON object."`
 }
+
+var errUnfit = errors.New("doctor: a check failed, see above")
 
 func (doctorCmd) Help() string {
 	return `Examples:
@@ -47,7 +51,7 @@ func (c doctorCmd) Run(e *env) error {
 	if c.JSON {
 		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: box.Disk.Dir, Findings: findings})
 	} else {
-		err = printFindings(e.out, findings, columns(e.out))
+		err = doctor.Print(e.out, findings, terminal.Columns(e.out))
 	}
 	switch {
 	case err != nil:

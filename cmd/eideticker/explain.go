@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/vitals"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
@@ -36,7 +37,7 @@ func (c explainCmd) Run(e *env) error {
 		printEntry(e, entries[0])
 	default:
 		for _, entry := range entries {
-			fmt.Fprintf(e.out, "%s\n%s", entry.Name, indented(entry.Meaning, "    ", tableWidth(e.out)))
+			fmt.Fprintf(e.out, "%s\n%s", entry.Name, terminal.Indented(entry.Meaning, "    ", terminal.Width(e.out)))
 		}
 	}
 	return nil
@@ -68,7 +69,7 @@ func explain(name string) (found []glossary.Entry, err error) {
 
 func printEntry(e *env, entry glossary.Entry) {
 	fmt.Fprintf(e.out, "%s   %s, %s is better\n\n%s\n", entry.Name, entry.Unit, entry.Better,
-		indented(entry.Meaning, "", tableWidth(e.out)))
+		terminal.Indented(entry.Meaning, "", terminal.Width(e.out)))
 	fmt.Fprintf(e.out, "Formula  %s\n", strings.ReplaceAll(entry.Formula, "; ", "\n         "))
 	if entry.Example != "" {
 		fmt.Fprintf(e.out, "Example  %s\n", entry.Example)

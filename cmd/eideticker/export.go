@@ -11,6 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/analyze/trace/lines"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
@@ -24,7 +25,7 @@ type exportCmd struct {
 	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
 	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
 	NoEvents bool       `help:"Omit events and requests, which may contain typed text (.json .trace.json .eid)."`
-	Results  string     `placeholder:"FILE" help:"Use this results.json (.csv .npy .trace.json; default: the run's)."`
+	Results  string     `placeholder:"FILE" help:"Use this results.json (.csv .npy .trace.json .messages.jsonl)."`
 	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }
@@ -52,6 +53,12 @@ The ending of OUT selects the format:
   .folded      calls of scripts as stacks, for flame graphs
   .cpuprofile  calls for DevTools, of the busiest page or worker
   .callgrind   calls of scripts for KCachegrind
+  .pb.gz       calls of scripts for go tool pprof
+  .svg         calls of scripts as a flame graph
+  .calls.txt   a line per call and return of scripts, and totals
+  .calls.jsonl the same as JSON objects
+  .messages.jsonl
+               messages that a test page drew into its frames
   .eid         a recording of the chosen frames
 
 A set of runs becomes a .csv with one line per value of each run.
@@ -95,6 +102,11 @@ func exportKinds() []exportKind {
 		{ending: ".folded", run: exportCalls(export.CallFormat{Write: profile.Folded}), calls: true},
 		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile()), calls: true},
 		{ending: ".callgrind", run: exportCalls(export.CallFormat{Write: profile.Callgrind}), calls: true},
+		{ending: ".pb.gz", run: exportCalls(export.CallFormat{Write: profile.PProf}), calls: true},
+		{ending: ".svg", run: exportCalls(export.CallFormat{Write: profile.Flame}), calls: true},
+		{ending: ".calls.txt", run: exportCalls(export.Lines(lines.Text)), calls: true},
+		{ending: ".calls.jsonl", run: exportCalls(export.Lines(lines.JSON)), calls: true},
+		{ending: ".messages.jsonl", run: exportMessages, results: true},
 		{ending: ".json", run: exportJSON, events: true},
 		{ending: ".csv", run: exportCSV, results: true},
 		{ending: ".npy", run: exportNPY, results: true},
@@ -110,7 +122,8 @@ func (c exportCmd) kind() (exportKind, error) {
 	if i < 0 {
 		return exportKind{}, usagef(
 			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json .folded "+
-				".cpuprofile .callgrind or .eid",
+				".cpuprofile .callgrind .pb.gz .svg .calls.txt .calls.jsonl "+
+				".messages.jsonl or .eid",
 			c.Output)
 	}
 	k := kinds[i]

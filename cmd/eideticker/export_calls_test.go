@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	pprof "github.com/google/pprof/profile"
+
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
 )
@@ -26,8 +28,16 @@ func TestExportOfCalls(t *testing.T) {
 	if folded := read(".folded"); !strings.Contains(folded, want) || !strings.Contains(folded, "function 99 ") {
 		t.Errorf("folded stacks:\n%s", folded)
 	}
-	if grind := read(".callgrind"); !strings.Contains(grind, "fn=inner https://a.test/app.js:40 #2\n40 ") {
+	if grind := read(".callgrind"); !strings.Contains(grind, " inner https://a.test/app.js:40 #2\n") ||
+		!strings.Contains(grind, "\n40 21000000\n") {
 		t.Errorf("callgrind:\n%s", grind)
+	}
+	if p, err := pprof.ParseData([]byte(read(".pb.gz"))); err != nil || len(p.Sample) < 3 ||
+		p.Sample[0].Location[0].Line[0].Function.Name == "" {
+		t.Errorf("pprof: %v, %v", err, p)
+	}
+	if svg := read(".svg"); !strings.Contains(svg, "<title>inner https://a.test/app.js:40: 8.00 ms") {
+		t.Errorf("flame graph:\n%s", svg)
 	}
 	var profile struct {
 		Nodes []struct {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/terminal"
 )
 
 func exportJSON(j *job) (string, error) {
@@ -50,8 +51,26 @@ func exportTrace(j *job) (string, error) {
 	if n.Calls > 0 {
 		calls = ", " + plural(n.Calls, "call")
 	}
+	if n.Slices > 0 {
+		calls += ", " + plural(n.Slices, "slice") + " of threads"
+	}
 	return fmt.Sprintf("%s, %s%s, %s and %s in %s", plural(j.To-j.From, "frame"), plural(n.Gaps, "gap"), calls,
 		plural(n.Events, "event"), plural(n.Requests, "request"), j.cmd.Output), nil
+}
+
+func exportMessages(j *job) (string, error) {
+	out, err := createOut(j.cmd.Output, j.cmd.Force)
+	if err != nil {
+		return "", err
+	}
+	n, lost, err := j.Messages(j.ctx, out)
+	if err := out.finish(err); err != nil {
+		return "", err
+	}
+	if lost > 0 {
+		fmt.Fprintf(j.err, "warning: lost packets of the page: %d\n", lost)
+	}
+	return fmt.Sprintf("%s in %s", plural(n, "message"), j.cmd.Output), nil
 }
 
 // exportCalls returns the export of calls of scripts in a format.
@@ -66,7 +85,7 @@ func exportCalls(format export.CallFormat) func(*job) (string, error) {
 			return "", err
 		}
 		if problem != "" {
-			fmt.Fprintf(j.err, "warning: %s\n", clean(problem))
+			fmt.Fprintf(j.err, "warning: %s\n", terminal.Clean(problem))
 		}
 		return fmt.Sprintf("%s in %s", plural(n, "call"), j.cmd.Output), nil
 	}

@@ -8,22 +8,24 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/manual"
 )
 
 // called returns a command with its main arguments, from its tag "shows".
-func called(n *kong.Node) string { return joined(" ", n.Name, n.Tag.Get("shows")) }
+func called(n *kong.Node) string { return terminal.Joined(" ", n.Name, n.Tag.Get("shows")) }
 
 // printHelp prints the help of a command, or the commands of the program by topic.
 func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if ctx.Selected() != nil {
 		return kong.DefaultHelpPrinter(o, ctx)
 	}
-	w := newPlainWriter(ctx.Stdout)
-	width := min(80, columns(ctx.Stdout))
+	w := terminal.NewWriter(ctx.Stdout)
+	width := min(80, terminal.Columns(ctx.Stdout))
 	var err error
-	put := func(s style, text string) { err = errors.Join(err, inStyle(w, s, text)) }
-	put("", indented("Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...", "", width)+"\n"+indented(about, "", width))
+	put := func(s terminal.Style, text string) { err = errors.Join(err, terminal.InStyle(w, s, text)) }
+	put("", terminal.Indented("Usage: eideticker COMMAND [ARGUMENT]... [--FLAG]...", "", width)+"\n"+
+		terminal.Indented(about, "", width))
 	all := manual.Topics(ctx.Model.Node)
 	longest := 0
 	for _, t := range all {
@@ -33,19 +35,20 @@ func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	}
 	for _, t := range all {
 		put("", "\n")
-		put(bold, t.Name+"\n")
+		put(terminal.Bold, t.Name+"\n")
 		for _, n := range t.Commands {
 			lead := fmt.Sprintf("  %-*s  ", longest, called(n))
-			if width-len(lead) < minText {
+			if width-len(lead) < terminal.MinText {
 				put("", "  "+called(n)+"\n")
 				lead = "    "
 			}
-			for _, line := range wrap(n.Help, width-len(lead)) {
+			for _, line := range terminal.Wrap(n.Help, width-len(lead)) {
 				put("", lead+line+"\n")
 				lead = strings.Repeat(" ", len(lead))
 			}
 		}
 	}
-	put("", "\n"+indented("eideticker COMMAND --help has examples, arguments and flags of a command.", "", width))
+	const more = "eideticker COMMAND --help has examples, arguments and flags of a command."
+	put("", "\n"+terminal.Indented(more, "", width))
 	return err
 }

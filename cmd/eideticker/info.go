@@ -5,6 +5,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/response"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/certify"
@@ -44,34 +45,34 @@ func (c infoCmd) Run(e *env) error {
 
 func printInfo(e *env, r *recording.Reader, res recorder.Result) error {
 	in := r.Info()
-	var l list
-	l.add("recording", "%s", res.Path)
-	l.add("written", "%s by %s", in.Created.Local().Format("2006-01-02 15:04:05 MST"), in.Writer)
+	var l terminal.List
+	l.Add("recording", "%s", res.Path)
+	l.Add("written", "%s by %s", in.Created.Local().Format("2006-01-02 15:04:05 MST"), in.Writer)
 	if in.Complete {
-		l.add("state", "complete")
+		l.Add("state", "complete")
 	} else {
-		l.add("state", "not closed: still being written, or left by a crash (eideticker repair closes it)")
+		l.Add("state", "not closed: still being written, or left by a crash (eideticker repair closes it)")
 	}
 	addSegments(&l, res.Segments)
 	addAccount(&l, res)
-	l.add("size", "%s", sizeText(res))
-	l.add("clock", "%s", clockText(in))
-	l.add("events", "%d", len(r.Events()))
+	l.Add("size", "%s", sizeText(res))
+	l.Add("clock", "%s", clockText(in))
+	l.Add("events", "%d", len(r.Events()))
 	for _, m := range r.Metadata() {
 		if m.Name == response.CertificateMetadata {
-			l.add("certificate", "%s", certify.StandingText(m.Value))
+			l.Add("certificate", "%s", certify.StandingText(m.Value))
 			continue
 		}
-		l.add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
+		l.Add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
 	}
 	damage := r.Damage()
 	for _, d := range damage[:min(len(damage), maxDamage)] {
-		l.add("damage", "%s", d.String())
+		l.Add("damage", "%s", d.String())
 	}
 	if more := len(damage) - maxDamage; more > 0 {
-		l.add("", "and %s; --json lists all", plural(more, "more place"))
+		l.Add("", "and %s; --json lists all", plural(more, "more place"))
 	}
-	return l.print(e.out)
+	return l.Print(e.out)
 }
 
 // maxDamage is how many damaged places a person is shown.

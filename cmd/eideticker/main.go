@@ -16,6 +16,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/quality"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -42,11 +43,14 @@ type cli struct {
 	Record  recordCmd  `cmd:"" topic:"Record and analyse by hand" help:"Record a source into a file."`
 	Sources sourcesCmd `cmd:"" help:"List displays, scenes and file kinds that can be recorded."`
 	Analyze analyzeCmd `cmd:"" shows:"FILE" help:"Measure a recording: framerate, load, tearing and more."`
+	Profile profileCmd `cmd:"" shows:"RUN" help:"Show what threads did before frames, and export their functions."`
 	Export  exportCmd  `cmd:"" shows:"FILE" help:"Write frames, pictures, video or numbers from a recording."`
 	Import  importCmd  `cmd:"" shows:"VIDEO" help:"Make a recording from a video file or a folder of pictures."`
 	Info    infoCmd    `cmd:"" shows:"FILE" help:"Print format, frames, losses and size of a recording."`
 	Verify  verifyCmd  `cmd:"" shows:"FILE" help:"Check every byte of a recording and decode every frame."`
 	Repair  repairCmd  `cmd:"" shows:"FILE" help:"Close a recording that a crash left open, in place."`
+
+	Attach attachCmd `cmd:"" shows:"RUN TRACE" help:"Join a trace of another tool to a finished run."`
 
 	Serve serveCmd `cmd:"" topic:"A rig for others" help:"Serve this machine as a rig, with API and web page."`
 	Rig   rigCmd   `cmd:"" shows:"ACTION" help:"List runs, jobs and devices of a rig, and manage them."`
@@ -55,7 +59,8 @@ type cli struct {
 
 	Netsim netsimCmd `cmd:"" topic:"Test network" help:"Simulate links; serve, record and replay sites."`
 
-	Script scriptCmd `cmd:"" topic:"JavaScript" help:"Insert measuring code into JavaScript, and check it."`
+	Trace  traceCmd  `cmd:"" topic:"JavaScript" shows:"-- NODE" help:"Record every function call of a Node program."`
+	Script scriptCmd `cmd:"" help:"Insert measuring code into JavaScript, and check it."`
 
 	Doctor     doctorCmd     `cmd:"" topic:"This machine" help:"Check whether this machine is fit to record."`
 	Certify    certifyCmd    `cmd:"" shows:"SOURCE" help:"Report how a capture path changes numbered pictures."`
@@ -109,8 +114,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return exitCode(errOut, usageError{plainly(err)})
 	}
-	e := &env{ctx: ctx, in: in, out: newPlainWriter(out), err: legible(errOut), terminal: isTerminal(errOut),
-		parser: parser}
+	e := &env{ctx: ctx, in: in, out: terminal.NewWriter(out), err: terminal.Legible(errOut),
+		terminal: terminal.IsTerminal(errOut), parser: parser}
 	return exitCode(errOut, parsed.Run(e))
 }
 
@@ -156,8 +161,12 @@ func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	said := newPlainWriter(errOut)
-	_ = inStyle(said, boldRed, "eideticker:") // the error is the result
+	var child childError
+	if errors.As(err, &child) {
+		return child.code
+	}
+	said := terminal.NewWriter(errOut)
+	_ = terminal.InStyle(said, terminal.BoldRed, "eideticker:") // the error is the result
 	fmt.Fprintf(said, " %s\n", wording.Sentence(err))
 	var usage usageError
 	var verdict verdictError

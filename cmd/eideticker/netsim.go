@@ -17,6 +17,7 @@ type netsimCmd struct {
 	Serve   netsimServeCmd   `cmd:"" help:"Serve a folder over HTTP/1.1, 2 and 3, here or behind a link."`
 	Record  netsimRecordCmd  `cmd:"" help:"Record a site into an archive, as a proxy or in a test network."`
 	Replay  netsimReplayCmd  `cmd:"" help:"Replay an archive, and list requests that it lacks."`
+	Observe netsimObserveCmd `cmd:"" help:"Instrument scripts of a live application for a share of its users."`
 	Certify netsimCertifyCmd `cmd:"" help:"Measure links and compare them with the requested figures."`
 }
 
@@ -30,7 +31,9 @@ Examples:
   eideticker netsim certify cable 3g
   eideticker netsim serve site/ --profile 3g -- curl https://page.test/
   eideticker netsim record --proxy localhost:8899 -o site.zip
-  eideticker netsim replay site.zip --profile 3g -- sh`
+  eideticker netsim replay site.zip --profile 3g -- sh
+  eideticker netsim observe --upstream https://app.test --https :8443 \
+      --script errors`
 }
 
 // lineFlags are the figures of a link that replace those of a profile.

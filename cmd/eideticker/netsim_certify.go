@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -188,7 +189,7 @@ func (c netsimCertifyCmd) print(w io.Writer, lines []lineJSON) error {
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%d/%d", l.Loss.Lost, l.Loss.Packets)))
 	}
-	if err := printTable(w, []string{"LINK", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1",
+	if err := terminal.Table(w, []string{"LINK", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1",
 		">TCP, 32", ">LOST"}, rows); err != nil {
 		return err
 	}

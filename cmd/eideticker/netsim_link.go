@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 )
@@ -164,7 +165,7 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 // command returns the program with this one's streams.
 func (c netsimLinkCmd) command(e *env) *exec.Cmd {
 	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), inherited(e.err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, terminal.Inherited(e.out), terminal.Inherited(e.err)
 	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -122,7 +123,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	}
 	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
 	cmd.Env = b.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), inherited(e.err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, terminal.Inherited(e.out), terminal.Inherited(e.err)
 	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
@@ -313,23 +314,23 @@ func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 			got.Lost, append([]string{}, got.Notes...), nil})
 	}
 	l := c.listed(got)
-	if err := l.print(w); err != nil {
+	if err := l.Print(w); err != nil {
 		return err
 	}
 	return printNotes(w, got)
 }
 
 // listed returns the counts of a recording.
-func (c netsimRecordCmd) listed(got *replay.Recorded) (l list) {
-	l.add("archive", "%s", c.Output)
-	l.add("recorded", "%s, %s", plural(got.Exchanges, "exchange"), bytesText(got.Bytes))
+func (c netsimRecordCmd) listed(got *replay.Recorded) (l terminal.List) {
+	l.Add("archive", "%s", c.Output)
+	l.Add("recorded", "%s, %s", plural(got.Exchanges, "exchange"), bytesText(got.Bytes))
 	for _, one := range []struct {
 		name string
 		n    int
 	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"untrusted", got.Insecure},
 		{"not kept", got.Lost}} {
 		if one.n > 0 {
-			l.add(one.name, "%d", one.n)
+			l.Add(one.name, "%d", one.n)
 		}
 	}
 	return l
@@ -338,7 +339,7 @@ func (c netsimRecordCmd) listed(got *replay.Recorded) (l list) {
 // printNotes prints sentences about an incomplete recording.
 func printNotes(w io.Writer, got *replay.Recorded) error {
 	for _, n := range got.Notes {
-		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+		if _, err := fmt.Fprintln(w, terminal.Clean(n)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
@@ -55,7 +56,7 @@ func (c netsimRecordCmd) site(e *env) error {
 	}
 	l := c.listed(&got.Recorded)
 	listSite(&l, got)
-	if err := l.print(e.out); err != nil {
+	if err := l.Print(e.out); err != nil {
 		return err
 	}
 	return printNotes(e.out, &got.Recorded)
@@ -75,20 +76,20 @@ func warnSandbox(e *env, address string) bool {
 const maxDoubts = 5
 
 // listSite adds what a replay of a site needs to know.
-func listSite(l *list, got *siterecord.Recorded) {
+func listSite(l *terminal.List, got *siterecord.Recorded) {
 	if n := len(got.Moves); n > 0 {
-		l.add("redirected", "to %s; if that is a login, the login was recorded", got.Moves[n-1])
+		l.Add("redirected", "to %s; if that is a login, the login was recorded", got.Moves[n-1])
 	}
-	l.add("hosts", "%s", hostsText(got.Hosts))
-	l.add("dropped", "%s", hostsText(got.Dropped))
+	l.Add("hosts", "%s", hostsText(got.Hosts))
+	l.Add("dropped", "%s", hostsText(got.Dropped))
 	if got.Moving {
-		l.add("ended", "page or requests were not still within the limit")
+		l.Add("ended", "page or requests were not still within the limit")
 	}
 	for i, text := range got.Doubts[:min(len(got.Doubts), maxDoubts)] {
 		if more := len(got.Doubts) - maxDoubts; i == maxDoubts-1 && more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		l.add("doubtful", "%s", bound(text, 200))
+		l.Add("doubtful", "%s", bound(text, 200))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
@@ -34,6 +36,7 @@ type netsimReplayCmd struct {
 	Body        bool     `help:"Do not answer requests with unrecorded bodies."`
 	JSON        bool     `help:"Print one JSON object."`
 	harFlags
+	scriptServing
 	authorityFlags
 	lineFlags
 	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; replay ends with it."`
@@ -50,16 +53,18 @@ Examples:
   eideticker netsim replay site.zip --profile 3g -- sh -c 'chromium \
       --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI \
       https://site.example/'
-  eideticker netsim replay site.zip --proxy localhost:8899 --think none`
+  eideticker netsim replay site.zip --proxy localhost:8899 --think none
+  eideticker netsim replay site.zip --proxy localhost:8899 --script calls \
+      -o out/replayed`
 }
 
-func (c netsimReplayCmd) Run(e *env) error {
+func (c netsimReplayCmd) Run(e *env) (err error) {
 	c.Command = programOf(c.Command)
 	at := c.Proxy != "" || c.HTTP != "" || c.HTTPS != ""
 	switch {
 	case c.List && c.Export != "":
 		return usagef("--list and --export exclude each other")
-	case (c.List || c.Export != "") && (at || len(c.Command) > 0):
+	case (c.List || c.Export != "") && (at || len(c.Command) > 0 || len(c.Script) > 0 || c.Output != ""):
 		return usagef("--list and --export do not replay; omit the replay's flags and program")
 	case !c.List && c.Export == "" && !at && len(c.Command) == 0:
 		return usagef("replay needs a program after --, --proxy, or --http and --https")
@@ -86,7 +91,7 @@ func (c netsimReplayCmd) Run(e *env) error {
 		return c.export(e, a)
 	}
 	for _, n := range a.Notes {
-		fmt.Fprintf(e.err, "%s\n", clean(n))
+		fmt.Fprintf(e.err, "%s\n", terminal.Clean(n))
 	}
 	r, err := replay.NewReplayer(a, c.options())
 	if err != nil {
@@ -96,14 +101,20 @@ func (c netsimReplayCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	scripts, err := c.scriptServing.instrument()
+	defer func() { err = errors.Join(err, scripts.discard()) }()
+	if err != nil {
+		return err
+	}
 	b := &behind{env: trusting(authority), program: c.Command}
 	if at {
-		err = c.here(e, r, b, authority)
+		err = c.here(e, scripts, r, b, authority)
 	} else {
-		err = c.overLine(e, r, b, authority, conditions)
+		err = c.overLine(e, scripts, r, b, authority, conditions)
 	}
 	f := r.Fidelity()
-	return errors.Join(c.print(e.out, &f), err)
+	reported, failed := scripts.finish(e)
+	return errors.Join(c.print(e.out, &f, reported), err, failed)
 }
 
 func (c netsimReplayCmd) options() replay.ReplayerOptions {
@@ -117,8 +128,10 @@ func (c netsimReplayCmd) options() replay.ReplayerOptions {
 }
 
 // here replays at addresses of this machine.
-func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *serve.Authority) error {
-	s, err := serve.New(serve.Options{Handler: r, Authority: authority, Blind: c.HAR == ""})
+func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer, b *behind,
+	authority *serve.Authority) error {
+	handler := scripts.wrap(r)
+	s, err := serve.New(serve.Options{Handler: handler, Authority: authority, Blind: c.HAR == ""})
 	if err != nil {
 		return err
 	}
@@ -150,7 +163,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())
 		running = append(running, func(ctx context.Context) error {
-			return replay.NewProxy(replay.ProxyOptions{Handler: r, TLS: certificates(authority)}).Run(ctx,
+			return replay.NewProxy(replay.ProxyOptions{Handler: handler, TLS: certificates(authority)}).Run(ctx,
 				replay.Entrance{Listener: l, Door: replay.AsProxy})
 		})
 	}
@@ -163,14 +176,17 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 }
 
 // overLine replays in a test network.
-func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority,
-	conditions link.Conditions) (err error) {
+func (c netsimReplayCmd) overLine(e *env, scripts *servedScripts, r *replay.Replayer, b *behind,
+	authority *serve.Authority, conditions link.Conditions) (err error) {
 	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
 		Names: []string{"*"}}); err != nil {
 		return unprivileged(err, "--http, --https and --proxy replay at addresses of this machine, without a line")
 	}
 	defer func() { err = errors.Join(err, b.network.Close()) }()
-	s, err := serve.New(serve.Options{Handler: r, Authority: authority, Blind: c.HAR == ""})
+	if err := scripts.listenBeside(b.network, authority); err != nil {
+		return err
+	}
+	s, err := serve.New(serve.Options{Handler: scripts.wrap(r), Authority: authority, Blind: c.HAR == ""})
 	if err != nil {
 		return err
 	}
@@ -188,7 +204,7 @@ func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authori
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	return errors.Join(during(e, b, s.Run), h.finish(s, b.network, conditions))
+	return errors.Join(during(e, b, append(scripts.running(), s.Run)...), h.finish(s, b.network, conditions))
 }
 
 // during runs servers until the program, Ctrl-C or a server ends.
@@ -285,14 +301,14 @@ func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := printTable(w, []string{">NO.", "METHOD", ">STATUS", ">SIZE", ">THINKS", ">LASTS", "TYPE", "URL"},
+	if err := terminal.Table(w, []string{">NO.", "METHOD", ">STATUS", ">SIZE", ">THINKS", ">LASTS", "TYPE", "URL"},
 		rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s of %s, %s; %s\n", plural(len(rows), "exchange"), clean(a.Info.Writer),
+	fmt.Fprintf(w, "%s of %s, %s; %s\n", plural(len(rows), "exchange"), terminal.Clean(a.Info.Writer),
 		a.Info.Created.Format(time.DateTime), bytesText(bytes))
 	for _, n := range a.Notes {
-		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+		if _, err := fmt.Fprintln(w, terminal.Clean(n)); err != nil {
 			return err
 		}
 	}
@@ -316,6 +332,8 @@ type fidelityJSON struct {
 	UnlistedMisses  int        `json:"unlisted_misses"`
 	LooselyAnswered []missJSON `json:"loosely_answered"`
 	Notes           []string   `json:"notes"`
+
+	Script *result.Script `json:"script,omitempty"`
 }
 
 type missJSON struct {
@@ -334,20 +352,20 @@ func missesJSON(all []replay.Miss) []missJSON {
 	return out
 }
 
-// print prints matched and missed requests.
-func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
+// print prints matched and missed requests, and what instrumented scripts did.
+func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity, s *result.Script) error {
 	if c.JSON {
 		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes,
 			f.Replayable, f.Asked, f.ReplayableBytes, f.AskedBytes,
-			missesJSON(f.Misses), f.Others, missesJSON(f.Loosely), append([]string{}, f.Notes...)})
+			missesJSON(f.Misses), f.Others, missesJSON(f.Loosely), append([]string{}, f.Notes...), s})
 	}
-	var l list
-	l.add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose,
+	var l terminal.List
+	l.Add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose,
 		f.Missed)
-	l.add("fidelity", "%.1f %%", 100*f.Score())
-	l.add("asked for", "%d of %s, %s of %s", f.Asked, plural(f.Replayable, "exchange"), bytesText(f.AskedBytes),
+	l.Add("fidelity", "%.1f %%", 100*f.Score())
+	l.Add("asked for", "%d of %s, %s of %s", f.Asked, plural(f.Replayable, "exchange"), bytesText(f.AskedBytes),
 		bytesText(f.ReplayableBytes))
-	if err := l.print(w); err != nil {
+	if err := l.Print(w); err != nil {
 		return err
 	}
 	for _, one := range []struct {
@@ -359,9 +377,10 @@ func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
 		}
 		fmt.Fprintf(w, "\n%s:\n", one.title)
 		for _, m := range one.of {
-			fmt.Fprintf(w, "  %d × %s %s: %s\n", m.Count, m.Method, clean(bound(m.URL, 200)), clean(m.Why))
+			fmt.Fprintf(w, "  %d × %s %s: %s\n", m.Count, m.Method, terminal.Clean(bound(m.URL, 200)),
+				terminal.Clean(m.Why))
 			if m.Nearest != "" && m.Nearest != m.URL {
-				fmt.Fprintf(w, "      nearest: %s\n", clean(bound(m.Nearest, 200)))
+				fmt.Fprintf(w, "      nearest: %s\n", terminal.Clean(bound(m.Nearest, 200)))
 			}
 		}
 	}
@@ -369,9 +388,9 @@ func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
 		fmt.Fprintf(w, "and %d more\n", f.Others)
 	}
 	for _, n := range f.Notes {
-		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+		if _, err := fmt.Fprintln(w, terminal.Clean(n)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return terminal.Script(w, s)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -28,6 +30,7 @@ type netsimServeCmd struct {
 	JSON    bool     `help:"Print one JSON object at the end."`
 	Force   bool     `help:"Overwrite an existing HAR."`
 	harFlags
+	scriptServing
 	authorityFlags
 	lineFlags
 	Command []string `arg:"" optional:"" passthrough:"" help:"Program after --; serving ends with it."`
@@ -43,6 +46,7 @@ Examples:
   eideticker netsim serve site/ --profile 3g --stream
   eideticker netsim serve site/ --profile 3g -- curl https://page.test/
   eideticker netsim serve site/ --https 192.0.2.1:443 --timing slow.yaml
+  eideticker netsim serve site/ --script calls,errors -o out/served
 
 Timing: the first matching entry applies (* matches any letters):
 
@@ -62,7 +66,8 @@ Timing: the first matching entry applies (* matches any letters):
       websocket: {echo: true, sends: [{at: 1s, text: hello}], close: 10s}
 
 The first use makes a certificate authority. Install its file on test devices. The
-path is printed, and the file is served at /` + serve.AuthorityFile + `:
+path is printed, and the file is served at /` + serve.AuthorityFile + `. Phones
+open ` + serve.TrustPage + `, which lists the steps for Android and iOS:
 
   Chromium   Settings > Privacy and security > Security >
              Manage certificates > Authorities > Import; or, without changes,
@@ -98,6 +103,7 @@ type servedJSON struct {
 	Missing     []string       `json:"missing"`    // requested paths without a file, the first hundred
 	Refused     int            `json:"refused_connections"`
 	NotNoted    int            `json:"not_noted"` // connections and exchanges beyond those that are counted here
+	Script      *result.Script `json:"script,omitempty"`
 }
 
 const maxMissing = 100
@@ -127,7 +133,13 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Handler: withAuthority(pages, nil), HTTP1: c.NoH2}
+	scripts, err := c.scriptServing.instrument()
+	defer func() { err = errors.Join(err, scripts.discard()) }()
+	if err != nil {
+		return err
+	}
+	handler := scripts.wrap(pages)
+	o := serve.Options{Handler: handler, HTTP1: c.NoH2}
 	if c.Name != nil {
 		o.Hosts = func(name string) bool { return isNamed(c.Name, name) }
 	}
@@ -135,7 +147,7 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 		if o.Authority, err = c.authorityFlags.open(); err != nil {
 			return err
 		}
-		o.Handler = withAuthority(pages, o.Authority)
+		o.Handler = o.Authority.Serve(handler)
 	}
 	if c.KeyLog != "" {
 		f, err := os.OpenFile(c.KeyLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -159,6 +171,9 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	} else {
 		made.URLs, ended, err = c.here(s, conditions)
 	}
+	if err == nil && (over || c.Stream) {
+		err = scripts.listenBeside(b.network, o.Authority)
+	}
 	if err != nil {
 		return errors.Join(err, s.Close(), ended())
 	}
@@ -177,24 +192,12 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	if err != nil {
 		return errors.Join(err, s.Close(), ended())
 	}
-	failed := during(e, b, s.Run)
+	failed := during(e, b, append(scripts.running(), s.Run)...)
 	made.count(s)
-	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
-}
-
-// withAuthority serves an authority's certificate beside pages, for test devices.
-func withAuthority(pages http.Handler, a *serve.Authority) http.Handler {
-	if a == nil {
-		return pages
+	if made.Script, err = scripts.finish(e); err != nil {
+		failed = errors.Join(failed, err)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/"+serve.AuthorityFile {
-			pages.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/x-x509-ca-cert")
-		_, _ = w.Write(a.PEM())
-	})
+	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
 }
 
 // isNamed reports whether a host matches a name.
@@ -313,29 +316,29 @@ func (j *servedJSON) print(e *env, asJSON bool) error {
 	if asJSON {
 		return printJSON(e.out, j)
 	}
-	var l list
-	l.add("requests", "%d by %s, %s sent", j.Exchanges, plural(j.Connections, "connection"), bytesText(j.SentBytes))
+	var l terminal.List
+	l.Add("requests", "%d by %s, %s sent", j.Exchanges, plural(j.Connections, "connection"), bytesText(j.SentBytes))
 	for _, protocol := range []string{"http/1.1", "h2", "h3"} {
 		if n := j.Protocols[protocol]; n > 0 {
-			l.add(protocol, "%d", n)
+			l.Add(protocol, "%d", n)
 		}
 	}
 	if j.Failed > 0 {
-		l.add("not whole", "%d", j.Failed)
+		l.Add("not whole", "%d", j.Failed)
 	}
 	if j.Refused > 0 {
-		l.add("refused", "%s, because too many were open", plural(j.Refused, "connection"))
+		l.Add("refused", "%s, because too many were open", plural(j.Refused, "connection"))
 	}
 	if j.NotNoted > 0 {
-		l.add("not noted", "%d connections and requests", j.NotNoted)
+		l.Add("not noted", "%d connections and requests", j.NotNoted)
 	}
-	if err := l.print(e.out); err != nil {
+	if err := l.Print(e.out); err != nil {
 		return err
 	}
 	for _, u := range j.Missing {
-		if _, err := fmt.Fprintf(e.out, "missing: %s\n", clean(bound(u, 200))); err != nil {
+		if _, err := fmt.Fprintf(e.out, "missing: %s\n", terminal.Clean(bound(u, 200))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return terminal.Script(e.out, j.Script)
 }

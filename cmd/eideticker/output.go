@@ -2,12 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 )
@@ -18,31 +15,6 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// list prints names and values, cleaned, in two columns. Empty values are left out.
-type list struct{ rows [][2]string }
-
-func (l *list) add(name, format string, args ...any) {
-	if value := fmt.Sprintf(format, args...); value != "" {
-		l.rows = append(l.rows, [2]string{name, value})
-	}
-}
-
-func (l *list) print(w io.Writer) (err error) {
-	width := 0
-	for _, r := range l.rows {
-		width = max(width, utf8.RuneCountInString(r[0]))
-	}
-	room := tableWidth(w) - width - 2
-	for _, r := range l.rows {
-		lead := fmt.Sprintf("%-*s  ", width, r[0])
-		for _, line := range fold(shown(w, r[1]), max(minText, room)) {
-			err = errors.Join(err, inStyle(w, "", lead+line+"\n"))
-			lead = strings.Repeat(" ", width+2)
-		}
-	}
-	return err
 }
 
 // bytesText formats a number of bytes: "1.50 MiB".

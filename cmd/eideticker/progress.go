@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -20,10 +21,10 @@ type progress struct {
 // phase starts work of a number of steps; 0 or less: unknown.
 func (e *env) phase(what string, steps int) *progress {
 	if !e.terminal {
-		fmt.Fprintf(e.err, "%s\n", clean(what))
+		fmt.Fprintf(e.err, "%s\n", terminal.Clean(what))
 		return &progress{}
 	}
-	width, figures := columns(e.err), 36 // percentage, counts and times
+	width, figures := terminal.Columns(e.err), 36 // percentage, counts and times
 	if width < 60 {
 		figures = 10
 	}
@@ -42,7 +43,7 @@ func (e *env) phase(what string, steps int) *progress {
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	}
-	if _, ok := e.err.(*asciiWriter); ok {
+	if _, ok := e.err.(*terminal.ASCIIWriter); ok {
 		options = append(options, progressbar.OptionSetTheme(progressbar.ThemeASCII))
 	}
 	switch {
@@ -57,7 +58,7 @@ func (e *env) phase(what string, steps int) *progress {
 
 // fitting cuts a text to its room: a longer line could not be removed.
 func (p *progress) fitting(what string) string {
-	r, more := []rune(shown(p.out, what)), shown(p.out, "…")
+	r, more := []rune(terminal.Shown(p.out, what)), terminal.Shown(p.out, "…")
 	if len(r) > p.room {
 		return string(r[:max(0, p.room-utf8.RuneCountInString(more))]) + more
 	}

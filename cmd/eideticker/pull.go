@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/client"
 	"github.com/eideticker/eideticker/deploy/store"
@@ -89,7 +90,7 @@ func (c pullCmd) get(e *env, rig *client.Client, dir string) (*runzip.Content, e
 			if bar != nil {
 				bar.end()
 			}
-			shown, bar = run, e.phase("verifying "+clean(run), total)
+			shown, bar = run, e.phase("verifying "+terminal.Clean(run), total)
 		}
 		bar.set(done)
 	})

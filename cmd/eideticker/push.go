@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
@@ -77,6 +78,6 @@ func (c pushCmd) Run(e *env) error {
 	if known {
 		already = " (already there)"
 	}
-	_, err = fmt.Fprintf(e.out, "%s on %s%s\n", clean(id), c.Rig, already)
+	_, err = fmt.Fprintf(e.out, "%s on %s%s\n", terminal.Clean(id), c.Rig, already)
 	return err
 }

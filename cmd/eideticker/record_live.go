@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/codec/recorder"
 )
 
@@ -77,7 +78,7 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 	}
 	l.show = func(r runfolder.Ready) {
 		j.print(func() error {
-			if err := printWindow(j.env.out, &r.Window, l.settings, l.all); err != nil {
+			if err := terminal.Window(j.env.out, &r.Window, l.settings, l.all); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(j.env.out, "  ready %s after its red\n", secondsText(r.After))
@@ -130,11 +131,11 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 		return err
 	}
 	fmt.Fprintln(e.out)
-	if err := printQuality(e.out, r.results); err != nil {
+	if err := terminal.Quality(e.out, r.results); err != nil {
 		return err
 	}
 	if r.behind {
-		if err := printLines(e.out,
+		if err := terminal.Lines(e.out,
 			[]string{"the analysis was slower than the recording and read the file"}); err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 		}) {
 			continue
 		}
-		if err := printWindow(e.out, w, r.results.Settings, r.all); err != nil {
+		if err := terminal.Window(e.out, w, r.results.Settings, r.all); err != nil {
 			return err
 		}
 	}

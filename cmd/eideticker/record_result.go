@@ -8,6 +8,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/response"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller/certify"
@@ -78,24 +79,24 @@ func recordResult(info capture.Info, r recorder.Result, err error) recordJSON {
 
 // printRecorded prints a result. Several sources are named.
 func printRecorded(e *env, source string, certificate json.RawMessage, r recorder.Result) error {
-	var l list
-	l.add("recording", "%s", r.Path)
-	l.add("source", "%s", source)
+	var l terminal.List
+	l.Add("recording", "%s", r.Path)
+	l.Add("source", "%s", source)
 	addSegments(&l, r.Segments)
-	l.add("ended", "%s after %s", r.Ended, secondsText(r.Elapsed))
+	l.Add("ended", "%s after %s", r.Ended, secondsText(r.Elapsed))
 	addAccount(&l, r)
-	l.add("size", "%s", sizeText(r))
-	l.add("ring", "%d slots, %s; at most %d in use", r.RingSlots, bytesText(r.RingBytes), r.RingHighWater)
+	l.Add("size", "%s", sizeText(r))
+	l.Add("ring", "%d slots, %s; at most %d in use", r.RingSlots, bytesText(r.RingBytes), r.RingHighWater)
 	if !r.Direct {
-		l.add("disk", "%s", r.DirectNote)
+		l.Add("disk", "%s", r.DirectNote)
 	}
 	if certificate != nil {
-		l.add("certificate", "%s", certify.StandingText(certificate))
+		l.Add("certificate", "%s", certify.StandingText(certificate))
 	}
 	for _, note := range r.Notes {
-		l.add("note", "%s", note)
+		l.Add("note", "%s", note)
 	}
-	return l.print(e.out)
+	return l.Print(e.out)
 }
 
 // maxSegments is the number of listed formats.
@@ -103,25 +104,25 @@ const maxSegments = 10
 
 // addSegments lists the formats of a signal. Formats without frames are omitted if there are
 // others.
-func addSegments(l *list, all []recorder.Segment) {
+func addSegments(l *terminal.List, all []recorder.Segment) {
 	shown := slices.DeleteFunc(slices.Clone(all), func(s recorder.Segment) bool { return s.Frames == 0 })
 	if len(shown) == 0 {
 		shown = all[:min(len(all), 1)]
 	}
 	for _, s := range shown[:min(len(shown), maxSegments)] {
-		l.add("format", "%s", segmentText(s, len(shown) > 1))
+		l.Add("format", "%s", segmentText(s, len(shown) > 1))
 	}
 	if more := len(shown) - maxSegments; more > 0 {
-		l.add("", "and %s; --json lists all", plural(more, "more segment"))
+		l.Add("", "and %s; --json lists all", plural(more, "more segment"))
 	}
 }
 
 // addAccount lists stored and lost frames.
-func addAccount(l *list, r recorder.Result) {
-	l.add("frames", "%s, %s unique, in %s", countText(r.Stored), countText(r.Unique), secondsText(r.Span))
-	l.add("lost", "%s", lostText(r.Account))
+func addAccount(l *terminal.List, r recorder.Result) {
+	l.Add("frames", "%s, %s unique, in %s", countText(r.Stored), countText(r.Unique), secondsText(r.Span))
+	l.Add("lost", "%s", lostText(r.Account))
 	if r.Total > 0 {
-		l.add("account", "%s stored%s + %s missing = %s, numbers %d to %d", countText(r.Stored), flaggedText(r),
+		l.Add("account", "%s stored%s + %s missing = %s, numbers %d to %d", countText(r.Stored), flaggedText(r),
 			countText(r.Missing), countText(r.Total), r.First, r.Last)
 	}
 }

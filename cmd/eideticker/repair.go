@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -62,18 +63,18 @@ func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Dama
 			c.File, plural(r.Kept, "frame"))
 		return err
 	}
-	var l list
-	l.add("repaired", "%s", c.File)
-	l.add("kept", "%s", plural(r.Kept, "frame"))
-	l.add("removed", "%s of an unfinished end", bytesText(r.Removed))
+	var l terminal.List
+	l.Add("repaired", "%s", c.File)
+	l.Add("kept", "%s", plural(r.Kept, "frame"))
+	l.Add("removed", "%s of an unfinished end", bytesText(r.Removed))
 	for _, d := range r.Voided {
-		l.add("lost", "%s", d.String())
+		l.Add("lost", "%s", d.String())
 	}
 	for _, n := range r.Notes {
-		l.add("note", "%s", n)
+		l.Add("note", "%s", n)
 	}
 	for _, d := range left[:min(len(left), maxDamage)] {
-		l.add("still wrong", "%s", d.String())
+		l.Add("still wrong", "%s", d.String())
 	}
-	return l.print(e.out)
+	return l.Print(e.out)
 }

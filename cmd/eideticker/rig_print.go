@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
 // printDone prints the result of an action on one thing.
 func (c rigCall) printDone(json.RawMessage) error {
-	_, err := fmt.Fprintf(c.out, "%s: %s\n", clean(c.last()), map[string]string{"cancel": "cancelled",
+	_, err := fmt.Fprintf(c.out, "%s: %s\n", terminal.Clean(c.last()), map[string]string{"cancel": "cancelled",
 		"delete": "deleted", "pin": "pinned", "unpin": "not pinned", "release": "released"}[c.Do])
 	return err
 }
@@ -23,18 +24,7 @@ func (c rigCall) printNarrow(name, details string, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return printWrapped(c.out, []string{name, details}, rows, min(80, columns(c.out)))
-}
-
-// joined joins the parts that are not empty.
-func joined(sep string, parts ...string) string {
-	kept := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, sep)
+	return terminal.Wrapped(c.out, []string{name, details}, rows, min(80, terminal.Columns(c.out)))
 }
 
 // prefixed returns a prefix and a text, or "" without the text.
@@ -65,15 +55,15 @@ func (c rigCall) printStatus(s api.Status) error {
 	if s.Store.MaxBytes > 0 {
 		used += " of " + bytesText(s.Store.MaxBytes)
 	}
-	var l list
-	l.add("rig", "%s", joined(", ", s.Host, s.Program))
-	l.add("state", "%s since %s", s.State, wallText(s.StartedWallNS))
-	l.add("you", "%s, role %s", s.Owner, s.Role)
-	l.add("devices", "%s", strings.Join(devices, ", "))
-	l.add("jobs", "%d running, %d waiting", len(s.Jobs)-waiting, waiting)
-	l.add("store", "%s, %s; %s free on the disk", plural(s.Store.Runs, "run"), used,
+	var l terminal.List
+	l.Add("rig", "%s", terminal.Joined(", ", s.Host, s.Program))
+	l.Add("state", "%s since %s", s.State, wallText(s.StartedWallNS))
+	l.Add("you", "%s, role %s", s.Owner, s.Role)
+	l.Add("devices", "%s", strings.Join(devices, ", "))
+	l.Add("jobs", "%d running, %d waiting", len(s.Jobs)-waiting, waiting)
+	l.Add("store", "%s, %s; %s free on the disk", plural(s.Store.Runs, "run"), used,
 		bytesText(s.Store.FreeBytes))
-	return l.print(c.out)
+	return l.Print(c.out)
 }
 
 func (c rigCall) printDevices(all api.DeviceList) error {
@@ -87,7 +77,7 @@ func (c rigCall) printDevices(all api.DeviceList) error {
 		if d.InUseBy != "" {
 			state = "in use by " + d.InUseBy
 		}
-		rows = append(rows, []string{d.Name, joined("; ", state, reserved,
+		rows = append(rows, []string{d.Name, terminal.Joined("; ", state, reserved,
 			prefixed("quarantine: ", d.Quarantine), strings.Join(d.Browsers, " "))})
 	}
 	return c.printNarrow("DEVICE", "STATE", rows)
@@ -100,8 +90,8 @@ func (c rigCall) printRuns(page api.Runs) error {
 		if r.Pinned {
 			pinned = "pinned"
 		}
-		rows = append(rows, []string{r.ID, joined(", ", r.State, r.Verdict, pinned,
-			joined(" on ", r.Browser, r.Device), r.Label)})
+		rows = append(rows, []string{r.ID, terminal.Joined(", ", r.State, r.Verdict, pinned,
+			terminal.Joined(" on ", r.Browser, r.Device), r.Label)})
 	}
 	if more := page.Total - len(page.Runs); more > 0 {
 		fmt.Fprintf(c.err, "%s more; use --limit\n", countText(more))
@@ -113,7 +103,7 @@ func (c rigCall) printJobs(all api.Jobs) error {
 	var rows [][]string
 	for i := range all.Jobs {
 		if j := &all.Jobs[i]; j.EndedWallNS == 0 || i < c.Limit {
-			rows = append(rows, []string{j.ID, joined("; ", jobText(j), joined(" on ", j.Owner,
+			rows = append(rows, []string{j.ID, terminal.Joined("; ", jobText(j), terminal.Joined(" on ", j.Owner,
 				strings.Join(j.Devices, " ")), j.Label)})
 		}
 	}
@@ -132,18 +122,18 @@ func jobText(j *api.Job) string {
 	case j.Phase == nil:
 		return j.State
 	}
-	return j.State + ": " + joined(", ", prefixed("run ", j.Phase.Run), j.Phase.Name)
+	return j.State + ": " + terminal.Joined(", ", prefixed("run ", j.Phase.Run), j.Phase.Name)
 }
 
 func (c rigCall) printReserved(r api.Reserved) error {
 	if r.Key == "" {
 		return c.printDone(nil)
 	}
-	var l list
-	l.add("device", "%s", r.Device)
-	l.add("until", "%s", wallText(r.UntilWallNS))
-	l.add("key", "%s", r.Key)
-	return l.print(c.out)
+	var l terminal.List
+	l.Add("device", "%s", r.Device)
+	l.Add("until", "%s", wallText(r.UntilWallNS))
+	l.Add("key", "%s", r.Key)
+	return l.Print(c.out)
 }
 
 func (c rigCall) printBaselines(all api.Baselines) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
@@ -36,7 +37,14 @@ type runCmd struct {
 	Fresh     bool   `help:"With a URL and --network: record the site again."`
 	Vitals    bool   `help:"Read web vitals from the page and compare them with the pixels; adds load."`
 	// Script is a list with commas, or given several times.
-	Script []string `placeholder:"POLICIES" help:"Instrument the page's scripts: calls, errors; adds load."`
+	Script  policiesFlag `placeholder:"POLICIES" help:"Instrument the page's scripts: calls, errors, …; adds load."`
+	Break   bool         `help:"With --script loops: leave a loop that is warned of, once, by an exception."`
+	Adapt   string       `placeholder:"loads|live" help:"Measure the calls of slow functions only."`
+	Share   string       `placeholder:"PERCENT" help:"Measure each function in this part of the runs, such as 20%."`
+	Profile profileFlag  `placeholder:"PARTS" help:"Record samples, functions or imports, js, sockets; adds load."`
+	Why     bool         `help:"Record scripts, samples and sockets, and print the activity before late frames."`
+	// AB names functions of the page.
+	AB []string `name:"ab" placeholder:"NAME=FILE" sep:"none" help:"Replace a function in half of the runs."`
 	// ObserverEffect is the number of runs of each side.
 	ObserverEffect *int `placeholder:"N" help:"Compare N plain runs with N instrumented ones, in turns."`
 	gestureFlags
@@ -75,6 +83,8 @@ func (runCmd) Help() string {
   eideticker run example.org --network 3g
   eideticker run example.org --vitals
   eideticker run example.org --network 3g --script calls,errors
+  eideticker run framerate --why
+  eideticker run example.org --profile samples,js,sockets
   eideticker run example.org --scroll
   eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
   eideticker run framerate --until-fail --no-video
@@ -107,7 +117,12 @@ X,Y are pixels or percent of the page's window. Use them for a page that moves b
 
 --script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions that ran
 while a frame was late. It needs a built-in page, or --network. Its records use no bandwidth of the page.
+--adapt live or --adapt loads measures slow functions only, and --share 20% a part of all functions in each run.
 --observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
+--profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
+of this machine. --why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
+--ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
+The runs take turns. The screen, the function's times and its exceptions are compared.
 
 --power on switches a device off after the last run.
 Without --retries, each measured run has one.
@@ -271,9 +286,34 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 	t.Vitals = t.Vitals || c.Vitals
 	if len(c.Script) > 0 {
 		t.Script.Policies = c.Script
+	}
+	if err := c.replacing(&t.Script); err != nil {
+		return err
+	}
+	t.Script.Break = t.Script.Break || c.Break
+	if c.Adapt != "" {
+		t.Script.Adapt = c.Adapt
+	}
+	if c.Share != "" {
+		share, err := suite.ParsePercent(c.Share)
+		if err != nil {
+			return usagef("--share: %w", err)
+		}
+		t.Script.Share = &share
+	}
+	if (c.Adapt != "" || c.Share != "") && !t.Script.Given() {
+		return usagef("--adapt and --share need policies for scripts; add --script calls")
+	}
+	if len(c.Script)+len(c.AB) > 0 || c.Break || c.Adapt != "" || c.Share != "" {
 		if err := t.Script.Check(session.Known()); err != nil {
 			return usagef("--script: %w", err)
 		}
+	}
+	if c.Profile.text != "" {
+		t.Profile = c.Profile.profile
+	}
+	if c.Why {
+		session.Explain(t)
 	}
 	if c.Network == "" {
 		return nil
@@ -408,7 +448,7 @@ func (r *testRun) ran(m *session.Made) {
 	if noise := m.Record.Noise(); noise != "" {
 		text += "; noisy: " + noise
 	}
-	fmt.Fprintf(r.err, "%s %s: %s\n", r.options.Variants[m.Variant].Name(), m.Dir, clean(text))
+	fmt.Fprintf(r.err, "%s %s: %s\n", r.options.Variants[m.Variant].Name(), m.Dir, terminal.Clean(text))
 }
 
 func (r *testRun) alone() bool {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/budget"
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/terminal"
 )
 
 // failIf parses the conditions of the command line.
@@ -56,15 +57,15 @@ func (r *testRun) budgets(sets []*compare.Set) (all []checkedBudget, err error) 
 
 // printBudgets prints a line per budget.
 func (r *testRun) printBudgets(all []checkedBudget) error {
-	var l list
+	var l terminal.List
 	for _, c := range all {
 		name := "budget"
 		if len(r.options.Variants) > 1 {
 			name += " of " + c.variant
 		}
-		l.add(name, "%s: %s", c.State, c.Sentence())
+		l.Add(name, "%s: %s", c.State, c.Sentence())
 	}
-	return l.print(r.out)
+	return l.Print(r.out)
 }
 
 // broken returns the error of the first broken budget, else of the first that cannot be decided.

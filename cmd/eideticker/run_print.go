@@ -18,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -120,51 +121,51 @@ func (r *testRun) verdict(all []*compare.Comparison) error {
 // printOne prints the results and the folder of a single run.
 func (r *testRun) printOne(m *session.Made) error {
 	if m.Found != nil && m.Record.State != session.Failed {
-		if err := printResults(r.out, &m.Found.Results, r.cmd.All); err != nil {
+		if err := terminal.Results(r.out, &m.Found.Results, r.cmd.All); err != nil {
 			return err
 		}
 		fmt.Fprintln(r.out)
 	}
-	var l list
+	var l terminal.List
 	rec := m.Record
-	l.add("run", "%s", rec.State) // the error has the reason
-	l.add("test", "%s", rec.Test)
-	l.add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
+	l.Add("run", "%s", rec.State) // the error has the reason
+	l.Add("test", "%s", rec.Test)
+	l.Add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
 	if rec.Environment["machine_shared"] == "yes" {
-		l.add("", "browser and recorder shared this machine")
+		l.Add("", "browser and recorder shared this machine")
 	}
 	if rec.Input != nil {
-		l.add("input", "%s, %s", rec.Input.Driver, rec.Input.Realism)
+		l.Add("input", "%s, %s", rec.Input.Driver, rec.Input.Realism)
 	}
 	if rec.Pings > 0 {
-		l.add("pings", "%d sent, %d without an answer", rec.Pings, rec.MissedPings)
+		l.Add("pings", "%d sent, %d without an answer", rec.Pings, rec.MissedPings)
 	}
-	l.add("checks", "%s", checksText(m))
+	l.Add("checks", "%s", checksText(m))
 	if n := len(r.set.Made) - 1; n > 0 {
-		l.add("begun again", "%s; the earlier ones are in %s-rejected",
+		l.Add("begun again", "%s; the earlier ones are in %s-rejected",
 			map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.folder())
 	}
 	r.placeOf(&l, m)
 	for _, n := range rec.Notes {
-		l.add("note", "%s", n)
+		l.Add("note", "%s", n)
 	}
-	return l.print(r.out)
+	return l.Print(r.out)
 }
 
 // placeOf adds the files of a single run.
-func (r *testRun) placeOf(l *list, m *session.Made) {
+func (r *testRun) placeOf(l *terminal.List, m *session.Made) {
 	if r.at != "" {
-		l.add("page", "%s%s", r.at, r.options.Dir)
+		l.Add("page", "%s%s", r.at, r.options.Dir)
 		return
 	}
-	l.add("folder", "%s", r.set.Dir)
+	l.Add("folder", "%s", r.set.Dir)
 	if m.Found != nil {
-		l.add("report", "%s", filepath.Join(r.set.Dir, runfolder.PageFile))
+		l.Add("report", "%s", filepath.Join(r.set.Dir, runfolder.PageFile))
 		if video := filepath.Join(r.set.Dir, runfolder.VideoFile); exists(video) {
-			l.add("video", "%s", video)
+			l.Add("video", "%s", video)
 		}
 	}
-	l.add("log", "%s", filepath.Join(r.set.Dir, session.LogFile))
+	l.Add("log", "%s", filepath.Join(r.set.Dir, session.LogFile))
 }
 
 // printSet prints the comparison of each variant with the first, or the values of the only one.
@@ -181,9 +182,12 @@ func (r *testRun) printSet(sets []*compare.Set, all []*compare.Comparison) error
 		if i > 0 {
 			fmt.Fprintln(r.out)
 		}
-		if err := printComparison(r.out, c, r.cmd.All); err != nil {
+		if err := terminal.Comparison(r.out, c, r.cmd.All); err != nil {
 			return err
 		}
+	}
+	if err := r.printAB(); err != nil {
+		return err
 	}
 	fmt.Fprintln(r.out)
 	return r.printCounts()
@@ -249,10 +253,13 @@ func (r *testRun) printVariant(i int, s *compare.Set) error {
 		heading = append(heading, ">variation")
 	}
 	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
-	if err := printTable(r.out, heading, rows); err != nil {
+	if err := terminal.Table(r.out, heading, rows); err != nil {
 		return err
 	}
-	return printMore(r.out, len(all)-len(rows), r.cmd.All)
+	if err := terminal.More(r.out, len(all)-len(rows), r.cmd.All); err != nil {
+		return err
+	}
+	return terminal.ScriptSet(r.out, r.scripts(i))
 }
 
 // rank sorts the named values first.
@@ -297,10 +304,10 @@ func percentText(v float64) string {
 // printCounts prints the number of runs of each kind and their folders.
 func (r *testRun) printCounts() error {
 	counts := r.set.Counts()
-	var l list
-	l.add("runs", "%d count", counts[session.Passed])
+	var l terminal.List
+	l.Add("runs", "%d count", counts[session.Passed])
 	for i, v := range r.options.Variants {
-		l.add("checks", "%s", variantChecks(v.Name(), checksText(r.set.Of(i)...)))
+		l.Add("checks", "%s", variantChecks(v.Name(), checksText(r.set.Of(i)...)))
 	}
 	for _, kind := range []struct {
 		state session.State
@@ -309,24 +316,24 @@ func (r *testRun) printCounts() error {
 		if dirs := r.dirs(func(rec *session.Record) bool {
 			return rec.State == kind.state && (rec.State == session.Failed || !rec.WarmUp)
 		}); len(dirs) > 0 {
-			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, wording.Few(dirs))
+			l.Add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, wording.Few(dirs))
 		}
 	}
 	if dirs := r.dirs(func(rec *session.Record) bool { return rec.Noise() != "" && !rec.WarmUp }); len(dirs) > 0 {
-		l.add("noisy", "%s: %s", plural(len(dirs), "run"), wording.Few(dirs))
+		l.Add("noisy", "%s: %s", plural(len(dirs), "run"), wording.Few(dirs))
 	}
-	l.add("no answer", "%s", missesText(r.set.Made))
-	l.add("redirected", "%s", redirectsText(r.set.Made))
-	l.add("seed", "%d", r.options.Seed)
+	l.Add("no answer", "%s", missesText(r.set.Made))
+	l.Add("redirected", "%s", redirectsText(r.set.Made))
+	l.Add("seed", "%d", r.options.Seed)
 	if r.at != "" {
-		l.add("page", "%s%s", r.at, r.options.Dir)
+		l.Add("page", "%s%s", r.at, r.options.Dir)
 	} else {
-		l.add("folder", "%s", r.set.Dir)
+		l.Add("folder", "%s", r.set.Dir)
 	}
 	for _, page := range r.pages {
-		l.add("page", "%s", page)
+		l.Add("page", "%s", page)
 	}
-	return l.print(r.out)
+	return l.Print(r.out)
 }
 
 // writePages writes the page of a set that is here, and the comparison of two variants. Without
@@ -418,7 +425,7 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 					continue
 				}
 				if v, ok := res.Find(name[1]); ok {
-					return fmt.Sprintf("%s %s (%s)", name[1], result.ValueText(v), shownBounds(v)), true
+					return fmt.Sprintf("%s %s (%s)", name[1], result.ValueText(v), terminal.Bounds(v)), true
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -75,7 +76,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Seed:    c.Seed,
 		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
-		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh,
+		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh, Script: c.Script,
+		Profile: c.Profile.text,
 	}
 	switch {
 	case len(c.Tests) == 0 && len(c.Variant) == 0:
@@ -88,8 +90,12 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--wait-for-quiet cannot be used with --rig")
 	case c.ObserverEffect != nil:
 		return p, usagef("--observer-effect cannot be used with --rig")
-	case len(c.Script) > 0:
-		return p, usagef("--script cannot be used with --rig; set script in a test file")
+	case c.Adapt != "" || c.Share != "" || c.Break:
+		return p, usagef("--adapt, --share and --break cannot be used with --rig; set script in a test file")
+	case c.Why:
+		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
+	case len(c.AB) > 0:
+		return p, usagef("--ab cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:
 		return p, usagef("--markdown with --rig needs two tests, variants, browsers or devices")
 	case c.Output != "" && exists(c.Output):
@@ -344,7 +350,7 @@ func (r *remoteRun) happened(ev api.Event) error {
 		r.told++
 		if r.job.Total != 1 && !r.cmd.JSON {
 			fmt.Fprintf(r.err, "%s %s: %s\n", ev.Run.Variant, ev.Run.Run,
-				clean(strings.TrimSuffix(ev.Run.State+": "+ev.Run.Reason, ": ")))
+				terminal.Clean(strings.TrimSuffix(ev.Run.State+": "+ev.Run.Reason, ": ")))
 		}
 	}
 	return nil
@@ -373,7 +379,7 @@ func (r *remoteRun) begin(what string, total int) {
 	if r.phase != nil {
 		r.phase.end()
 	}
-	r.phase, r.named = r.env.phase(clean(what), total), what
+	r.phase, r.named = r.env.phase(terminal.Clean(what), total), what
 }
 
 // cancel cancels the job.

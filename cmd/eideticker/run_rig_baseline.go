@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -31,8 +32,8 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 		if err != nil {
 			return fmt.Errorf("compare the runs of %s with %s: %w", v.Name(), r.cmd.Baseline, err)
 		}
-		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", clean(v.Name()), clean(r.cmd.Baseline),
-			clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {
+		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", terminal.Clean(v.Name()), terminal.Clean(r.cmd.Baseline),
+			terminal.Clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {
 			return err
 		}
 		all = append(all, got)

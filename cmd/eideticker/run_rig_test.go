@@ -10,9 +10,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/server"
@@ -67,6 +69,13 @@ func TestRunOnRig(t *testing.T) {
 	ran("scene", "--max-lost", "100%", "--vitals")
 	if !device.Wanted().Vitals {
 		t.Error("--vitals is not asked of the rig's device")
+	}
+	scripted := filepath.Join(t.TempDir(), "scripted")
+	code, out, errOut = ran("framerate", "--max-lost", "100%", "-o", scripted, "--script", "calls,errors")
+	results, err := result.Read(filepath.Join(scripted, result.FileName))
+	if err != nil || code != exitOK || results.Script == nil ||
+		!slices.Equal(results.Script.Policies, []string{"calls", "errors"}) {
+		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	if err := os.WriteFile(file, []byte("name: mine\nurl: https://example.org/\nsync: markers\nmeasures: [fps]\n"),

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/siterecord"
@@ -67,10 +68,10 @@ func (c runCmd) archive(e *env, address string, v session.Variant) (*siterecord.
 			ageText(time.Since(got.Created)), got.Created.Local().Format(time.DateTime))
 		return got, err
 	}
-	var l list
-	l.add("recorded", "%s, %s", plural(r.Exchanges, "exchange"), bytesText(r.Bytes))
+	var l terminal.List
+	l.Add("recorded", "%s, %s", plural(r.Exchanges, "exchange"), bytesText(r.Bytes))
 	listSite(&l, r)
-	return got, l.print(e.err)
+	return got, l.Print(e.err)
 }
 
 // missesText counts the requests of all runs that an archive had no answer to; "": none.

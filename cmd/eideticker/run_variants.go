@@ -40,6 +40,9 @@ func (c runCmd) subjects() (all []session.Subject, err error) {
 	if c.ObserverEffect != nil {
 		return c.observed(all)
 	}
+	if all, err = versions(all); err != nil {
+		return nil, err
+	}
 	switch {
 	case len(c.Variant) == 0 && len(all) == 0:
 		return nil, usagef("no test: name a test, a test file or an address")
@@ -64,7 +67,7 @@ func (c runCmd) subjects() (all []session.Subject, err error) {
 	return all, nil
 }
 
-// observed returns a test without and with its policies for scripts.
+// observed returns a test without and with its policies for scripts and its profile.
 func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
 	switch {
 	case len(all) != 1 || len(c.Variant) > 0:
@@ -73,11 +76,11 @@ func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
 		return nil, usagef("--observer-effect has the number of runs; omit --repeat, --until-fail and --until-sure")
 	case *c.ObserverEffect < 1:
 		return nil, usagef("--observer-effect %d: must be positive", *c.ObserverEffect)
-	case !all[0].Test.Script.Given():
-		return nil, usagef("--observer-effect needs policies for scripts; add --script calls")
+	case !all[0].Test.Script.Given() && !all[0].Test.Profile.Given():
+		return nil, usagef("--observer-effect needs something that adds load; add --script calls or --profile samples")
 	}
 	plain := *all[0].Test
-	plain.Script = suite.Scripts{}
+	plain.Script, plain.Profile = suite.Scripts{}, suite.Profile{}
 	return []session.Subject{{Name: "plain", Test: &plain}, {Name: "instrumented", Test: all[0].Test}}, nil
 }
 

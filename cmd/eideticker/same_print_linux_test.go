@@ -6,35 +6,36 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // print says what came out, then each value's alarms, then each value's spread.
 func (r *sameResult) print(w io.Writer) error {
-	var l list
+	var l terminal.List
 	p := r.plan
-	l.add("compared", "%s with itself, %s of a set", p.who(), plural(p.Repeat, "run"))
-	l.add("browser", "%s", wording.Few(r.browsers)) // of several versions the runs are not of one browser
-	l.add("comparisons", "%d of %d count; in %d of them a verdict was possible", r.made, len(p.Comparisons),
+	l.Add("compared", "%s with itself, %s of a set", p.who(), plural(p.Repeat, "run"))
+	l.Add("browser", "%s", wording.Few(r.browsers)) // of several versions the runs are not of one browser
+	l.Add("comparisons", "%d of %d count; in %d of them a verdict was possible", r.made, len(p.Comparisons),
 		r.alarms.of)
-	l.add("false alarms", "%s", r.alarms.text())
+	l.Add("false alarms", "%s", r.alarms.text())
 	for _, a := range r.alarmed {
-		l.add("", "%s", a)
+		l.Add("", "%s", a)
 	}
-	l.add("p of primaries", "below %.2g in %s", stats.Alpha, r.primaries.text())
+	l.Add("p of primaries", "below %.2g in %s", stats.Alpha, r.primaries.text())
 	for i, n := range r.notCounted {
 		if i == maxNotCounted {
-			l.add("", "and %d more do not count", len(r.notCounted)-i)
+			l.Add("", "and %d more do not count", len(r.notCounted)-i)
 			break
 		}
-		l.add("does not count", "%s", n)
+		l.Add("does not count", "%s", n)
 	}
 	if len(r.took) > 0 {
-		l.add("a run takes", "%.1f s, the median of %s", medianOf(r.took).Seconds(), plural(len(r.took), "run"))
+		l.Add("a run takes", "%.1f s, the median of %s", medianOf(r.took).Seconds(), plural(len(r.took), "run"))
 	}
-	l.add("seed", "%d", p.Seed)
-	l.add("folder", "%s", p.dir)
-	if err := l.print(w); err != nil || len(r.rows) == 0 {
+	l.Add("seed", "%d", p.Seed)
+	l.Add("folder", "%s", p.dir)
+	if err := l.Print(w); err != nil || len(r.rows) == 0 {
 		return err
 	}
 	var alarms, spreads [][]string
@@ -120,5 +121,5 @@ func medianOf(all []time.Duration) time.Duration {
 // heading prints a table below an empty line.
 func heading(w io.Writer, names []string, rows [][]string) error {
 	fmt.Fprintln(w)
-	return printTable(w, names, rows)
+	return terminal.Table(w, names, rows)
 }

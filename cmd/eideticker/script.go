@@ -11,15 +11,19 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument"
 )
 
-// scriptCmd instruments JavaScript without a network.
+// scriptCmd instruments JavaScript without a network, and reports what instrumented pages sent.
 type scriptCmd struct {
+	List    scriptListCmd    `cmd:"" help:"List policies, or the programs that a run served."`
 	Rewrite scriptRewriteCmd `cmd:"" help:"Insert measuring code into a script or module."`
 	Verify  scriptVerifyCmd  `cmd:"" help:"Check that files can be instrumented."`
+	Report  scriptReportCmd  `cmd:"" help:"Print functions, errors, coverage and cost of a run."`
 }
 
 func (scriptCmd) Help() string {
 	return `Examples:
 
+  eideticker script list
+  eideticker script report out/stutter-20261124-101500
   eideticker script verify site/*.js
   eideticker script rewrite site/app.js --count -o app.counted.js
 

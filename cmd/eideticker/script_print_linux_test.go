@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/terminal"
 )
 
 // printedResults returns the printed sample of package result, in 80 columns.
@@ -18,8 +19,8 @@ func printedResults(t *testing.T, all bool, edit func(*result.Results)) string {
 		t.Fatal(err)
 	}
 	edit(r)
-	return shownOn(t, 80, func(terminal io.Writer) {
-		if err := printResults(newPlainWriter(terminal), r, all); err != nil {
+	return shownOn(t, 80, func(tty io.Writer) {
+		if err := terminal.Results(terminal.NewWriter(tty), r, all); err != nil {
 			t.Error(err)
 		}
 	})
@@ -34,6 +35,13 @@ func TestPrintScript(t *testing.T) {
 		s.Functions[1].Name = "Cart.prototype.\x1b[31mrenderAllProductsOfTheFirstCategory"
 		s.Errors = append(s.Errors, result.ScriptError{Kind: result.ErrorResource, Message: "img", Count: 1, Frame: -1,
 			URL: "https://page.test/" + strings.Repeat("very/", 30) + "long.png"})
+		s.Reports = []result.PolicyReport{{Policy: "loops", Sentence: "1 loop ran for long.", Points: 3, Active: 3,
+			Columns: []result.PolicyColumn{{Name: "iterations"}, {Name: "last run", Unit: "ms"}}, Left: 5}}
+		row := result.PolicyRow{Name: "for (const x of veryLongNamesOfThings) go()", URL: "https://page.test/app.js",
+			Line: 3, Values: []float64{1234567, 2.5}, Verdict: "fail"}
+		for range 22 {
+			s.Reports[0].Rows = append(s.Reports[0].Rows, row)
+		}
 	})
 	_, text, found := strings.Cut(text, "\nScripts\n")
 	if !found {
@@ -41,14 +49,18 @@ func TestPrintScript(t *testing.T) {
 	}
 	text, _, _ = strings.Cut(text, "The page claims")
 	for _, want := range []string{
-		"1 late frame; 6 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n",
+		"1 late frame; 6 errors; slow (app.js:12) ran longest: 40 (39–41) ms; 1 loop ran\nfor long.\n",
 		"  ! 1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.\n",
 		"  ! the clock of a worker is bounded from two questions only\n",
 		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
-			"  (29–31) ms meanwhile.\n",
+			"  (29–31) ms, of it 29 ms in JSON.parse() (app.js:14) meanwhile.\n",
+		"\n  JSON.parse() (app.js:14)  ",
 		"\nslow app.js:12  ", "\n…lProductsOfTheFirstCategory  ", "12 more functions in results.json\n",
 		"TypeError: x is not a function\n", "resource  long.png   1      –      img\n",
 		"4 later errors left out\n",
+		"\nloops: 1 loop ran for long.\nplace     code                      iterations  last run\n" +
+			"app.js:3  for (const x of veryLon…   1,234,567   2.50 ms  fail\n",
+		"7 more places in results.json\n",
 		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker\n(1). 412 of",
 		"The instrumentation cost 85 (80–90) ns per call, calibrated in the page, and\n" +
 			"0.41 (0.38–0.44) ms of the recording.\n",
@@ -65,15 +77,19 @@ func TestPrintScript(t *testing.T) {
 	}
 }
 
+// TestPrintScriptInShort: findings, warnings and costs are printed, but no tables.
 func TestPrintScriptInShort(t *testing.T) {
-	const warning = "\nScripts\n  ! 1,234 records of scripts are lost"
+	const found = "\nScripts\n1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n"
+	const reported = "loops: 1 loop ran for long.\nThe instrumentation cost"
 	for name, tc := range map[string]struct {
 		edit      func(*result.Results)
 		want, not string
 	}{
-		"warnings": {func(*result.Results) {}, warning, "longest"},
-		"fine": {func(r *result.Results) { r.Script.Lost, r.Script.Gaps, r.Script.Warnings = 0, nil, nil },
-			"", "Scripts\n"},
+		"warnings": {func(*result.Results) {}, found + "  ! 1,234 records of scripts are lost", "TypeError"},
+		"fine": {func(r *result.Results) {
+			r.Script.Lost, r.Script.Gaps, r.Script.Warnings = 0, nil, nil
+			r.Script.Reports = []result.PolicyReport{{Policy: "loops", Sentence: "1 loop ran for long."}}
+		}, found + reported, "iterations"},
 		"none": {func(r *result.Results) { r.Script = nil }, "", "Scripts\n"},
 	} {
 		if text := printedResults(t, false, tc.edit); !strings.Contains(text, tc.want) || strings.Contains(text,

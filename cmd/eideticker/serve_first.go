@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/store"
 )
@@ -33,16 +34,16 @@ func (s *rigService) welcome(page string) error {
 			where = " --data-dir '" + strings.ReplaceAll(s.conf.DataDir, "'", `'\''`) + "'"
 		}
 	}
-	var l list
-	l.add("web page", "%s", page)
-	l.add("runs", "%s (another folder: --data-dir DIR)", s.conf.DataDir)
-	l.add("run a test", "eideticker run framerate --rig %s", page)
-	l.add("add a device", "describe it in devices.yaml, or in a file for --devices; see docs/devices-and-input.md")
-	l.add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen "+
+	var l terminal.List
+	l.Add("web page", "%s", page)
+	l.Add("runs", "%s (another folder: --data-dir DIR)", s.conf.DataDir)
+	l.Add("run a test", "eideticker run framerate --rig %s", page)
+	l.Add("add a device", "describe it in devices.yaml, or in a file for --devices; see docs/devices-and-input.md")
+	l.Add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen "+
 		"on all addresses with --listen :8430", where)
-	l.add("as a service", "make package builds a Debian package with a systemd unit; see docs/install-a-box.md. "+
+	l.Add("as a service", "make package builds a Debian package with a systemd unit; see docs/install-a-box.md. "+
 		"--config FILE keeps these settings")
-	err := l.print(s.err)
+	err := l.Print(s.err)
 	fmt.Fprintln(s.err)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/server"
 )
@@ -79,7 +80,7 @@ func (c tokenListCmd) Run(e *env) error {
 		rows = append(rows, []string{t.Name, string(t.Role), time.Unix(0, t.CreatedWallNS).Format(time.DateTime),
 			until})
 	}
-	return printTable(e.out, []string{"NAME", "ROLE", "MADE", "VALID UNTIL"}, rows)
+	return terminal.Table(e.out, []string{"NAME", "ROLE", "MADE", "VALID UNTIL"}, rows)
 }
 
 type tokenRemoveCmd struct {

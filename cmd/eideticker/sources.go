@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/sources"
 )
 
@@ -25,7 +26,7 @@ func (c sourcesCmd) Run(e *env) error {
 	if c.JSON {
 		return printJSON(e.out, all)
 	}
-	return printSources(e.out, all, columns(e.out))
+	return printSources(e.out, all, terminal.Columns(e.out))
 }
 
 func printSources(w io.Writer, all sources.Sources, width int) error {
@@ -51,7 +52,7 @@ func printSources(w io.Writer, all sources.Sources, width int) error {
 	for _, scene := range all.Scenes {
 		add(scene.Source, scene.About)
 	}
-	if err := printWrapped(w, []string{"SOURCE", "DESCRIPTION"}, rows, width); err != nil {
+	if err := terminal.Wrapped(w, []string{"SOURCE", "DESCRIPTION"}, rows, width); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
@@ -61,5 +62,5 @@ func printSources(w io.Writer, all sources.Sources, width int) error {
 	for _, k := range all.Kinds {
 		add(k.Form, k.About)
 	}
-	return printWrapped(w, []string{"FORM", "DESCRIPTION"}, rows, width)
+	return terminal.Wrapped(w, []string{"FORM", "DESCRIPTION"}, rows, width)
 }

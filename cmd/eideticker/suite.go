@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -205,9 +206,9 @@ func (c suiteCmd) list(e *env) error {
 	}
 	if c.Do == "check" {
 		for _, t := range tests {
-			said := fmt.Sprintf("ok  %s, %s", clean(t.File), t.Name)
+			said := fmt.Sprintf("ok  %s, %s", terminal.Clean(t.File), t.Name)
 			if err := session.Check(t); err != nil { // the file itself is valid
-				said += "; it cannot be run: " + clean(err.Error())
+				said += "; it cannot be run: " + terminal.Clean(err.Error())
 			}
 			if _, err := fmt.Fprintln(e.out, said); err != nil {
 				return err
@@ -243,7 +244,7 @@ func printTests(w io.Writer, tests []*suite.Test) error {
 		}
 		rows = append(rows, []string{t.Name, measures, about})
 	}
-	return printWrapped(w, []string{"TEST", "MEASURES", "DESCRIPTION"}, rows, columns(w))
+	return terminal.Wrapped(w, []string{"TEST", "MEASURES", "DESCRIPTION"}, rows, terminal.Columns(w))
 }
 
 // show prints a test file with its comments.

@@ -19,12 +19,12 @@ import (
 // terminal's text.
 func onTerminal(t *testing.T, columns uint16, args ...string) (code int, text string) {
 	t.Helper()
-	text = shownOn(t, columns, func(terminal io.Writer) { code = run(t.Context(), args, nil, terminal, terminal) })
+	text = shownOn(t, columns, func(tty io.Writer) { code = run(t.Context(), args, nil, tty, tty) })
 	return code, text
 }
 
 // shownOn returns the text of a terminal of so many columns that a function writes to.
-func shownOn(t *testing.T, columns uint16, write func(terminal io.Writer)) (text string) {
+func shownOn(t *testing.T, columns uint16, write func(tty io.Writer)) (text string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -227,43 +227,5 @@ func TestOtherCharsets(t *testing.T) {
 	run(t.Context(), []string{"compare", "base", "slow"}, nil, &out, io.Discard)
 	if !strings.Contains(out.String(), "−11.7 %") {
 		t.Errorf("a file gets %q", &out)
-	}
-	a := &asciiWriter{w: &out}
-	out.Reset()
-	for _, b := range []byte("1 – 2 µs × 3 €\xe2x\n") {
-		if n, err := a.Write([]byte{b}); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if want := `1 - 2 us x 3 \u20ac\xe2x` + "\n"; out.String() != want {
-		t.Errorf("%q, want %q", &out, want)
-	}
-}
-
-// TestTableWidths breaks names after dots before it stacks rows, and never numbers.
-func TestTableWidths(t *testing.T) {
-	heading := []string{"", "", ">value", "bounds"}
-	values := [][]string{{"fps", "framerate", "59.54 frames/s", "exact"},
-		{"", "from_first_change.pixel.complete_100", "2,015.6 ms", "2,015.2 – 2,017.3 at worst"}}
-	for width, want := range map[int]string{
-		99: "                                                    value  bounds\n" +
-			"fps  framerate                             59.54 frames/s  exact\n" +
-			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3 at worst\n",
-		80: "                                                    value  bounds\n" +
-			"fps  framerate                             59.54 frames/s  exact\n" +
-			"     from_first_change.pixel.complete_100      2,015.6 ms  2,015.2 – 2,017.3 at\n" +
-			"                                                           worst\n",
-		60: "                                           value  bounds\n" +
-			"fps  framerate                    59.54 frames/s  exact\n" +
-			"     from_first_change.pixel.         2,015.6 ms  2,015.2 –\n" +
-			"     complete_100                                 2,017.3 at\n" +
-			"                                                  worst\n",
-		40: "fps framerate\n  value   59.54 frames/s\n  bounds  exact\n" +
-			"from_first_change.pixel.complete_100\n  value   2,015.6 ms\n  bounds  2,015.2 – 2,017.3 at worst\n",
-	} {
-		var out bytes.Buffer
-		if err := newTable(&out, heading, values, width).printAll(&out); err != nil || out.String() != want {
-			t.Errorf("%d columns, %v:\n%s\nwant\n%s", width, err, &out, want)
-		}
 	}
 }

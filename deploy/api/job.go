@@ -12,6 +12,8 @@ type StartParams struct {
 	Upload   *Upload   `json:"upload,omitempty" doc:"a test file of the caller's own"`
 	Gestures *Gestures `json:"gestures,omitempty" doc:"with url: inputs on the page"`
 	Network  string    `json:"network,omitempty" doc:"profile of the link; a url is recorded once and then replayed"`
+	Script   []string  `json:"script,omitempty" doc:"policies that instrument the page's scripts (default: the test's)"`
+	Profile  string    `json:"profile,omitempty" doc:"such as samples,js,sockets (default: the test's)"`
 	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`

@@ -117,6 +117,13 @@ type Tests struct {
 	Tests    []Test        `json:"tests"`
 	Problems []TestProblem `json:"problems" doc:"test files that cannot be read"`
 	Networks []string      `json:"networks" doc:"profiles of the link"`
+	Policies []TestPolicy  `json:"policies" doc:"measuring code for scripts"`
+}
+
+// TestPolicy is a policy that instruments scripts.
+type TestPolicy struct {
+	Name    string `json:"name"`
+	Meaning string `json:"meaning"`
 }
 
 // Test is a test of the suite.

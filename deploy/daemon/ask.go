@@ -123,6 +123,20 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 			return nil, false, err
 		}
 		t.Vitals = t.Vitals || p.Vitals
+		if p.Script != nil {
+			t.Script.Policies = p.Script
+			if err := t.Script.Check(d.options.Known); err != nil {
+				return nil, false, api.Errorf(api.InvalidParams, "script: %v", err)
+			}
+		}
+		if p.Profile != "" {
+			if t.Profile, err = suite.ParseProfile(p.Profile); err == nil && v.Test == "" {
+				err = session.CheckUntrustedProfile(t)
+			}
+			if err != nil {
+				return nil, false, api.Errorf(api.InvalidParams, "profile: %v", err)
+			}
+		}
 		untrusted = untrusted || v.Test == ""
 		all = append(all, session.Subject{Name: v.Name, Test: t, Device: v.Device, Browser: v.Browser})
 	}

@@ -103,6 +103,7 @@ func (d *Daemon) run(j *job) error {
 	o := plan.set
 	o.Dir, o.Program, o.Progress = j.dir, d.options.Program, &jobProgress{daemon: d, job: j}
 	o.Labels.Set = j.ID
+	o.Plans = d.plans(o.Test)
 	o.Observe, o.Remote = d.observers(j), &session.Remote{}
 	d.mu.Lock()
 	j.remote, j.networked = o.Remote, networked(&o)

@@ -208,6 +208,11 @@ func faultyBoxes() []faultyBox {
 			"usr/lib/systemd/system/eideticker.service", ""), "packet-link", Info, "CAP_SYS_ADMIN$",
 			"netsim link --stream"},
 
+		{"no type information", files("sys/kernel/btf/vmlinux", ""), "socket-calls", Info,
+			"no /sys/kernel/btf/vmlinux$", "CONFIG_DEBUG_INFO_BTF"},
+		{"no rights to BPF", files("proc/self/status", "CapEff:\t0000008000001000"), "socket-calls", Info,
+			"CAP_BPF and CAP_PERFMON$", "as root"},
+
 		{"no uinput", files("dev/uinput", ""), "uinput", Info, "^is not there$", "modprobe uinput"},
 		{"uinput of others", onAccess("/dev/uinput"), "uinput", Info, "^cannot be opened: permission denied$",
 			"ls -l /dev/uinput"},

@@ -83,6 +83,7 @@ func goodFiles() map[string]string {
 		"dev/video0":                          "",
 		"dev/uinput":                          "",
 		"dev/net/tun":                         "",
+		"sys/kernel/btf/vmlinux":              "",
 		"dev/hidg0":                           "",
 		"run/udev/data/c81:0":                 "I:1\nE:ID_PATH=pci-0000:00:14.0-usb-0:1:1.0",
 		"sys/class/udc/fe980000.usb/state":    "configured",

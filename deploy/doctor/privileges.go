@@ -47,6 +47,7 @@ func (b *Box) privileges(g *group) {
 	b.realtime(g)
 	b.videoGroup(g)
 	b.packetLink(g)
+	b.socketCalls(g)
 	b.sandbox(g)
 }
 

@@ -19,11 +19,12 @@ import (
 
 // arguments are QEMU's. Nothing depends on the host's processor: without hardware acceleration a
 // test sees the same machine everywhere, also where the host is itself a guest. File 3 is the
-// agent's connection, 4 the kernel, 5 the initramfs.
+// agent's connection, 4 the kernel, 5 the initramfs. The processor has no fast string instructions
+// (erms): kernel and Go would clear and copy memory by them, and emulation takes them byte by byte.
 func arguments(c Config) []string {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none", "-no-reboot",
-		"-accel", "tcg,thread=multi", "-cpu", "max",
+		"-accel", "tcg,thread=multi", "-cpu", "max,erms=off",
 		"-smp", strconv.Itoa(c.CPUs), "-m", strconv.Itoa(c.MemoryMB),
 		"-kernel", "/proc/self/fd/4", "-initrd", "/proc/self/fd/5",
 		"-append", commandLine(c.KernelParams),

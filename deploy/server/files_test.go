@@ -307,6 +307,12 @@ func TestRuns(t *testing.T) {
 	if e := s.call("suite.list", api.Empty{}, &tests); e != nil || len(tests.Tests) < 10 || len(tests.Problems) != 0 {
 		t.Errorf("%+v, %+v", tests, e)
 	}
+	offers := func(name string) bool {
+		return slices.ContainsFunc(tests.Policies, func(p api.TestPolicy) bool { return p.Name == name })
+	}
+	if !offers("calls") || offers("ab") {
+		t.Errorf("policies %+v", tests.Policies)
+	}
 }
 
 func TestMetrics(t *testing.T) {

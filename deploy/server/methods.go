@@ -18,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/server/runweb"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
 )
 
 // allMethods binds the methods to what carries them out.
@@ -166,6 +167,12 @@ func (s *Server) tests(context.Context, *call, api.Empty) (api.Tests, error) {
 	all, err := suite.Tests(known, sources...)
 	out := api.Tests{Tests: []api.Test{}, Problems: []api.TestProblem{},
 		Networks: append([]string{}, known.Networks...)}
+	for _, p := range policy.List() {
+		if p.Name == policy.NameAB { // it needs files that a rig does not have
+			continue
+		}
+		out.Policies = append(out.Policies, api.TestPolicy{Name: p.Name, Meaning: p.Meaning})
+	}
 	for _, t := range all {
 		out.Tests = append(out.Tests, testInfo(t))
 	}

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/controller/session"
 )
 
@@ -52,10 +53,11 @@ func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 }
 
 // Hidden reports whether a path is not a visible file. Paths must be clean and below the folder.
-// Parts that begin with a point, and the file of TLS secrets, are hidden.
+// Parts that begin with a point, the file of TLS secrets and raw traces are hidden.
 func Hidden(name string) bool {
 	return !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") ||
-		strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile)
+		strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile) ||
+		activity.Raw(name)
 }
 
 // contentType is by the ending alone, the same on every machine. What a browser would run is text.

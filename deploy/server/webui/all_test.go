@@ -46,6 +46,10 @@ func (p *played) allPages() []shownPage {
 			`document.querySelector('.script-task') !== null && document.querySelector('.scripts') !== null`,
 			`document.querySelectorAll('.scripts, .scripts details, .more-events').forEach((d) => { d.open = true; });
 				document.querySelector('.scripts').scrollIntoView({block: 'start'})`},
+		{"run-profile", "#/runs/" + ran.id, `document.querySelector('.thread-busy') !== null`,
+			`document.querySelectorAll('.late-frame details, .profile').forEach((d) => { d.open = true; });
+				document.querySelector('.strip-card .button').click();
+				document.querySelector('.late-card').scrollIntoView({block: 'start'})`},
 		{"compare", "#/compare?a=" + one.id + "&b=" + other.id + "&step=2",
 			`document.querySelector('.outcome') !== null &&
 				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
@@ -69,16 +73,17 @@ func TestAllPages(t *testing.T) {
 	p, b := serve(t)
 	p.manyRuns(300)
 	pages := p.allPages()
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 1400} {
-			b.Look(scheme, width)
-			for _, page := range pages {
+	for _, width := range []int64{360, 1400} {
+		for _, page := range pages {
+			b.Look("light", width)
+			b.open(page.address)
+			b.await(page.name, page.ready)
+			if page.then != "" {
+				b.Do(chromedp.Evaluate[chromedp.Void](page.then))
+			}
+			for _, scheme := range []string{"light", "dark"} { // as if the system changed its colours
 				name := fmt.Sprintf("%s-%s-%d", page.name, scheme, width)
-				b.open(page.address)
-				b.await(name, page.ready)
-				if page.then != "" {
-					b.Do(chromedp.Evaluate[chromedp.Void](page.then))
-				}
+				b.Look(scheme, width)
 				b.drawn()
 				b.Audited(name)
 				b.picture(name)

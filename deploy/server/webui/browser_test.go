@@ -106,11 +106,13 @@ func (b *tab) stands(selector string) {
 	})(document.querySelector(%q))`, selector))
 }
 
-// drawn waits until the page is on the screen as it is now: what is fitted to its room has been.
+// drawn waits until the page is on the screen as it is now: everything fits its room, and no colour
+// is on its way to another.
 func (b *tab) drawn() {
 	b.Helper()
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.drawn = 0`))
-	b.await("it is drawn", `++window.drawn > 2`) // each picture of the page looks once
+	b.await("it is drawn", `++window.drawn > 2 && // each picture of the page looks once
+		!document.getAnimations().some((a) => a instanceof CSSTransition && a.playState === 'running')`)
 }
 
 // press presses keys, one after another.

@@ -213,7 +213,8 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 			{Name: "shop-front", About: "the shop's first page, replayed", Measures: []string{"speedindex"}},
 		}, Problems: []api.TestProblem{
 			{File: "broken.yaml", Line: 3, Column: 1, Problem: "there is no key \"stepz\"; perhaps steps?"}},
-			Networks: []string{"3g", "cable"}}, nil
+			Networks: []string{"3g", "cable"}, Policies: []api.TestPolicy{
+				{Name: "errors", Meaning: "Uncaught errors."}, {Name: "calls", Meaning: "Times of every call."}}}, nil
 	case "suite.get":
 		return api.Test{Name: params.Test, Text: "name: " + params.Test + "\npage: /load.html\n"}, nil
 	case "suite.schema":

@@ -36,6 +36,10 @@ func ranScripts(dir string, found *runfolder.Found) error {
 			Count: 2, Frame: w.Start + 20, Stack: []result.Place{{Function: evilPath, URL: evilPath, Line: 1}}}},
 		Late: []result.LateFrame{{Frame: w.Start + 9, FromNS: w.StartNS + 1e8, ToNS: w.StartNS + 16e7,
 			Functions: []result.RanMeantime{{Self: span(40)}}, UnexplainedNS: span(20)}},
+		Reports: []result.PolicyReport{{Policy: "loops", Sentence: "1 loop.", Points: 4, Active: 3, Left: 2,
+			Columns: []result.PolicyColumn{{Name: "iterations"}, {Name: "last run", Unit: "ms"}},
+			Rows: []result.PolicyRow{{Name: evilPath, URL: evilPath, Line: 2, Values: []float64{1e6, 7},
+				Verdict: "fail", Text: evilPath}}}},
 	}
 	for i := range int64(20) {
 		s.Tasks = append(s.Tasks, result.Task{BeginNS: w.StartNS + i*5e7, EndNS: w.StartNS + i*5e7 + (i+1)*4e6,
@@ -43,6 +47,7 @@ func ranScripts(dir string, found *runfolder.Found) error {
 			Function: int(i%3) - 1, Calls: int(i)})
 	}
 	found.Results.Script = s
+	found.Results.Profile = browsertest.Profile(w, 0, []int{w.Start + 9, w.Start + 40, w.Start + 60}, evilPath)
 	return os.WriteFile(filepath.Join(dir, s.Log), []byte("EIDSLOG1"), 0o644)
 }
 
@@ -79,7 +84,7 @@ func TestScriptsOfARun(t *testing.T) {
 	b.await("the lane is drawn", `Boolean(document.querySelector('.script-task')?.getAttribute('d'))`)
 	rows := browsertest.Eval[[]string](b.Tab, `[...document.querySelectorAll('.strip-card .chart')].map((c) =>
 		[...c.querySelectorAll('text.tick')].map((e) => e.textContent).join())`)
-	if got, want := fmt.Sprint(rows), "[ main,worker input]"; got != want {
+	if got, want := fmt.Sprint(rows), "[ input main,worker  GC,long,missed]"; got != want {
 		t.Errorf("the rows of the lanes are %s, want %s", got, want)
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.scripts').open = true`))
@@ -89,7 +94,9 @@ func TestScriptsOfARun(t *testing.T) {
 	b.click(fmt.Sprintf(`.scripts .late [data-frame="%d"]`, late.Frame))
 	b.await("the late frame is shown", fmt.Sprintf(`document.querySelector('.frame-number').value === '%d'`,
 		late.Frame))
-	for _, want := range []string{late.Sentence, r.Script.LostText, "1 of 4 programs is not instrumented"} {
+	for _, want := range []string{late.Sentence, r.Script.LostText, "1 of 4 programs is not instrumented",
+		"1 loop. 3 of 4 places were tested.", r.Profile.Sentence, r.Profile.TestText,
+		evilPath + " (chromium renderer 4700)", "1,000,0007 msfail: ", "2 more places."} {
 		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.getElementById('main').textContent.includes(%q)`,
 			want)) {
 			t.Errorf("%q is not on the page", want)
@@ -100,7 +107,8 @@ func TestScriptsOfARun(t *testing.T) {
 	}
 	b.open("#/runs/" + plain.id)
 	b.await("a run without scripts is shown", `document.querySelector('.frames-unique') !== null`)
-	if browsertest.Eval[bool](b.Tab, `document.querySelector('.scripts, .script-task') !== null`) {
+	if browsertest.Eval[bool](b.Tab, `document.querySelector('.scripts, .script-task, .profile') ??
+		document.querySelector('.late-frames, .thread-busy, .band-late') !== null`) {
 		t.Error("a run without instrumented scripts has some")
 	}
 	b.Quiet()

@@ -53,6 +53,9 @@ func (w *typeWriter) name(t reflect.Type) string {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return "any"
 	}
+	if t == reflect.TypeFor[[]byte]() {
+		return "string" // base64
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.name(t.Elem())

@@ -10,15 +10,16 @@ import (
 	"path"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/controller/session"
 )
 
 // skipped reports whether a name in a folder is neither packed nor unpacked. Hidden files are
-// incomplete. Pins and TLS secrets belong to one rig.
+// incomplete. Pins, TLS secrets and raw traces belong to one rig.
 func skipped(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile ||
-		strings.EqualFold(base, session.KeyLogFile)
+		strings.EqualFold(base, session.KeyLogFile) || activity.Raw(name)
 }
 
 // pinnedFile is what a rig puts into the folder of a run that it is to keep.

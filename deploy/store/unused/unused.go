@@ -1,5 +1,5 @@
 // Package unused removes files of a data directory that programs can make again: archives of sites,
-// traces and caches.
+// traces, caches and plans.
 //
 // A file's modification time is its last use. Programs set it when they use a file. A file that a
 // program keeps stays (see [staging.Keep]). A program that has a file open can read it, also if its
@@ -24,6 +24,7 @@ const (
 	Archives = "archives"
 	traces   = "traces"
 	caches   = "caches"
+	Plans    = "plans" // for scripts
 )
 
 // abandoned is the age of an unfinished file that no program writes any more.
@@ -128,7 +129,7 @@ func ours(folder, name string) bool {
 
 // files returns the files of all folders, the longest unused first. It follows no links.
 func files(dir string) (all []File, err error) {
-	for _, folder := range []string{Archives, traces, caches} {
+	for _, folder := range []string{Archives, traces, caches, Plans} {
 		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && ours(folder, d.Name()) {
 				var info fs.FileInfo

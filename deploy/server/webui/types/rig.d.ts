@@ -115,6 +115,38 @@ export interface Answer {
   moments: Moment[];
 }
 
+export interface ChannelLoss {
+  before_frame: number;
+  packets: number;
+}
+
+export interface ChannelMessage {
+  frame: number;
+  whole: number;
+  clock_us: number;
+  bytes: number;
+  text: string;
+}
+
+export interface Channel {
+  form: string;
+  packet_bytes: number;
+  frames: number;
+  packets: number;
+  bytes: number;
+  packets_lost: number;
+  packets_before: number;
+  losses: ChannelLoss[];
+  packets_broken: number;
+  broken_frames: number[];
+  messages: number;
+  messages_cut: number;
+  messages_told: number;
+  messages_unsent: number;
+  list: ChannelMessage[];
+  text: string;
+}
+
 export interface Span {
   value: number;
   low: number;
@@ -165,6 +197,7 @@ export interface Window {
   frame_times: FrameTimes;
   answer: Answer;
   results: Result[];
+  channel?: Channel;
   claims: {[name: string]: number};
   claim_texts?: {[name: string]: string};
   checks: Check[];
@@ -246,6 +279,7 @@ export interface Gap {
   to_ns: number;
   records: number;
   cause: string;
+  realm: number;
 }
 
 export interface ScriptCost {
@@ -254,17 +288,28 @@ export interface ScriptCost {
   text: string;
 }
 
+export interface NativeCall {
+  name: string;
+  line: number;
+  column: number;
+  self_ns: Span;
+  text: string;
+}
+
 export interface Function {
   name: string;
   url: string;
   line: number;
   column: number;
+  source: string;
+  source_line: number;
   calls: number;
   self_ns: Span;
   total_ns: Span;
   min_ns: Span;
   mean_ns: Span;
   max_ns: Span;
+  natives?: NativeCall[];
   place: string;
   self_text: string;
   self_bounds_text: string;
@@ -286,6 +331,8 @@ export interface Place {
   url: string;
   line: number;
   column: number;
+  source: string;
+  source_line: number;
   text: string;
 }
 
@@ -295,6 +342,8 @@ export interface ScriptError {
   url: string;
   line: number;
   column: number;
+  source: string;
+  source_line: number;
   at_ns: number;
   count: number;
   frame: number;
@@ -314,8 +363,52 @@ export interface LateFrame {
   from_ns: number;
   to_ns: number;
   functions: RanMeantime[];
+  native?: NativeCall;
   unexplained_ns: Span;
   sentence: string;
+}
+
+export interface PolicyColumn {
+  name: string;
+  unit: string;
+}
+
+export interface PolicyRow {
+  name: string;
+  url: string;
+  line: number;
+  column: number;
+  values: number[];
+  verdict: string;
+  text: string;
+  place: string;
+  texts: string[];
+}
+
+export interface PolicyReport {
+  policy: string;
+  sentence: string;
+  points: number;
+  active: number;
+  columns: PolicyColumn[];
+  rows: PolicyRow[];
+  rows_left_out: number;
+}
+
+export interface ScriptPlan {
+  adapt: string;
+  probability: number;
+  points: number;
+  active: number;
+  slow: number;
+  share: number;
+  loads: number;
+  needed: number;
+  stable: boolean;
+  plain: boolean;
+  dropped: number;
+  off: string;
+  text: string;
 }
 
 export interface Script {
@@ -336,8 +429,142 @@ export interface Script {
   errors: ScriptError[];
   errors_left_out: number;
   late: LateFrame[];
+  reports: PolicyReport[];
+  plan?: ScriptPlan;
   warnings: string[];
   log: string;
+}
+
+export interface ProfileTrace {
+  name: string;
+  engine: string;
+  way: string;
+  why: string;
+  events: number;
+  lost: number;
+  begin_ns: number;
+  end_ns: number;
+  clock_ns: number;
+  clock_text: string;
+  unnamed: number;
+  cut: number;
+  text: string;
+}
+
+export interface ProfileFunction {
+  name: string;
+  module: string;
+  file: string;
+  line: number;
+  language: string;
+  calls: number;
+  self_ns: number;
+  total_ns: number;
+  text: string;
+}
+
+export interface ProfileThread {
+  process: number;
+  id: number;
+  name: string;
+  process_name: string;
+  running_ns: number;
+  lane: string;
+  from_ns: number;
+  step_ns: number;
+  text: string;
+}
+
+export interface ProfileNode {
+  function: number;
+  ns: number;
+  low_ns: number;
+  high_ns: number;
+  samples: number;
+  text: string;
+  callers: ProfileNode[];
+}
+
+export interface ProfileWait {
+  begin_ns: number;
+  end_ns: number;
+  functions: number[];
+  woken_by: number;
+  text: string;
+}
+
+export interface ProfileActive {
+  thread: number;
+  running_ns: Span;
+  runnable_ns: Span;
+  waiting_ns: Span;
+  function: number;
+  function_ns: Span;
+  sampled: boolean;
+  tree: ProfileNode[];
+  waits: ProfileWait[];
+  text: string;
+}
+
+export interface ProfileLate {
+  window: number;
+  frame: number;
+  response: boolean;
+  from_ns: number;
+  to_ns: number;
+  threads: ProfileActive[];
+  sentence: string;
+}
+
+export interface ProfileTest {
+  function: number;
+  late_ns: number;
+  low_ns: number;
+  high_ns: number;
+  other_ns: number;
+  frame_ns: number;
+  frames: number;
+  p: number;
+  named: boolean;
+  text: string;
+}
+
+export interface ProfileEvent {
+  kind: string;
+  name: string;
+  thread: number;
+  earliest_ns: number;
+  latest_ns: number;
+  duration_ns: number;
+  frame: number;
+  text: string;
+}
+
+export interface SocketWait {
+  thread: number;
+  call: string;
+  begin_ns: number;
+  end_ns: number;
+  bytes: number;
+  request: string;
+  link_ns: number;
+  text: string;
+}
+
+export interface Profile {
+  sentence: string;
+  traces: ProfileTrace[];
+  functions: ProfileFunction[];
+  threads: ProfileThread[];
+  late: ProfileLate[];
+  tests: ProfileTest[];
+  test_text: string;
+  late_frames: number;
+  other_frames: number;
+  events: ProfileEvent[];
+  events_left_out: number;
+  sockets: SocketWait[];
+  warnings: string[];
 }
 
 export interface Timing {
@@ -374,6 +601,7 @@ export interface Results {
   windows: Window[];
   network?: Network;
   script?: Script;
+  profile?: Profile;
   vitals?: Claims;
   video?: Video;
   pictures: Picture[];
@@ -736,10 +964,16 @@ export interface TestProblem {
   problem: string;
 }
 
+export interface TestPolicy {
+  name: string;
+  meaning: string;
+}
+
 export interface Tests {
   tests: Test[];
   problems: TestProblem[];
   networks: string[];
+  policies: TestPolicy[];
 }
 
 export interface TestName {
@@ -784,6 +1018,8 @@ export interface StartParams {
   upload?: Upload;
   gestures?: Gestures;
   network?: string;
+  script?: string[];
+  profile?: string;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];

@@ -8,9 +8,9 @@ import {field, startForm, textField, withScheme} from './start.js';
  * addressForm asks for an address, and starts a job with it.
  * @param {import('./api.js').Rig} rig
  * @param {import('rig').Device[]} devices
- * @param {string[]} networks
+ * @param {import('rig').Tests} suite
  */
-export function addressForm(rig, devices, networks) {
+export function addressForm(rig, devices, suite) {
   const url = textField({maxlength: 2048, inputmode: 'url', required: true, placeholder: 'example.org'});
   const hover = textField({maxlength: 1000});
   const click = textField({maxlength: 1000});
@@ -22,7 +22,7 @@ export function addressForm(rig, devices, networks) {
       scroll: scroll.checked || undefined};
     return Object.values(all).some((one) => one !== undefined) ? all : undefined;
   };
-  return startForm(rig, devices, networks, {
+  return startForm(rig, devices, suite, {
     title: 'An address', repeat: 1, address: true,
     about: 'The page is loaded until it is still. With a network, its site is recorded once and then replayed.',
     fields: [h('div.fields', null, h('label.field.long', null, h('span', null, 'Address'), url)),

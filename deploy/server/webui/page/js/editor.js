@@ -27,11 +27,11 @@ function store() {
  * testEditor edits a test file and starts a job with it.
  * @param {import('./api.js').Rig} rig
  * @param {import('rig').Device[]} devices
- * @param {string[]} networks
+ * @param {import('rig').Tests} suite
  * @param {AbortSignal} signal
  * @param {string} [copied] text to begin with
  */
-export async function testEditor(rig, devices, networks, signal, copied) {
+export async function testEditor(rig, devices, suite, signal, copied) {
   const schema = await rig.call('suite.schema', {});
   const text = h('textarea.code', {id: 'test-file', rows: 18, spellcheck: 'false', autocapitalize: 'off', wrap: 'off',
     'aria-describedby': 'test-problems', 'aria-label': 'Test file', maxlength: 65536,
@@ -40,7 +40,7 @@ export async function testEditor(rig, devices, networks, signal, copied) {
   const keys = h('ul.schema-keys');
   const place = h('p.quiet-text');
   const upload = () => ({test: file, files: {[file]: text.value}});
-  const {form, block} = startForm(rig, devices, networks, {
+  const {form, block} = startForm(rig, devices, suite, {
     title: 'A test file', about: 'It is sent along, and sees only itself.', repeat: 1,
     test: () => ({upload: upload()}), started: (job) => go(['jobs', job.job]),
   });

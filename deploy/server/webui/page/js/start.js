@@ -12,6 +12,10 @@ import {complain, h} from '../shared/dom.js';
  */
 export const field = (name, input) => h('label.field', null, h('span', null, name), input);
 
+/** profileParts are parts of a profile, with their meaning. */
+const profileParts = [['samples', 'stacks and waits of each thread'], ['js', 'names of JavaScript functions'],
+  ['sockets', 'calls of sockets']];
+
 /**
  * textField is an input of a line.
  * @param {Record<string, any>} [attributes]
@@ -42,10 +46,10 @@ const choice = (none, names) => h('select', null, h('option', {value: ''}, none)
  * startForm returns a form that starts a job, and block, which says why it cannot be started now.
  * @param {import('./api.js').Rig} rig
  * @param {import('rig').Device[]} devices
- * @param {string[]} networks
+ * @param {import('rig').Tests} suite
  * @param {Asked} asked
  */
-export function startForm(rig, devices, networks, asked) {
+export function startForm(rig, devices, {networks, policies}, asked) {
   const browsers = [...new Set(devices.flatMap((d) => d.browsers))];
   const boxes = (/** @type {string[]} */ names, /** @type {(i: number) => boolean} */ on) => names.map((name, i) =>
     h('label.check', null, h('input', {type: 'checkbox', value: name, checked: on(i)}), ' ', name));
@@ -54,6 +58,10 @@ export function startForm(rig, devices, networks, asked) {
   const browserBoxes = boxes(browsers, (i) => i === 0);
   const repeat = h('input', {type: 'number', min: 1, max: 10000, value: asked.repeat || 1});
   const network = choice(asked.address ? 'none' : 'its own', networks);
+  const policyBoxes = boxes(policies.map((p) => p.name), () => false);
+  policies.forEach((p, i) => policyBoxes[i].append(' ', h('small', null, p.meaning)));
+  const profileBoxes = boxes(profileParts.map(([name]) => name), () => false);
+  profileParts.forEach(([, about], i) => profileBoxes[i].append(' ', h('small', null, about)));
   const [label, branch, revision] = [textField(), textField(), textField()];
   const noVideo = h('input', {type: 'checkbox'});
   const other = {url: textField({maxlength: 2048, inputmode: 'url', placeholder: 'as A'}),
@@ -95,6 +103,13 @@ export function startForm(rig, devices, networks, asked) {
       h('div.fields', null, asked.address ? field('Address of B', other.url) : null,
         field('Network of B', other.network), field('Browser of B', other.browser),
         field('Device of B', other.device))),
+    h('details.policies', null, h('summary', null, 'Instrument scripts'),
+      h('p.quiet-text', null, 'Measuring code names the functions behind late frames. It adds load. Without a choice, ',
+        'the test decides.'), h('fieldset', null, h('legend', null, 'Policies'), policyBoxes)),
+    h('details.profiles', null, h('summary', null, 'Profile the browser'),
+      h('p.quiet-text', null, 'Profilers show what ran and what waited before late frames. They slow the browser. ',
+        'Compare profiled runs only with profiled ones. Without a choice, the test decides.'),
+      h('fieldset', null, h('legend', null, 'Parts of the profile'), profileBoxes)),
     h('details', null, h('summary', null, 'Labels and files'), h('div.fields', null, field('Label', label),
       field('Branch', branch), field('Revision', revision), h('label.check', null, noVideo, ' no video'))),
     why, h('div.row', null, start));
@@ -116,6 +131,8 @@ export function startForm(rig, devices, networks, asked) {
       asked.started(await rig.call('run.start', {
         ...asked.test(), devices: wanted, browsers: checked(browserBoxes), repeat: Number(repeat.value) || 1,
         network: network.value || undefined, variants: variants(),
+        script: checked(policyBoxes).length ? checked(policyBoxes) : undefined,
+        profile: checked(profileBoxes).join() || undefined,
         label: label.value.trim() || undefined, branch: branch.value.trim() || undefined,
         revision: revision.value.trim() || undefined, no_video: noVideo.checked || undefined,
         reservation: now.devices.filter((d) => on.includes(d.name)).map((d) => rig.reservation(d)).find((key) =>

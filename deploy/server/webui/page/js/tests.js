@@ -13,11 +13,12 @@ import {counted, measureTitle} from '../shared/words.js';
 
 /** @param {import('./main.js').Page} page */
 export async function testsPage({main, rig, route: {query}, signal}) {
-  const [{tests, problems, networks}, {devices}] = await Promise.all([rig.call('suite.list', {}),
+  const [suite, {devices}] = await Promise.all([rig.call('suite.list', {}),
     rig.call('device.list', {})]);
   if (signal.aborted) {
     return;
   }
+  const {tests, problems} = suite;
   main.className = 'wide';
   const mode = query.get('mode') ?? '';
   const modes = h('nav.tabs', {'aria-label': 'Kinds of tests'}, Object.entries({'': 'Tests', address: 'An address',
@@ -28,7 +29,7 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   const begin = {keys: ['r'], about: 'start the test', act: () => main.querySelector('form')?.requestSubmit()};
   if (mode === 'address') {
     fill(main, h('h1.unseen', null, 'Run an address'), modes, h('div.two-columns.rig', null,
-      h('section.card', {'aria-label': 'Start a test'}, addressForm(rig, devices, networks)),
+      h('section.card', {'aria-label': 'Start a test'}, addressForm(rig, devices, suite)),
       h('div', null, jobs)));
     setHere([begin]);
     return;
@@ -36,7 +37,7 @@ export async function testsPage({main, rig, route: {query}, signal}) {
   if (mode === 'edit') {
     const of = query.get('test');
     const copied = of ? (await rig.call('suite.get', {test: of})).text : undefined;
-    const {form, editor, keys} = await testEditor(rig, devices, networks, signal, copied);
+    const {form, editor, keys} = await testEditor(rig, devices, suite, signal, copied);
     if (!signal.aborted) {
       fill(main, h('h1.unseen', null, 'Write a test'), modes, h('div.two-columns.rig', null,
         h('div', null, editor, h('section.card', {'aria-label': 'Start a test'}, form)), h('div', null, keys, jobs)));
@@ -57,7 +58,7 @@ export async function testsPage({main, rig, route: {query}, signal}) {
     chosen = t;
     note({test: t.name});
     draw();
-    fill(form, startForm(rig, devices, networks, {
+    fill(form, startForm(rig, devices, suite, {
       title: t.name, repeat: t.repeat,
       about: `${t.about} · measures ${t.measures.map(measureTitle).join(', ') || 'all that apply'}`,
       test: () => ({test: t.name}),

@@ -1,10 +1,11 @@
-package main
+package doctor_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
@@ -17,7 +18,7 @@ func TestFindingsFitTheTerminal(t *testing.T) {
 	}
 	for _, width := range []int{1, 40, 80, 100} {
 		var b strings.Builder
-		if err := printFindings(&b, all, width); err != nil {
+		if err := doctor.Print(&b, all, width); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String()
@@ -33,7 +34,7 @@ func TestFindingsFitTheTerminal(t *testing.T) {
 		}
 		wants := []string{"DEVICES\n  ok    device      /dev/video0: A Card?[31m",
 			"\n\nDISK\n  fail  disk-speed  slow\n" + strings.Repeat(" ", head) + "Buy another.\n"}
-		if width < head+minText {
+		if width < head+terminal.MinText {
 			wants = []string{"DEVICES\n  ok    device\n    /dev/video0:", "\n  fail  disk-speed\n    slow\n    Buy"}
 		}
 		for _, want := range append(wants, "\n1 ok, 0 info, 1 warnings, 1 failures\n") {

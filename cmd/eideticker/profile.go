@@ -1,0 +1,320 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	activities "github.com/eideticker/eideticker/analyze/activity/export"
+	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/scripts"
+	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+type profileCmd struct {
+	profileRecording
+
+	Late   bool       `help:"Select late frames, and test which functions take a larger share of them."`
+	Frames frameRange `placeholder:"A:B" help:"Select the frames A to B, B excluded."`
+	Window int        `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
+	Trace  string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
+	Thread string     `placeholder:"T" help:"Export only this thread: its name or number."`
+	Tree   string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
+	Output string     `short:"o" placeholder:"OUT" help:"Output file; its ending selects the format (default: print)."`
+	Force  bool       `help:"Overwrite existing files."`
+	Args   []string   `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
+}
+
+func (profileCmd) Help() string {
+	return `Examples:
+
+  eideticker profile RUN --late
+  eideticker profile RUN --frames 180:190 -o late.svg
+  eideticker profile RUN --late --thread CrRendererMain -o late.callgrind
+  eideticker profile RUN -o run.pftrace
+  eideticker profile --native functions -- PROGRAM ARGS
+
+A frame's time begins at the changed frame before it, and ends at its own time. A frame is late if that is more than
+twice the median of its window.
+
+The ending of OUT selects the format:
+
+  .callgrind  a file per thread, OUT-01 and so on, for KCachegrind
+  .pb.gz      stacks for go tool pprof, with labels thread, frame, late
+  .folded     stacks with times in ns, for flame graphs
+  .svg        a flame graph
+  .pftrace    frames, requests, scripts and threads: ui.perfetto.dev
+  .json       the activity of threads before each frame`
+}
+
+func (c profileCmd) Run(e *env, k *kong.Context) error {
+	if slices.Contains(k.Args, "--") {
+		return c.record(e, c.Args)
+	}
+	return c.read(e)
+}
+
+// read writes or prints the profile of a run folder.
+func (c profileCmd) read(e *env) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	dir := c.Args[0]
+	results, err := result.Read(filepath.Join(dir, result.FileName))
+	program := errors.Is(err, fs.ErrNotExist) && exists(filepath.Join(dir, activity.TracesDir))
+	if err != nil && !program {
+		return fmt.Errorf("profile %s: %w", dir, err)
+	}
+	traces, err := openTraces(e, dir)
+	defer func() {
+		for _, t := range traces {
+			_ = t.Close() // was only read
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("profile %s: %w", dir, err)
+	}
+	if program {
+		if err := c.ofProgram(e, traces); err != nil {
+			return fmt.Errorf("profile %s: %w", dir, orInterrupted(err))
+		}
+		return nil
+	}
+	chosen, err := c.chosen(results)
+	if err != nil {
+		return fmt.Errorf("profile %s: %w", dir, err)
+	}
+	wrote, err := c.write(e, dir, results, traces, chosen)
+	if err != nil {
+		return fmt.Errorf("profile %s: %w", dir, orInterrupted(err))
+	}
+	if wrote != "" {
+		_, err = fmt.Fprintln(e.out, wrote)
+	}
+	return err
+}
+
+func (c profileCmd) check() error {
+	endings := []string{".callgrind", ".pb.gz", ".folded", ".svg", ".pftrace", ".json", ""}
+	n := 0
+	for _, given := range []bool{c.Late, c.Frames.given, c.Window != 0} {
+		if given {
+			n++
+		}
+	}
+	ending := c.ending()
+	switch {
+	case len(c.Args) != 1:
+		return usagef("profile: name one run folder, or a program after --")
+	case n > 1:
+		return usagef("only one of --late, --frames and --window can be used")
+	case c.Window < 0:
+		return usagef("--window %d: must be positive", c.Window)
+	case !slices.Contains(endings, ending) || ending == "" && c.Output != "":
+		return usagef("OUT %q: must end in %s", c.Output, strings.TrimSpace(strings.Join(endings, " ")))
+	case c.Thread != "" && (ending == "" || ending == ".json" || ending == ".pftrace"):
+		return usagef("--thread can be used with .callgrind .pb.gz .folded and .svg")
+	case c.Tree != "" && ending != ".folded" && ending != ".svg":
+		return usagef("--tree can be used with .folded and .svg")
+	}
+	return nil
+}
+
+// ending returns the format of OUT.
+func (c profileCmd) ending() string {
+	name := strings.ToLower(c.Output)
+	if strings.HasSuffix(name, ".pb.gz") {
+		return ".pb.gz"
+	}
+	return filepath.Ext(name)
+}
+
+// openTraces opens the traces of a run folder. Damaged ones are warnings, if others can be read.
+func openTraces(e *env, dir string) (traces []*activity.Trace, err error) {
+	folders, err := os.ReadDir(filepath.Join(dir, activity.TracesDir))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(folders) == 0 {
+		return nil, errors.New("it has no traces; record them with --profile, or attach one")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, f := range folders {
+		if !f.IsDir() || len(traces) == result.MaxTraces {
+			continue
+		}
+		t, err := activity.Open(filepath.Join(dir, activity.TracesDir, f.Name()))
+		if err != nil {
+			failed = errors.Join(failed, err)
+			fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(err.Error()))
+			continue
+		}
+		traces = append(traces, t)
+	}
+	if len(traces) == 0 {
+		return nil, failed
+	}
+	return traces, nil
+}
+
+// chosen returns the frames of the command line, in order.
+func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error) {
+	if c.Window > len(r.Windows) {
+		return nil, usagef("--window %d: the run has %s", c.Window, plural(len(r.Windows), "window"))
+	}
+	from, to, err := c.Frames.in(r.Recording.Frames)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Windows {
+		if c.Window > 0 && i != c.Window-1 {
+			continue
+		}
+		for _, s := range result.FrameSpans(r.Windows, i) {
+			if !s.Response && s.Frame >= from && s.Frame < to && (!c.Late || s.Long) {
+				all = append(all, s)
+			}
+		}
+	}
+	if len(all) == 0 && c.Late {
+		return nil, errors.New("no frame is late by the median of its window")
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the selection has no changed frames")
+	}
+	return all, nil
+}
+
+// trace returns the trace that is exported.
+func (c profileCmd) trace(traces []*activity.Trace) (*activity.Trace, error) {
+	named := func(name string) int {
+		return slices.IndexFunc(traces, func(t *activity.Trace) bool { return t.Info().Name == name })
+	}
+	switch i := named(c.Trace); {
+	case i >= 0:
+		return traces[i], nil
+	case c.Trace != "":
+		return nil, usagef("--trace %s: the run has no such trace", c.Trace)
+	}
+	return traces[max(0, named("native"))], nil
+}
+
+// write writes the output, and returns its description.
+func (c profileCmd) write(e *env, dir string, r *result.Results, traces []*activity.Trace,
+	chosen []result.FrameSpan) (string, error) {
+	of, err := c.trace(traces)
+	if err != nil {
+		return "", err
+	}
+	if c.Trace != "" {
+		traces = []*activity.Trace{of}
+	}
+	s := activities.Selection{Trace: of, Frames: chosen, Thread: c.Thread, Inverted: c.Tree == "inverted"}
+	switch c.ending() {
+	case "":
+		return "", c.print(e, r, traces, chosen)
+	case ".callgrind":
+		return c.callgrind(&s)
+	case ".pftrace":
+		return c.perfetto(e, dir, r, traces)
+	}
+	out, err := createOut(c.Output, c.Force)
+	if err != nil {
+		return "", err
+	}
+	switch c.ending() {
+	case ".pb.gz":
+		err = s.PProf(out)
+	case ".folded":
+		err = s.Folded(out)
+	case ".svg":
+		err = s.Flame(out)
+	case ".json":
+		var text []byte
+		if text, err = json.MarshalIndent(frames.Table(traces, r.Windows, chosen).Complete(r), "", "  "); err == nil {
+			_, err = out.Write(append(text, '\n'))
+		}
+	}
+	return fmt.Sprintf("%s in %s", plural(len(chosen), "frame"), c.Output), out.finish(err)
+}
+
+// maxPrinted limits the frames of a listing.
+const maxPrinted = 50
+
+// print prints the activity before the frames.
+func (c profileCmd) print(e *env, r *result.Results, traces []*activity.Trace, chosen []result.FrameSpan) error {
+	left := 0
+	if c.Late {
+		slices.SortStableFunc(chosen, func(a, b result.FrameSpan) int { return int(b.Lasted() - a.Lasted()) })
+	}
+	if left = len(chosen) - maxPrinted; left > 0 {
+		chosen = chosen[:maxPrinted]
+	}
+	err := terminal.Profile(e.out, frames.Table(traces, r.Windows, chosen).Complete(r))
+	if err == nil && left > 0 {
+		_, err = fmt.Fprintf(e.out, "%s left out; write them with -o OUT.json\n", plural(left, "further frame"))
+	}
+	return err
+}
+
+// callgrind writes a file per thread.
+func (c profileCmd) callgrind(s *activities.Selection) (string, error) {
+	files, err := s.Callgrind()
+	if err == nil && len(files) == 0 {
+		err = errors.New("no thread has functions in these frames")
+	}
+	if err != nil {
+		return "", err
+	}
+	for i, f := range files {
+		out, err := createOut(fmt.Sprintf("%s-%02d", c.Output, i+1), c.Force)
+		if err != nil {
+			return "", err
+		}
+		if err := out.finish(f.Write(out)); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s in %s-01 to -%02d", plural(len(files), "thread"), c.Output, len(files)), nil
+}
+
+// perfetto writes the recording with its traces.
+func (c profileCmd) perfetto(e *env, dir string, r *result.Results, traces []*activity.Trace) (string, error) {
+	path, err := recordingPath(dir)
+	if err != nil {
+		return "", err
+	}
+	s := &export.Selection{Path: path, Results: filepath.Join(dir, result.FileName), Program: program(),
+		Activities: traces}
+	if network := filepath.Join(dir, runfolder.HARFile); exists(network) {
+		s.Network = network
+	}
+	if exists(filepath.Join(dir, scripts.InfoFile)) && exists(filepath.Join(dir, scripts.LogFile)) {
+		s.Scripts = dir
+	}
+	if s.Reader, err = recording.Open(path); err != nil {
+		return "", err
+	}
+	defer s.Reader.Close() // was only read
+	if s.From, s.To, err = c.Frames.in(s.Reader.Frames()); err != nil {
+		return "", err
+	}
+	if c.Window > 0 {
+		w := r.Windows[c.Window-1]
+		s.From, s.To = max(0, w.Start), min(s.To, w.End+1)
+	}
+	j := &job{e, exportCmd{File: dir, Output: c.Output, Force: c.Force}, s}
+	return exportTrace(j)
+}

@@ -1,0 +1,18 @@
+package main
+
+import "github.com/eideticker/eideticker/controller/suite"
+
+// profileFlag is a list of parts of a profile, such as samples,js,sockets.
+type profileFlag struct {
+	text    string // empty: not given
+	profile suite.Profile
+}
+
+// UnmarshalText reads the list.
+func (p *profileFlag) UnmarshalText(text []byte) (err error) {
+	p.text = string(text)
+	if p.profile, err = suite.ParseProfile(p.text); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
+}

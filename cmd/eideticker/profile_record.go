@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/profile"
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// profileRecording are the flags with which a program is recorded.
+type profileRecording struct {
+	Native string `placeholder:"WAY" help:"Record samples, functions, imports or auto (default: samples)."`
+	JS     string `name:"js" placeholder:"map" help:"Name functions of JavaScript in samples."`
+	Rate   int    `placeholder:"HZ" help:"Samples per second (default: 997)."`
+}
+
+// printedOfProgram is the number of functions that are printed.
+const printedOfProgram = 20
+
+// record runs a program with the engines, prints its functions and threads, and keeps the traces.
+func (c profileCmd) record(e *env, program []string) error {
+	switch {
+	case len(program) == 0:
+		return usagef("profile: name a program after --")
+	case c.Late, c.Frames.given, c.Window != 0, c.Trace != "", c.Thread != "", c.Tree != "", c.Force:
+		return usagef("profile: a program has no frames; use only --native, --js, --rate and -o")
+	}
+	o := profile.Options{Native: c.Native, JS: c.JS, Rate: c.Rate}
+	if o.Native == "" {
+		o.Native = profile.Samples
+	}
+	cmd := exec.Command(program[0], program[1:]...)
+	if cmd.Err != nil {
+		return fmt.Errorf("profile: %w", cmd.Err)
+	}
+	dir := c.Output
+	if dir == "" {
+		dir = session.FreeFolder(filepath.Join("out", filepath.Base(program[0])+time.Now().Format("-20060102-150405")))
+	} else if err := refuseExisting(dir, false); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	o.Dir = filepath.Join(dir, activity.TracesDir)
+	ctx := context.Background()
+	s, err := profile.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, e.out, e.err
+	ended, err := attend(s, cmd)
+	if err != nil {
+		return err
+	}
+	infos, err := s.Convert(ctx, "")
+	if err != nil {
+		return err
+	}
+	var traces []*activity.Trace
+	for _, info := range infos {
+		t, err := activity.Open(filepath.Join(o.Dir, info.Name))
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		defer t.Close()
+		traces = append(traces, t)
+	}
+	if err := printProgram(e, traces); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.out, "\n"+terminal.Clean(dir))
+	if ended != nil {
+		return fmt.Errorf("profile %s: the program ended with %w", program[0], ended)
+	}
+	return nil
+}
+
+// attend runs a program to its end. The thread that starts it must live for as long, for its
+// counters are those of the program. The terminal sends Ctrl-C to the program too, which ends it.
+func attend(s *profile.Session, cmd *exec.Cmd) (ended, err error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := s.Start(nil)(cmd); err != nil {
+		return nil, errors.Join(err, s.Failed())
+	}
+	ended = cmd.Wait()
+	if err := s.Failed(); err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// printProgram prints the activity of a program without frames.
+func printProgram(e *env, traces []*activity.Trace) error {
+	found := frames.Results(traces, nil).Complete(&result.Results{})
+	found.TestText = "" // it is about frames
+	found.Functions = found.Functions[:min(len(found.Functions), printedOfProgram)]
+	return terminal.Profile(e.out, found)
+}
+
+// ofProgram prints or exports all of a trace without a recording.
+func (c profileCmd) ofProgram(e *env, traces []*activity.Trace) error {
+	switch {
+	case c.Late, c.Frames.given, c.Window != 0, c.ending() == ".pftrace", c.ending() == ".json":
+		return usagef("the folder has no frames; it can be printed, and exported as .callgrind .pb.gz .folded and .svg")
+	case c.ending() == "":
+		return printProgram(e, traces)
+	}
+	of, err := c.trace(traces)
+	if err != nil {
+		return err
+	}
+	info := of.Info()
+	text, err := c.write(e, "", &result.Results{}, traces, []result.FrameSpan{{FromNS: info.BeginNS, ToNS: info.EndNS}})
+	if err == nil {
+		_, err = fmt.Fprintln(e.out, strings.TrimPrefix(text, "1 frame in "))
+	}
+	return err
+}
