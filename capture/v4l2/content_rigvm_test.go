@@ -90,6 +90,7 @@ func oneFrame(t *testing.T, path, fourcc, memory string) ([]byte, frame.Format) 
 	}
 	defer s.Close()
 	r := record(t, s.(*source))
+	r.slots = leastSlots
 	r.some(3)
 	r.account()
 	for i := range r.sums {

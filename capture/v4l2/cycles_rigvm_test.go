@@ -46,6 +46,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := record(t, s.(*source))
+		r.slots = leastSlots
 		r.some(1)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

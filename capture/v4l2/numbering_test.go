@@ -1,3 +1,5 @@
+//go:build !rigvm
+
 package v4l2
 
 import (

@@ -1,4 +1,4 @@
-//go:build amd64 || arm64 || riscv64 || loong64
+//go:build (amd64 || arm64 || riscv64 || loong64) && !rigvm
 
 package v4l2
 
