@@ -6,16 +6,20 @@ BIN   := bin/eideticker
 WEBUI := deploy/server/webui
 TSC   := $(WEBUI)/node_modules/.bin/tsc
 ECMA  := netsim/ecma/testdata
+NODES := netsim/instrument/node/testdata
 ANCHORS := netsim/instrument/testdata/anchors
+SUITES  := netsim/instrument/testdata/suites
+ARCHIVES := netsim/instrument/testdata/archives
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-rig clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-rig archives clean
 
 deps:
 	@.ci/deps
 
-# Install the type checker of the web page's scripts, the audit of pages, and another parser with programs to parse, for tests.
-webui: deps $(TSC) $(ECMA)/node_modules/.package-lock.json
+# Install for tests: the type checker of the web page, the audit of pages, another parser with programs, suites of libraries,
+# two versions of Node.
+webui: deps $(TSC) $(patsubst %,%/node_modules/.package-lock.json,$(ECMA) $(NODES) $(SUITES))
 
 $(TSC): $(WEBUI)/package-lock.json
 	npm --prefix $(WEBUI) ci --ignore-scripts --no-audit --no-fund
@@ -96,11 +100,19 @@ race:
 	$(GOTEST) $(RACING) -p 2 -timeout 30m $$($(RACE))
 	$(GO) test $(RACING) -vet=off -run '^Test(Shares|Stops|Large|AllVariants|HeatmapLiteral|CheckerboardLiteral|TearingLiteral|StripLiteral)' ./analyze ./analyze/{checkerboard,codestrip,heatmap,load,tearing}
 
+# A random search for inputs that fail: make fuzz TIME=1m. A finding becomes a seed, and make test tries all seeds.
+# .ci/run does not search: a finding depends on chance, not on the change.
+TIME ?= 10s
 fuzz:
-	@.ci/fuzz 3s ./...
+	@.ci/fuzz $(TIME) ./...
+
+# Sites of one program by ten build tools, in out/archives. The tools take 250 MB.
+archives: deps $(ARCHIVES)/node_modules/.package-lock.json
+	node $(ARCHIVES)/build.mjs $(CURDIR)/out/archives
 
 # Hours, by hand: packages with a longer form of a test, for which EIDETICKER_SOAK is set, and each fuzz target for five minutes.
-soak: deps
+soak: webui archives
+	$(SUITES)/sources out/suites
 	EIDETICKER_SOAK=1 $(GO) test -count=1 -p 1 -v -timeout 12h $$(git grep -lE 'EIDETICKER_SOAK|analyzetest.Seeds' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 	@.ci/fuzz 5m ./...
 
@@ -128,7 +140,7 @@ bench-read bench-analyze: bench-%: deps
 
 # The rewriter of scripts and its inserted code, beside istanbul, swc and V8: four minutes.
 bench-scripts: webui $(ANCHORS)/node_modules/.package-lock.json
-	$(BENCH) BesideIstanbul ./netsim/instrument
+	$(BENCH) 'BesideIstanbul|Gates' ./netsim/instrument
 
 # What the capture thread costs a frame, beside other programs on the same device of a VM, as far as they are installed. It takes
 # some five minutes.
