@@ -201,7 +201,7 @@ func sampleProfile() *Profile {
 		EventsLeft: 3,
 		Sockets: []SocketWait{{Thread: 1, Call: "recvfrom", BeginNS: 1_000_000_000, EndNS: 1_004_000_000, Bytes: 1400,
 			Request: "https://page.test/js/app.js", LinkNS: 1_003_000_000,
-			WokenNS: 1_005_000_000, WokenThread: 0}},
+			WokenNS: 1_005_000_000, WokenThread: 1}},
 		Warnings: []string{"native: records are lost"},
 	}
 }

@@ -62,7 +62,7 @@ func (c profileCmd) record(e *env, program []string) error {
 	ctx := context.Background()
 	s, err := profile.Open(ctx, o)
 	if s == nil || s.Engines() == 0 {
-		return err
+		return errors.Join(err, os.RemoveAll(dir)) // it is new
 	}
 	if err != nil {
 		fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(err.Error()))

@@ -192,7 +192,7 @@ func TestAlmostFullDiskStopsEngines(t *testing.T) {
 			if lacking := (*sockets.MissingError)(nil); o.Sockets && errors.As(sockets.Check(), &lacking) && lacking.Kernel {
 				t.Skip(lacking)
 			}
-			path := compile(t, "testdata/tree.c", "-pg")
+			path := compile(t, "testdata/tree.c", "-finstrument-functions")
 			s := open(t, o)
 			p := start(t, s, path)
 			p.run("main")
