@@ -159,11 +159,16 @@ func (r *run) watchProfile(ctx context.Context, fail context.CancelCauseFunc, p 
 	if p.profile == nil {
 		return func(err error) error { return err }
 	}
-	count := func() int64 {
+	count := func() int64 { // of changed frames and requests, or the packets of requests
+		n := screen.Changes()
 		if p.pages.site != nil && p.pages.site.Asked() {
-			return screen.Changes() + 1
+			n++
 		}
-		return screen.Changes()
+		if p.network != nil {
+			_, up := p.network.Link.Counts()
+			n += int64(up.Packets)
+		}
+		return n
 	}
 	watch, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
