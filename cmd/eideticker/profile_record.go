@@ -28,7 +28,7 @@ type profileRecording struct {
 	JS     string `name:"js" placeholder:"map" help:"Name functions of JavaScript in samples."`
 	Rate   int    `placeholder:"HZ" help:"Samples per second (default: 997)."`
 	// Sockets adds an engine.
-	Sockets bool `help:"Record socket calls of a program too. Use --native none to record only these."`
+	Sockets bool `help:"Record socket calls of a program too. For these alone, add --native none."`
 	profileLimits
 }
 
@@ -117,11 +117,11 @@ func attend(s *profile.Session, cmd *exec.Cmd) (ended, err error) {
 func printProgram(e *env, dir string, traces []*activity.Trace) error {
 	found := frames.Results(traces, nil)
 	if slices.ContainsFunc(traces, func(t *activity.Trace) bool { return t.Info().Name == sockets.TraceName }) {
-		var err error
-		if found.Sockets, err = sockets.ReadWaits(filepath.Join(dir, activity.TracesDir, sockets.TraceName), found, traces,
-			nil); err != nil {
+		waits, err := sockets.ReadWaits(filepath.Join(dir, activity.TracesDir, sockets.TraceName), found, traces, nil)
+		if err != nil {
 			return err
 		}
+		found.Sockets = waits
 	}
 	found = found.Complete(&result.Results{})
 	found.TestText = "" // it is about frames

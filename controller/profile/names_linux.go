@@ -68,8 +68,8 @@ func stat(pid int) []string {
 	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
 
-// cpuTime returns the time that a process and its descendants spent on a CPU, with those that ended.
-// The first process may be a profiler.
+// cpuTime returns the time on a CPU of a process and its descendants, with those that ended. The
+// first process may be a profiler, which does not count.
 func cpuTime(root int, profiler bool) (sum time.Duration) {
 	const tick = time.Second / 100
 	for pid := range descendants(root) {

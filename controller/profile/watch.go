@@ -91,8 +91,8 @@ func (s *Session) Watch(ctx context.Context, limit time.Duration, count func() i
 	}
 }
 
-// watched returns the way of recording native code, and the program; "": its content began, or
-// there is no such engine.
+// watched returns the way of recording native code, and the program; "": its content began, or no
+// engine records that.
 func (s *Session) watched() (way string, root int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

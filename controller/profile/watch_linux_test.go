@@ -189,8 +189,9 @@ func TestAlmostFullDiskStopsEngines(t *testing.T) {
 	for name, o := range map[string]Options{"samples": {Native: Samples}, "functions": {Native: functions},
 		"sockets": {Sockets: true}} {
 		t.Run(name, func(t *testing.T) {
-			if lacking := (*sockets.MissingError)(nil); o.Sockets && errors.As(sockets.Check(), &lacking) && lacking.Kernel {
-				t.Skip(lacking)
+			var lacks *sockets.MissingError
+			if o.Sockets && errors.As(sockets.Check(), &lacks) && lacks.Kernel {
+				t.Skip(lacks)
 			}
 			path := compile(t, "testdata/tree.c", "-finstrument-functions")
 			s := open(t, o)

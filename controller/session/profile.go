@@ -85,7 +85,8 @@ func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
 	}
 	p := r.Test.Profile
 	o := profile.Options{Native: p.Native, JS: p.JS, Sockets: p.Sockets, Rate: p.Rate, Content: p.OnlyContent(),
-		Dir: r.path(activity.TracesDir), Browser: r.browserKind(), Limit: int64(p.Limit), Strict: p.Strict, Skip: r.skip}
+		Dir: r.path(activity.TracesDir), Browser: r.browserKind(), Limit: int64(p.Limit), Strict: p.Strict,
+		Skip: r.skip}
 	if r.Untrusted && o.Limit == 0 {
 		o.Limit = untrustedLimit
 	}
@@ -188,8 +189,8 @@ func (r *run) watchProfile(ctx context.Context, fail context.CancelCauseFunc, p 
 	}
 }
 
-// takesNextWay reports whether the run begins again, since the profiler stopped the browser and the
-// test leaves the way to it.
+// takesNextWay reports whether the run begins again with another way of the profile auto, since the
+// profiler stopped the browser.
 func (r *run) takesNextWay(ctx context.Context, p *prepared, failure error) bool {
 	var stopped *profile.TargetError
 	if r.Test.Profile.Native != suite.ProfileAuto || !errors.As(failure, &stopped) || ctx.Err() != nil ||

@@ -79,15 +79,16 @@ func TestProfilerStopsTheBrowser(t *testing.T) {
 			if _, err := exec.LookPath("perf"); err != nil && os.Getenv("CI") != "true" {
 				t.Skip(err)
 			}
-			if err := os.WriteFile(filepath.Join(bin, "uftrace"), []byte("#!/bin/sh\n"+tc.script+"\n"), 0o755); err != nil {
+			script := []byte("#!/bin/sh\n" + tc.script + "\n")
+			if err := os.WriteFile(filepath.Join(bin, "uftrace"), script, 0o755); err != nil {
 				t.Fatal(err)
 			}
 			o := canvasOptions(t, Variant{})
 			test := *o.Test
 			test.Profile = suite.Profile{Native: tc.native}
 			dir := filepath.Join(t.TempDir(), "run")
-			record, _, err := Run(t.Context(), Options{Test: &test, Device: launcher{newCanvas(t)}, Dir: dir, MaxLost: 1,
-				NoVideo: true, NoPictures: true, Progress: untold{}, hang: 300 * time.Millisecond})
+			record, _, err := Run(t.Context(), Options{Test: &test, Device: launcher{newCanvas(t)}, Dir: dir,
+				MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}, hang: 300 * time.Millisecond})
 			notes := strings.Join(record.Notes, "\n")
 			want := Failed
 			if tc.reason == "" {
@@ -132,11 +133,12 @@ func TestStrictRunNeedsItsEngines(t *testing.T) {
 
 // TestUntrustedProfile: an untrusted test has bounds.
 func TestUntrustedProfile(t *testing.T) {
+	const most = 256 << 20
 	for want, p := range map[string]suite.Profile{
-		"":                                   {Native: suite.ProfileSamples, Sockets: true, Rate: 1000, Limit: 256 << 20},
+		"":                                   {Native: suite.ProfileSamples, Sockets: true, Rate: 1000, Limit: most},
 		"may sample its browser only":        {Native: suite.ProfileAuto},
 		"1000 samples per second and 256MiB": {Native: suite.ProfileSamples, Rate: 1001},
-		"up to 1000 samples per second":      {Sockets: true, Limit: 257 << 20},
+		"up to 1000 samples per second":      {Sockets: true, Limit: most + 1},
 	} {
 		err := CheckUntrustedProfile(&suite.Test{Profile: p})
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -205,10 +205,12 @@ func TestRequestsHaveThreeTimes(t *testing.T) {
 	threads := map[activity.Thread]int{first: 3, network: 4}
 	waits := table.Waits(fall, nil, func(h activity.Thread) int { return threads[h] })
 	wantWaits := []result.SocketWait{
-		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 40 * ms, EndNS: 82 * ms, Bytes: 1400, Request: "http://a.example/b.js",
-			LinkNS: 39 * ms, Text: "1,400 bytes of fd 23 waited 42 ms until recvfrom returned"},
-		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 20 * ms, EndNS: 34 * ms, Bytes: 600, Request: "http://a.example/",
-			LinkNS: 19 * ms, Text: "600 bytes of fd 23 waited 14 ms until recvfrom returned"},
+		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 40 * ms, EndNS: 82 * ms, Bytes: 1400,
+			Request: "http://a.example/b.js", LinkNS: 39 * ms,
+			Text: "1,400 bytes of fd 23 waited 42 ms until recvfrom returned"},
+		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 20 * ms, EndNS: 34 * ms, Bytes: 600,
+			Request: "http://a.example/", LinkNS: 19 * ms,
+			Text: "600 bytes of fd 23 waited 14 ms until recvfrom returned"},
 		{Thread: 3, WokenThread: -1, Call: "connect", BeginNS: 10 * ms, EndNS: 15 * ms,
 			Text: "connect fd 23 to 198.18.0.9:80: EINPROGRESS blocked the main thread for 5 ms"},
 		{Thread: 4, WokenThread: -1, Call: "epoll_wait", BeginNS: 16 * ms, EndNS: 21 * ms,
@@ -222,7 +224,7 @@ func TestRequestsHaveThreeTimes(t *testing.T) {
 	}
 }
 
-// TestNextThreadWoken: samples have the wakes that a thread made between its read and its next poll.
+// TestNextThreadWoken: samples have the wakes of a thread between its read and its next poll.
 func TestNextThreadWoken(t *testing.T) {
 	table := decoded(t, load(t))
 	numbers := func(h activity.Thread) int { return map[int32]int{7: 3, 8: 4}[h.ID] }

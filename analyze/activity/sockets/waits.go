@@ -134,7 +134,7 @@ func (t *Table) woken(call int, traces []*activity.Trace) (at int64, woken activ
 // without the raw file, which another machine does not have.
 func ReadWaits(dir string, of *result.Profile, traces []*activity.Trace,
 	fall *har.Waterfall) ([]result.SocketWait, error) {
-	t, err := Open(dir)
+	t, err := open(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -288,8 +288,9 @@ function sockets(p, results, seek) {
   };
   const linked = p.sockets.some((s) => s.link_ns);
   const woke = p.sockets.some((s) => s.woken_ns);
-  const next = (/** @type {Profile['sockets'][number]} */ s) => s.woken_ns
-    ? `${p.threads[s.woken_thread]?.text ?? 'thread unknown'} ${lasts(Math.max(0, s.woken_ns - s.end_ns))} later` : 'unknown';
+  const next = (/** @type {Profile['sockets'][number]} */ s) => (s.woken_ns
+    ? `${p.threads[s.woken_thread]?.text ?? 'thread unknown'} after ${lasts(Math.max(0, s.woken_ns - s.end_ns))}`
+    : 'unknown');
   return table('Longest waits for sockets', ['Call', 'Thread', ['Waited', ''], ['Bytes', ''],
     ...linked ? [/** @type {[string, string]} */ (['Lay unread',
       'From the arrival of the last byte at the device to the return of the call'])] : [],

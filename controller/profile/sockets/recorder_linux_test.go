@@ -624,7 +624,7 @@ func TestFileHasALimit(t *testing.T) {
 
 // TestFullDiskEndsTheRecording: the program goes on, and the file ends with the last whole record.
 //
-// Fault: The disk fills up while socket calls are recorded
+// Fault: The disk fills up while a profile is recorded
 func TestFullDiskEndsTheRecording(t *testing.T) {
 	recordable(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
