@@ -105,6 +105,33 @@ func history(random *rand.Rand, thread uint32, n int) (all []Event) {
 	return append(all, Event{At: at + 1, Thread: thread, Kind: Out, Value: Waits})
 }
 
+// TestLimitCutsTheTrace: a trace at its limit keeps what it has, and ends with a gap.
+func TestLimitCutsTheTrace(t *testing.T) {
+	w, dir := writer(t, 1)
+	w.most, w.info.BeginNS, w.info.EndNS = 3, 5, 100
+	for i := range int64(6) {
+		err := w.Event(Event{At: 10 * (i + 1), Thread: 1, Kind: Sample, Ref: 1, Value: 1})
+		if (err != nil) != (i >= 3) {
+			t.Errorf("event %d: %v", i, err)
+		}
+	}
+	trace := closed(t, w, dir)
+	all := events(t, trace, minTime, maxTime)
+	if n := len(all); n != 4 || all[2].At != 30 || all[3] != (Event{At: 30, Kind: Lost, Value: 70}) ||
+		trace.Info().Lost != 1 || trace.Info().EndNS != 100 {
+		t.Errorf("events %+v of %+v", all, trace.Info())
+	}
+	w, dir = writer(t, 1)
+	w.tables.size = maxStrings
+	if w.Event(Event{At: 10, Thread: 1, Kind: Sample, Ref: 1}) != nil || w.Function(Function{Name: "more"}) != 0 ||
+		w.Event(Event{At: 20, Thread: 1, Kind: Sample, Ref: 1}) == nil {
+		t.Error("a name over the limit is accepted")
+	}
+	if all := events(t, closed(t, w, dir), minTime, maxTime); len(all) != 1 {
+		t.Errorf("events %+v", all)
+	}
+}
+
 // TestWindowsAreThoseOfAllEvents compares windows and states with those of a plain list.
 func TestWindowsAreThoseOfAllEvents(t *testing.T) {
 	for seed := range uint64(4) {
@@ -295,17 +322,17 @@ func TestTablesKeepNames(t *testing.T) {
 	}
 }
 
-// TestErrorsLeaveNoFiles: a trace beyond its limits has no index.
+// TestErrorsLeaveNoFiles: a trace that cannot be written has no index.
 func TestErrorsLeaveNoFiles(t *testing.T) {
 	w, dir := writer(t, 1)
 	w.room = 10
 	for i := range 100 {
 		_ = w.Event(Event{int64(i), 1, Sample, 1, 1})
 	}
-	w.tables.size = maxStrings
-	w.Function(Function{Name: "too much"})
-	_, err := w.Close()
-	if err == nil || !strings.Contains(err.Error(), "functions") || !strings.HasPrefix(err.Error(), "write trace: ") {
+	if err := w.out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Close(); err == nil || !strings.HasPrefix(err.Error(), "write trace: ") {
 		t.Errorf("error %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {

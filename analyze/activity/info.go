@@ -34,6 +34,9 @@ func Raw(path string) bool {
 	return false
 }
 
+// WaySamples is the way of a trace of samples, with the wakes of threads.
+const WaySamples = "samples"
+
 // WaySockets is the way of a trace of socket calls. A thread does not run for the length of such a
 // call: it may wait.
 const WaySockets = "sockets"
@@ -64,6 +67,8 @@ type Info struct {
 	Lost    int64            `json:"lost"`
 	Skipped map[string]int64 `json:"skipped"` // by kind
 	Clock   Clock            `json:"clock"`
+	// Cut is the reason for which the trace ends before the program; empty: it does not.
+	Cut string `json:"cut,omitempty"`
 	// Warnings are sentences.
 	Warnings []string `json:"warnings"`
 	Raw      []string `json:"raw"` // files in RawDir
@@ -133,7 +138,7 @@ func (i *Info) check() error {
 		i.BeginNS < -maxTime || i.EndNS > maxTime || i.BeginNS > i.EndNS:
 		return errors.New("an impossible count or time")
 	}
-	for _, text := range []*string{&i.Name, &i.Engine, &i.Way, &i.Why, &i.Target, &i.Clock.Text} {
+	for _, text := range []*string{&i.Name, &i.Engine, &i.Way, &i.Why, &i.Target, &i.Cut, &i.Clock.Text} {
 		*text = Clean(*text)
 	}
 	for k := range i.Warnings {

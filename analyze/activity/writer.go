@@ -31,7 +31,8 @@ type Writer struct {
 	info   Info
 	tables tables
 
-	room   int // events of a run
+	most   int64 // events
+	room   int   // events of a run
 	buffer []pending
 	runs   []run // in spill
 	spill  *os.File
@@ -45,6 +46,8 @@ type Writer struct {
 	blocks []entry
 	deep   map[uint32]int // open calls beyond MaxDepth, by thread
 	last   []int64        // time of the last event, by thread
+	latest int64          // time of an event
+	full   error          // the limit that was reached
 	err    error
 	closed bool
 }
@@ -75,9 +78,10 @@ func before(a, b pending) int {
 }
 
 // NewWriter creates a trace in a folder, which must exist. Close completes and writes what recorded
-// states of the trace.
+// states of the trace. A trace that reaches a limit ends there: Event then returns an error, and
+// Close writes a gap until the end of the recording.
 func NewWriter(dir string, recorded Info) (*Writer, error) {
-	w := &Writer{dir: dir, info: recorded, room: runEvents, deep: map[uint32]int{}}
+	w := &Writer{dir: dir, info: recorded, most: MaxEvents, room: runEvents, latest: -maxTime, deep: map[uint32]int{}}
 	skipped := map[string]int64{}
 	for kind, n := range recorded.Skipped {
 		skipped[kind] = n
@@ -128,7 +132,7 @@ func add[T comparable](w *Writer, ids map[T]uint32, all *[]T, one T, most int, n
 		return id
 	}
 	if w.tables.size += size; len(*all) > most || w.tables.size > maxStrings {
-		w.fail(fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
+		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
 		return 0
 	}
 	id := uint32(len(*all))
@@ -152,7 +156,7 @@ func (w *Writer) Stack(callers, function uint32) uint32 {
 		w.Skip("functions beyond the depth")
 		return callers
 	case len(t.stacks) > maxStacks:
-		w.fail(fmt.Errorf("write trace: more than %d stacks", maxStacks))
+		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d stacks", maxStacks))
 		return 0
 	}
 	id := uint32(len(t.stacks))
@@ -164,14 +168,23 @@ func (w *Writer) Stack(callers, function uint32) uint32 {
 
 // Event implements Sink.
 func (w *Writer) Event(e Event) error {
+	if w.info.Events == w.most {
+		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d events", w.most))
+	}
+	if err := cmp.Or(w.err, w.full); err != nil {
+		return err
+	}
 	if kind := w.impossible(e); kind != "" {
 		w.Skip(kind)
-		return w.err
+		return nil
 	}
-	if w.info.Events++; w.info.Events > MaxEvents {
-		w.fail(fmt.Errorf("write trace: more than %d events", MaxEvents))
-		return w.err
-	}
+	w.keep(e)
+	return w.err
+}
+
+func (w *Writer) keep(e Event) {
+	w.info.Events++
+	w.latest = max(w.latest, e.At)
 	for int(e.Thread) >= len(w.last) {
 		w.last = append(w.last, -maxTime)
 	}
@@ -181,7 +194,6 @@ func (w *Writer) Event(e Event) error {
 		w.sortRun()
 		w.fail(w.spillRun())
 	}
-	return w.err
 }
 
 // impossible returns the kind of an event's fault; empty: it has none.
@@ -403,6 +415,9 @@ func (w *Writer) Close() (Info, error) {
 		return w.info, w.err
 	}
 	w.closed = true
+	if gap := w.info.EndNS - w.latest; w.full != nil && gap > 0 && w.info.Events > 0 {
+		w.keep(Event{At: w.latest, Kind: Lost, Value: gap})
+	}
 	if w.err == nil {
 		first, last, written := int64(0), int64(0), int64(0)
 		w.fail(w.sorted(func(e Event) {

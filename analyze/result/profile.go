@@ -163,8 +163,12 @@ type SocketWait struct {
 	Bytes   int64  `json:"bytes"`
 	Request string `json:"request"` // address without a query; empty: unknown
 	// LinkNS is the time at which the last of these bytes were at the device; 0 unknown.
-	LinkNS int64  `json:"link_ns"`
-	Text   string `json:"text"`
+	LinkNS int64 `json:"link_ns"`
+	// WokenNS is the time at which the thread woke the next one, WokenThread, after it read them; 0
+	// unknown.
+	WokenNS     int64  `json:"woken_ns"`
+	WokenThread int    `json:"woken_thread"` // index in Threads; -1 unknown
+	Text        string `json:"text"`
 }
 
 // Limits of the lists of a profile. The traces have everything.

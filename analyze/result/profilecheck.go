@@ -77,7 +77,10 @@ func (c *checker) profile(p *Profile, windows int) {
 			c.name("call", s.Call)
 			c.text("request", s.Request, maxText)
 			c.ordered(s.BeginNS, s.EndNS)
-			c.counts("bytes", s.Bytes)
+			c.counts("bytes or woken_ns", s.Bytes, s.WokenNS)
+			if s.WokenNS > 0 {
+				c.index("woken_thread", s.WokenThread, -1, len(p.Threads))
+			}
 		})
 	}
 	c.texts("warnings", p.Warnings)

@@ -200,7 +200,8 @@ func sampleProfile() *Profile {
 			LatestNS: 1_020_300_000, DurationNS: 1_200_000, Frame: 104}},
 		EventsLeft: 3,
 		Sockets: []SocketWait{{Thread: 1, Call: "recvfrom", BeginNS: 1_000_000_000, EndNS: 1_004_000_000, Bytes: 1400,
-			Request: "https://page.test/js/app.js", LinkNS: 1_003_000_000}},
+			Request: "https://page.test/js/app.js", LinkNS: 1_003_000_000,
+			WokenNS: 1_005_000_000, WokenThread: 1}},
 		Warnings: []string{"native: records are lost"},
 	}
 }

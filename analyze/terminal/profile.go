@@ -59,7 +59,8 @@ func printProfile(w io.Writer, p *result.Profile, all bool) error {
 	if _, err := io.WriteString(w, texts); err != nil {
 		return err
 	}
-	return errors.Join(printProfileFunctions(w, p.Functions), printProfileThreads(w, p.Threads))
+	return errors.Join(printProfileFunctions(w, p.Functions), printProfileThreads(w, p.Threads),
+		printSockets(w, p))
 }
 
 func printProfileFunctions(w io.Writer, all []result.ProfileFunction) error {
@@ -93,6 +94,25 @@ func printProfileThreads(w io.Writer, all []result.ProfileThread) error {
 		return nil
 	}
 	return Table(w, []string{"thread", ">running ms"}, rows)
+}
+
+// printSockets prints the longest waits for sockets.
+func printSockets(w io.Writer, p *result.Profile) error {
+	var rows [][]string
+	for _, s := range p.Sockets[:min(len(p.Sockets), printedThreads)] {
+		thread, woke := "–", "–"
+		if s.Thread >= 0 {
+			thread = p.Threads[s.Thread].Text
+		}
+		if s.WokenNS > 0 && s.WokenThread >= 0 {
+			woke = p.Threads[s.WokenThread].Text + " after " + milliseconds(s.WokenNS-s.EndNS)
+		}
+		rows = append(rows, []string{milliseconds(s.EndNS - s.BeginNS), thread, woke, s.Text})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return Table(w, []string{">socket ms", "thread", "then woke, ms", "wait"}, rows)
 }
 
 // label cuts the end of a function's text.

@@ -8,6 +8,12 @@ type profileFlag struct {
 	profile suite.Profile
 }
 
+// profileLimits are the limits of a recorded profile.
+type profileLimits struct {
+	TraceLimit byteSize `placeholder:"SIZE" help:"Stop an engine at this size of its files (default: 2GiB)."`
+	Strict     bool     `help:"Fail if an engine of the profile is missing, or records are lost."`
+}
+
 // UnmarshalText reads the list.
 func (p *profileFlag) UnmarshalText(text []byte) (err error) {
 	p.text = string(text)

@@ -9,11 +9,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/activity/sockets"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/profile"
@@ -25,6 +27,9 @@ type profileRecording struct {
 	Native string `placeholder:"WAY" help:"Record samples, functions, imports or auto (default: samples)."`
 	JS     string `name:"js" placeholder:"map" help:"Name functions of JavaScript in samples."`
 	Rate   int    `placeholder:"HZ" help:"Samples per second (default: 997)."`
+	// Sockets adds an engine.
+	Sockets bool `help:"Record socket calls of a program too. For these alone, add --native none."`
+	profileLimits
 }
 
 // printedOfProgram is the number of functions that are printed.
@@ -36,9 +41,10 @@ func (c profileCmd) record(e *env, program []string) error {
 	case len(program) == 0:
 		return usagef("profile: name a program after --")
 	case c.Late, c.Frames.given, c.Window != 0, c.Trace != "", c.Thread != "", c.Tree != "", c.Force:
-		return usagef("profile: a program has no frames; use only --native, --js, --rate and -o")
+		return usagef("profile: a program has no frames; use only the flags for recording and -o")
 	}
-	o := profile.Options{Native: c.Native, JS: c.JS, Rate: c.Rate}
+	o := profile.Options{Native: c.Native, JS: c.JS, Rate: c.Rate, Sockets: c.Sockets, Limit: int64(c.TraceLimit),
+		Strict: c.Strict}
 	if o.Native == "" {
 		o.Native = profile.Samples
 	}
@@ -55,8 +61,11 @@ func (c profileCmd) record(e *env, program []string) error {
 	o.Dir = filepath.Join(dir, activity.TracesDir)
 	ctx := context.Background()
 	s, err := profile.Open(ctx, o)
+	if s == nil || s.Engines() == 0 {
+		return errors.Join(err, os.RemoveAll(dir)) // it is new
+	}
 	if err != nil {
-		return err
+		fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(err.Error()))
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, e.out, e.err
 	ended, err := attend(s, cmd)
@@ -76,7 +85,7 @@ func (c profileCmd) record(e *env, program []string) error {
 		defer t.Close()
 		traces = append(traces, t)
 	}
-	if err := printProgram(e, traces); err != nil {
+	if err := printProgram(e, dir, traces); err != nil {
 		return err
 	}
 	fmt.Fprintln(e.out, "\n"+terminal.Clean(dir))
@@ -105,8 +114,16 @@ func attend(s *profile.Session, cmd *exec.Cmd) (ended, err error) {
 }
 
 // printProgram prints the activity of a program without frames.
-func printProgram(e *env, traces []*activity.Trace) error {
-	found := frames.Results(traces, nil).Complete(&result.Results{})
+func printProgram(e *env, dir string, traces []*activity.Trace) error {
+	found := frames.Results(traces, nil)
+	if slices.ContainsFunc(traces, func(t *activity.Trace) bool { return t.Info().Name == sockets.TraceName }) {
+		waits, err := sockets.ReadWaits(filepath.Join(dir, activity.TracesDir, sockets.TraceName), found, traces, nil)
+		if err != nil {
+			return err
+		}
+		found.Sockets = waits
+	}
+	found = found.Complete(&result.Results{})
 	found.TestText = "" // it is about frames
 	found.Functions = found.Functions[:min(len(found.Functions), printedOfProgram)]
 	return terminal.Profile(e.out, found)
@@ -118,7 +135,7 @@ func (c profileCmd) ofProgram(e *env, traces []*activity.Trace) error {
 	case c.Late, c.Frames.given, c.Window != 0, c.ending() == ".pftrace", c.ending() == ".json":
 		return usagef("the folder has no frames; it can be printed, and exported as .callgrind .pb.gz .folded and .svg")
 	case c.ending() == "":
-		return printProgram(e, traces)
+		return printProgram(e, c.Args[0], traces)
 	}
 	of, err := c.trace(traces)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -42,7 +43,8 @@ type runCmd struct {
 	Adapt   string       `placeholder:"loads|live" help:"Measure the calls of slow functions only."`
 	Share   string       `placeholder:"PERCENT" help:"Measure each function in this part of the runs, such as 20%."`
 	Profile profileFlag  `placeholder:"PARTS" help:"Record samples, functions or imports, js, sockets; adds load."`
-	Why     bool         `help:"Record scripts, samples and sockets, and print the activity before late frames."`
+	profileLimits
+	Why bool `help:"Record scripts, samples and sockets, and print the activity before late frames."`
 	// AB names functions of the page.
 	AB []string `name:"ab" placeholder:"NAME=FILE" sep:"none" help:"Replace a function in half of the runs."`
 	// ObserverEffect is the number of runs of each side.
@@ -315,6 +317,11 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 	if c.Why {
 		session.Explain(t)
 	}
+	if (c.Strict || c.TraceLimit > 0) && !t.Profile.Given() {
+		return usagef("--strict and --trace-limit need a profile; add --profile samples")
+	}
+	t.Profile.Strict = t.Profile.Strict || c.Strict
+	t.Profile.Limit = cmp.Or(suite.Bytes(c.TraceLimit), t.Profile.Limit)
 	if c.Network == "" {
 		return nil
 	}

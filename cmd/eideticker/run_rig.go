@@ -94,6 +94,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--adapt, --share and --break cannot be used with --rig; set script in a test file")
 	case c.Why:
 		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
+	case c.Strict || c.TraceLimit > 0:
+		return p, usagef("--strict and --trace-limit cannot be used with --rig; set profile in a test file")
 	case len(c.AB) > 0:
 		return p, usagef("--ab cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:

@@ -1,7 +1,7 @@
 package profile
 
 import (
-	"errors"
+	"cmp"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/activity"
@@ -9,7 +9,7 @@ import (
 )
 
 // convert writes a trace in a folder. read passes all events to a sink, in the order of time. An
-// error of read ends the trace early and is a warning in its info.
+// error of read ends the trace early.
 func convert(dir string, info activity.Info, spans []timeline.Interval,
 	read func(activity.Sink) (skipped map[string]int64, err error)) (activity.Info, error) {
 	counted := info.Lost // records of gaps count again below
@@ -31,7 +31,10 @@ func convert(dir string, info activity.Info, spans []timeline.Interval,
 		info.Skipped[kind] += n
 	}
 	if failed != nil {
-		info.Warnings = append(info.Warnings, "The trace ends early: "+failed.Error()+".")
+		info.Cut = cmp.Or(info.Cut, failed.Error())
+	}
+	if info.Cut != "" {
+		info.Warnings = append(info.Warnings, "The trace ends early: "+info.Cut+".")
 	}
 	return info, info.Write(dir)
 }
@@ -64,8 +67,10 @@ func (w *within) Event(e activity.Event) error {
 			w.open[e.Thread] = w.open[e.Thread][:n-1]
 		}
 	}
-	if w.inside {
-		err = errors.Join(err, w.Sink.Event(e))
+	// A slice that begins before a span may end in it.
+	late := e.Kind == activity.Slice && len(w.spans) > 0 && e.At+e.Value >= int64(w.spans[0].Earliest)
+	if err == nil && (w.inside || late) {
+		err = w.Sink.Event(e)
 	}
 	return err
 }

@@ -1,12 +1,17 @@
 package profile
 
 import (
+	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // scriptFlags make V8 write the names of compiled functions to /tmp/perf-PID.map.
@@ -57,17 +62,45 @@ func processNames(root int) map[int32]string {
 	return names
 }
 
+// stat returns the fields of a process from its state on; nil: it has ended.
+func stat(pid int) []string {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+}
+
+// cpuTime returns the time on a CPU of a process and its descendants, with those that ended. The
+// first process may be a profiler, which does not count.
+func cpuTime(root int, profiler bool) (sum time.Duration) {
+	const tick = time.Second / 100
+	for pid := range descendants(root) {
+		fields := stat(pid)
+		for i := 11; i < 15 && i < len(fields) && (pid != root || !profiler); i++ {
+			ticks, _ := strconv.Atoi(fields[i])
+			sum += time.Duration(ticks) * tick
+		}
+	}
+	return sum
+}
+
+// ended reports whether a process has ended.
+func ended(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
+
+// freeBytes returns the free bytes of the disk of a folder.
+func freeBytes(dir string) int64 {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return math.MaxInt64 // engines report their own errors
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
 // descendants returns a process and those that it started, with theirs, as far as they run.
 func descendants(root int) map[int]bool {
 	parents := map[int]int{}
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
 		pid, err := strconv.Atoi(filepath.Base(folder))
-		stat, err2 := os.ReadFile(folder + "/stat")
-		if err != nil || err2 != nil {
-			continue // it has ended
-		}
-		if fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])); len(fields) > 1 {
+		if fields := stat(pid); err == nil && len(fields) > 1 {
 			parents[pid], _ = strconv.Atoi(fields[1])
 		}
 	}

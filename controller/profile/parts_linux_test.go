@@ -2,6 +2,7 @@ package profile
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -138,6 +139,38 @@ func TestSpansCutCalls(t *testing.T) {
 	}
 	if !slices.Equal(s.Events, want) {
 		t.Errorf("events are %+v", s.Events)
+	}
+}
+
+// TestSpansKeepSlices: a slice that began before the content may end in it.
+func TestSpansKeepSlices(t *testing.T) {
+	s := &activitytest.Sink{}
+	w := &within{Sink: s, open: map[uint32][]uint32{}, spans: []timeline.Interval{{Earliest: 20, Latest: 40},
+		{Earliest: 60, Latest: 70}}}
+	for i, slice := range [][2]int64{{5, 10}, {10, 20}, {15, 90}, {30, 45}, {41, 59}, {50, 65}, {75, 80}} {
+		if err := w.Event(activity.Event{At: slice[0], Thread: 1, Kind: activity.Slice, Ref: uint32(i),
+			Value: slice[1] - slice[0]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kept []uint32
+	for _, e := range s.Events {
+		kept = append(kept, e.Ref)
+	}
+	if !slices.Equal(kept, []uint32{1, 2, 3, 5}) {
+		t.Errorf("slices %v are kept", kept)
+	}
+}
+
+// TestCutTraceStatesItsEnd: a reader may fail after some records.
+func TestCutTraceStatesItsEnd(t *testing.T) {
+	info, err := convert(t.TempDir(), activity.Info{}, nil, func(to activity.Sink) (map[string]int64, error) {
+		return nil, errors.Join(to.Event(activity.Event{At: 10, Kind: activity.Lost, Ref: 5, Value: 10}),
+			errors.New("damaged"))
+	})
+	if err != nil || info.Cut != "damaged" || info.Events != 1 || !slices.Contains(info.Warnings,
+		"The trace ends early: damaged.") {
+		t.Errorf("%+v, %v", info, err)
 	}
 }
 

@@ -31,6 +31,7 @@ type perf struct {
 	control *os.File // commands
 	answers *os.File
 	reader  *bufio.Reader
+	why     string // it was stopped
 	root    int
 	maps    bool // V8 writes maps of names
 	names   map[int32]string
@@ -68,7 +69,7 @@ func (p *perf) check(ctx context.Context) error {
 	if os.Geteuid() == 0 {
 		common = append(common, "-m", "1024")
 	}
-	traced := append(slices.Clone(common), "-e", "sched:sched_switch", "-e", "sched:sched_wakeup/call-graph=no/")
+	traced := append(slices.Clone(common), "-e", "sched:sched_switch", "-e", "sched:sched_waking/call-graph=no/")
 	why := try(ctx, "perf", append(slices.Clone(traced), "-o", "/dev/null", "--", "true")...)
 	if p.args, p.traced = traced, true; why == nil {
 		return nil
@@ -166,6 +167,14 @@ func (p *perf) Content(on bool) {
 	}
 }
 
+// bound implements bounded. The tool has a limit of its own.
+func (p *perf) bound(why string) {
+	if why != "" && p.why == "" && !p.tool.over() {
+		p.why = why
+		p.tool.signal(unix.SIGTERM)
+	}
+}
+
 func (p *perf) Stop(ctx context.Context) (activity.Info, error) {
 	if p.tool == nil { // the program was not started
 		return p.info, nil
@@ -177,7 +186,11 @@ func (p *perf) Stop(ctx context.Context) (activity.Info, error) {
 	p.info.EndNS = int64(timeline.Monotonic().Now())
 	if early := p.tool.over(); early {
 		p.info.EndNS = int64(p.tool.at)
-		p.warn("perf ended before the program: %s.", cmp.Or(p.tool.said(), "it was stopped"))
+		why := cmp.Or(p.why, p.tool.said(), "it was stopped")
+		if strings.Contains(why, "size limit") {
+			why = fmt.Sprintf("its file reached the limit of %d bytes", p.o.Limit)
+		}
+		p.info.Cut = "perf ended before the program, since " + why
 	} else {
 		p.tool.end(ctx, func() {
 			_ = p.control.SetWriteDeadline(time.Now().Add(patience)) // that of the last command is over

@@ -227,7 +227,7 @@ func TestPerfEndsEarly(t *testing.T) {
 			}
 			p.run("main")
 			trace, info := p.end(s)
-			if !strings.Contains(strings.Join(info.Warnings, " "), "perf ended before the program") {
+			if t.Log(info.Cut); !strings.Contains(strings.Join(info.Warnings, " "), "perf ended before the program") {
 				t.Errorf("warnings are %q", info.Warnings)
 			}
 			if limit > 0 && total(usage(t, trace, activity.Sample), "in_main") == 0 {

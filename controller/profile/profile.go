@@ -6,6 +6,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,10 @@ type Options struct {
 	Dir     string // folder for traces: RUN/traces
 	Limit   int64  // bytes of raw files of an engine; 0: defaultLimit
 	Browser string // chromium, firefox or "" for another program
+	// Strict makes errors of missing engines, lost records and traces that end early.
+	Strict bool
+	// Skip are ways that auto leaves out, each with its reason, such as "imports: it crashed".
+	Skip []string
 }
 
 // missingError is the reason for which an engine cannot record.
@@ -89,8 +94,13 @@ type Session struct {
 	failed  []error             // of engines that could not start
 	spans   []timeline.Interval // of content; the last one is open if on
 	on      bool
+	began   bool // the content
+	root    int  // process of the program; 0: not started
 	started bool
 	stopped bool
+	quit    chan struct{} // ends guard
+	joined  sync.WaitGroup
+	reserve int64 // bytes of the disk that remain free
 }
 
 // Open checks tools and rights. If engines are missing, the error joins their missingErrors, and
@@ -104,7 +114,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	o.Dir = dir
-	s := &Session{o: o, ctx: ctx}
+	s := &Session{o: o, ctx: ctx, quit: make(chan struct{}), reserve: defaultReserve}
 	var missing []error
 	for _, open := range openers() {
 		e, err := open(ctx, o)
@@ -118,7 +128,17 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 			s.engines = append(s.engines, e)
 		}
 	}
-	return s, errors.Join(missing...)
+	if err := errors.Join(missing...); err == nil || !o.Strict {
+		return s, err
+	}
+	return nil, errors.Join(append(missing, s.Discard(ctx))...)
+}
+
+// Engines returns the number of engines.
+func (s *Session) Engines() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.engines)
 }
 
 // native returns the way of recording native code. Names of JavaScript functions need samples.
@@ -176,7 +196,7 @@ func (s *Session) Failed() error {
 func (s *Session) Content(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.o.Content || s.on == on || s.stopped {
+	if s.began = s.began || on; !s.o.Content || s.on == on || s.stopped {
 		return
 	}
 	s.on = on
@@ -197,12 +217,14 @@ func (s *Session) Content(on bool) {
 // Stop ends the recording of all engines. Call it before the program is ended.
 func (s *Session) Stop(ctx context.Context) ([]activity.Info, error) {
 	s.Content(false)
+	defer s.joined.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil, nil
 	}
 	s.stopped = true
+	close(s.quit)
 	return s.all(func(e engine) (activity.Info, error) { return e.Stop(ctx) })
 }
 
@@ -221,7 +243,14 @@ func (s *Session) Convert(ctx context.Context, recording string) ([]activity.Inf
 	if s.o.Content {
 		spans = append([]timeline.Interval{}, s.spans...)
 	}
-	return s.all(func(e engine) (activity.Info, error) { return e.Convert(ctx, recording, spans) })
+	infos, err := s.all(func(e engine) (activity.Info, error) { return e.Convert(ctx, recording, spans) })
+	for _, i := range infos {
+		if s.o.Strict && (i.Lost > 0 || i.Cut != "") {
+			err = errors.Join(err, fmt.Errorf("profile %s: %d records are lost; %s", i.Name, i.Lost,
+				cmp.Or(i.Cut, "it has gaps")))
+		}
+	}
+	return infos, err
 }
 
 // Discard stops the recording and removes its files, with the folder Dir. Call it instead of
@@ -261,12 +290,17 @@ func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
 		}
 		return err != nil
 	})
+	if err := errors.Join(s.failed...); err != nil && s.o.Strict {
+		return err
+	}
 	if err := begin(cmd); err != nil {
 		return err
 	}
+	s.root = cmd.Process.Pid
 	for _, e := range s.engines {
-		e.Started(cmd.Process.Pid)
+		e.Started(s.root)
 	}
+	s.joined.Go(s.guard)
 	return nil
 }
 

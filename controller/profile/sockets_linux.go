@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,18 +57,26 @@ func (*socketCalls) Started(int) {}
 
 func (*socketCalls) Content(bool) {}
 
+// bound implements bounded. The file has a limit of its own.
+func (e *socketCalls) bound(why string) {
+	if why != "" && e.info.Cut == "" {
+		e.info.Cut = why
+		_, _ = e.run.Stop() // Stop returns the same error
+	}
+}
+
 func (e *socketCalls) Stop(context.Context) (activity.Info, error) {
 	found, err := e.run.Stop()
-	if err = errors.Join(err, e.run.Close(), e.file.Close()); err != nil {
-		e.warn("Socket calls are incomplete: %v.", err)
-	}
 	i := &e.info
+	switch err = errors.Join(err, e.run.Close(), e.file.Close()); {
+	case err != nil:
+		i.Cut = err.Error()
+	case found.Full:
+		i.Cut = fmt.Sprintf("its file reached the limit of %d bytes", e.o.Limit)
+	}
 	i.Name, i.Engine, i.Way, i.Why = activitysockets.TraceName, "ebpf", activity.WaySockets, ""
 	i.Raw, i.Clock.Text = []string{activitysockets.RawFile}, "CLOCK_MONOTONIC"
 	i.BeginNS, i.EndNS, i.Lost = found.Begin, found.End, found.Lost
-	if found.Full {
-		e.warn("The file of socket calls reached the limit of %d bytes. Later calls are missing.", e.o.Limit)
-	}
 	if found.Lost > 0 {
 		e.warn("The kernel lost %d records of socket calls.", found.Lost)
 	}
@@ -79,18 +88,21 @@ func (e *socketCalls) Stop(context.Context) (activity.Info, error) {
 
 func (e *socketCalls) Convert(_ context.Context, recording string, spans []timeline.Interval) (activity.Info, error) {
 	e.info.Recording = recording
-	if len(spans) > 0 { // these times select the calls of the raw file
-		e.info.BeginNS, e.info.EndNS = int64(spans[0].Earliest), int64(spans[len(spans)-1].Latest)
+	f, err := os.Open(e.file.Name())
+	if err != nil {
+		return e.info, err
+	}
+	table, err := activitysockets.Decode(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return e.info, err
+	}
+	i := &e.info
+	i.EndNS = max(i.BeginNS, min(i.EndNS, table.End)) // a write error cuts the file
+	if n := len(spans); n > 0 {                       // these times select the calls of the raw file
+		i.EndNS = min(i.EndNS, int64(spans[n-1].Latest))
+		i.BeginNS = min(max(i.BeginNS, int64(spans[0].Earliest)), i.EndNS)
 	}
 	return convert(e.dir, e.info, spans, func(to activity.Sink) (map[string]int64, error) {
-		f, err := os.Open(e.file.Name())
-		if err != nil {
-			return nil, err
-		}
-		table, err := activitysockets.Decode(f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
 		return table.Skipped, table.Events(to)
 	})
 }

@@ -78,7 +78,12 @@ func TestSocketCallsOfAProgram(t *testing.T) {
 	if int64(events) != info.Events {
 		t.Errorf("%d events, want %d", events, info.Events)
 	}
-	table, err := sockets.Open(filepath.Join(dir, "sockets"))
+	raw, err := os.Open(filepath.Join(dir, "sockets", activity.RawDir, sockets.RawFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	table, err := sockets.Decode(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

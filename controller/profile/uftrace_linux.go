@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,10 +24,7 @@ import (
 // calls records each call of functions or of imports by uftrace, which starts the program.
 type calls struct {
 	recorder
-	root   int
-	full   bool // the limit is reached
-	quit   chan struct{}
-	joined sync.WaitGroup
+	root int
 }
 
 const (
@@ -37,7 +32,6 @@ const (
 	// uftrace's library in the program stops recording at this signal, which programs rarely use.
 	// The kernel's number of SIGRTMIN is that of the C library minus 2.
 	stopName, stopSignal = "SIGRTMIN+5", unix.Signal(34 + 5)
-	watchEvery           = 500 * time.Millisecond
 )
 
 // common are imports that are called so often, and take so little, that they are not recorded.
@@ -54,7 +48,7 @@ func openCalls(o Options, way string) (engine, error) {
 	if _, err := exec.LookPath("uftrace"); err != nil {
 		return nil, &missingError{way, "uftrace is not installed", "run sudo apt install uftrace"}
 	}
-	c := &calls{recorder: recorder{o: o}, quit: make(chan struct{})}
+	c := &calls{recorder: recorder{o: o}}
 	c.info = activity.Info{Name: nativeDir, Engine: "uftrace", Way: way, Target: cmp.Or(o.Browser, "program")}
 	return c, nil
 }
@@ -120,31 +114,22 @@ func instrumented(path string) (args []string, why string, err error) {
 func (c *calls) Started(pid int) {
 	c.root = pid
 	c.info.BeginNS = int64(timeline.Monotonic().Now())
-	c.joined.Go(c.watch)
 }
 
-// watch stops the recording at the limit. The program goes on.
-func (c *calls) watch() {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.quit:
-			return
-		case <-tick.C:
-		}
-		if size(c.data()) < c.o.Limit {
-			continue
-		}
-		c.full = true
-		c.info.EndNS = int64(timeline.Monotonic().Now())
-		for pid := range descendants(c.root) {
-			// A thread with a file has uftrace's library, and so a handler.
-			if _, err := os.Stat(filepath.Join(c.data(), strconv.Itoa(pid)+".dat")); err == nil {
-				_ = unix.Kill(pid, stopSignal)
-			}
-		}
+// bound implements bounded.
+func (c *calls) bound(why string) {
+	if why == "" && size(c.data()) >= c.o.Limit {
+		why = fmt.Sprintf("its files reached the limit of %d bytes", c.o.Limit)
+	}
+	if why == "" || c.info.Cut != "" {
 		return
+	}
+	c.info.Cut, c.info.EndNS = "uftrace was stopped, since "+why, int64(timeline.Monotonic().Now())
+	for pid := range descendants(c.root) {
+		// A thread with a file has uftrace's library, and so a handler.
+		if _, err := os.Stat(filepath.Join(c.data(), strconv.Itoa(pid)+".dat")); err == nil {
+			_ = unix.Kill(pid, stopSignal)
+		}
 	}
 }
 
@@ -166,11 +151,7 @@ func size(dir string) (sum int64) {
 func (c *calls) Content(bool) {} // Convert drops other calls
 
 func (c *calls) Stop(context.Context) (activity.Info, error) {
-	close(c.quit)
-	c.joined.Wait()
-	if c.full {
-		c.warn("uftrace ended before the program: its files reached the limit of %d bytes.", c.o.Limit)
-	} else {
+	if c.info.Cut == "" {
 		c.info.EndNS = int64(timeline.Monotonic().Now())
 	}
 	return c.info, nil
@@ -208,6 +189,8 @@ func (r *recorder) warn(format string, args ...any) {
 	r.info.Warnings = append(r.info.Warnings, fmt.Sprintf(format, args...))
 }
 
+func (r *recorder) way() string { return r.info.Way }
+
 // because adds reasons for which this engine was taken.
 func (r *recorder) because(reasons []string) {
 	all := append(slices.Clone(reasons), r.info.Why)
@@ -217,6 +200,8 @@ func (r *recorder) because(reasons []string) {
 // native is an engine of native code.
 type native interface {
 	engine
+	bounded
+	way() string
 	because(reasons []string)
 }
 
@@ -240,6 +225,10 @@ func openNative(ctx context.Context, o Options) (engine, error) {
 	a := &firstOf{}
 	var missing error
 	for _, way := range []string{functions, imports, Samples} {
+		if i := slices.IndexFunc(o.Skip, func(s string) bool { return strings.HasPrefix(s, way+":") }); i >= 0 {
+			a.reasons = append(a.reasons, o.Skip[i])
+			continue
+		}
 		o.Native = way
 		e, err := openNative(ctx, o)
 		if err != nil {

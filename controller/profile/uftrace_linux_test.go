@@ -82,10 +82,9 @@ func TestLimitOfFunctions(t *testing.T) {
 	path := compile(t, "testdata/tree.c", "-pg")
 	s := open(t, Options{Native: functions, Limit: 1 << 20})
 	p := start(t, s, path)
-	for c := s.engines[0].(*calls); size(c.data()) < c.o.Limit; {
+	for c := s.engines[0].(*calls); c.info.Cut == ""; s.bound() {
 		p.run("main", "main", "wait")
 	}
-	s.engines[0].(*calls).joined.Wait()
 	p.run("child")
 	trace, info := p.end(s)
 	if got := called(t, trace); got["in_main"] == 0 || !strings.Contains(strings.Join(info.Warnings, " "), "limit") {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/marker"
@@ -23,15 +24,16 @@ type Watcher struct {
 	// Period is the nominal time from frame to frame; 0: unknown. Set it before the recording.
 	Period time.Duration
 
-	mu     sync.Mutex
-	asked  *question // nil: nothing
-	layout *frame.Layout
-	glance *marker.Glance
-	conv   *frame.Converter
-	line   []byte
-	over   chan struct{} // closed when no more frames are shown
-	lost   chan struct{} // closed when the screen was given up
-	losing sync.Once
+	mu      sync.Mutex
+	asked   *question // nil: nothing
+	layout  *frame.Layout
+	glance  *marker.Glance
+	conv    *frame.Converter
+	line    []byte
+	over    chan struct{} // closed when no more frames are shown
+	lost    chan struct{} // closed when the screen was given up
+	losing  sync.Once
+	changed atomic.Int64
 }
 
 var _ controller.Screen = (*Watcher)(nil)
@@ -127,8 +129,14 @@ func (s *Watcher) why(ctx context.Context) error {
 	return errors.New("the recording has ended")
 }
 
+// Changes returns the number of frames that differed from the one before.
+func (s *Watcher) Changes() int64 { return s.changed.Load() }
+
 // Frame implements Watcher.
 func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
+	if len(step.Change.Spans) > 0 {
+		s.changed.Add(1)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.asked

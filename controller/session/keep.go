@@ -136,9 +136,11 @@ func refusals(windows []result.Window) (refused []analyze.Result, measured bool)
 }
 
 // unfinished returns the state of a run that did not reach its end. A recorder that was too busy,
-// and a browser that lost its input, say nothing about device and test: such a run is repeated.
+// and a browser that lost its input, say nothing about device and test: such a run is repeated. So
+// is one whose strict profile lacks records.
 func unfinished(ctx context.Context, err error) State {
-	if ctx.Err() == nil && (errors.Is(err, screen.ErrNotWatched) || errors.Is(err, errUnheard)) {
+	if ctx.Err() == nil && (errors.Is(err, screen.ErrNotWatched) || errors.Is(err, errUnheard) ||
+		errors.Is(err, errIncomplete)) {
 		return Rejected
 	}
 	return Failed

@@ -110,7 +110,10 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 	if w.Vitals {
 		o.URL = "about:blank" // a script must be there before the page
 	}
-	browser, err := device.StartBrowser(s.ctx, o)
+	running, end := context.WithCancelCause(s.ctx)
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	browser, err := device.StartBrowser(running, o)
+	stop()
 	if err != nil {
 		return timeline.Interval{}, err
 	}

@@ -115,7 +115,7 @@ func (r *run) record(caller context.Context, p *prepared) (t take, err error) {
 }
 
 // control runs the test and collects the report of its page and the traffic of its network.
-func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen, f frame.Format,
+func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, f frame.Format,
 	emit func(timeline.Event)) (t take, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -146,7 +146,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen controller.Screen
 		}
 	}
 	detach := r.Remote.attach(link, emit)
+	watched := r.watchProfile(ctx, cancel, p, screen)
 	t.Played, err = controller.Run(ctx, setup)
+	err = watched(err)
 	detach()
 	ended := timeline.Monotonic().Now()
 	r.stopProfile(ctx, p.profile)

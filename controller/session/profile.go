@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/frames"
@@ -20,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/profile"
+	"github.com/eideticker/eideticker/controller/screen"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/har"
 )
@@ -36,14 +39,22 @@ func checkProfile(t *suite.Test, d device.Description) error {
 	return nil
 }
 
-// errUntrustedProfile is the error of an untrusted test whose profile would change its browser.
-var errUntrustedProfile = fmt.Errorf("an untrusted test may sample its browser only; use samples: %w",
-	errors.ErrUnsupported)
+// Bounds of the profile of an untrusted test.
+const (
+	untrustedRate  = 1000
+	untrustedLimit = 256 << 20
+)
 
-// CheckUntrustedProfile rejects the ways that an untrusted test must not use.
+// CheckUntrustedProfile rejects a profile that would change the browser of an untrusted test, or
+// use much of the disk.
 func CheckUntrustedProfile(t *suite.Test) error {
-	if p := t.Profile; p.Given() && !slices.Contains([]string{"", suite.ProfileSamples, suite.ProfileNone}, p.Native) {
-		return errUntrustedProfile
+	switch p := t.Profile; {
+	case !p.Given():
+	case !slices.Contains([]string{"", suite.ProfileSamples, suite.ProfileNone}, p.Native):
+		return fmt.Errorf("an untrusted test may sample its browser only; use samples: %w", errors.ErrUnsupported)
+	case p.Rate > untrustedRate || p.Limit > untrustedLimit:
+		return fmt.Errorf("the profile of an untrusted test may have up to %d samples per second and %v: %w",
+			untrustedRate, suite.Bytes(untrustedLimit), errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -74,7 +85,11 @@ func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
 	}
 	p := r.Test.Profile
 	o := profile.Options{Native: p.Native, JS: p.JS, Sockets: p.Sockets, Rate: p.Rate, Content: p.OnlyContent(),
-		Dir: r.path(activity.TracesDir), Browser: r.browserKind()}
+		Dir: r.path(activity.TracesDir), Browser: r.browserKind(), Limit: int64(p.Limit), Strict: p.Strict,
+		Skip: r.skip}
+	if r.Untrusted && o.Limit == 0 {
+		o.Limit = untrustedLimit
+	}
 	if o.JS == "" && p.Native == suite.ProfileSamples && o.Browser == "chromium" {
 		o.JS = suite.ProfileMap
 	}
@@ -135,17 +150,77 @@ func (r *run) stopProfile(ctx context.Context, s *profile.Session) {
 	r.noteEach(errors.Join(s.Failed(), err))
 }
 
+// hangTime is the time without progress after which a profiler has stopped its browser.
+const hangTime = 10 * time.Second
+
+// watchProfile ends a run with a *profile.TargetError if the profiler stops the browser. The
+// returned function joins it, and returns the error of the run.
+func (r *run) watchProfile(ctx context.Context, fail context.CancelCauseFunc, p *prepared,
+	screen *screen.Watcher) (join func(error) error) {
+	if p.profile == nil {
+		return func(err error) error { return err }
+	}
+	count := func() int64 { // of changed frames and requests, or the packets of requests
+		n := screen.Changes()
+		if p.pages.site != nil && p.pages.site.Asked() {
+			n++
+		}
+		if p.network != nil {
+			_, up := p.network.Link.Counts()
+			n += int64(up.Packets)
+		}
+		return n
+	}
+	watch, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		err := p.profile.Watch(watch, cmp.Or(r.hang, hangTime), count)
+		if err != nil {
+			fail(err)
+		}
+		ended <- err
+	}()
+	return func(err error) error {
+		stop()
+		if hung := <-ended; hung != nil || err == nil || ctx.Err() != nil {
+			return err
+		}
+		return errors.Join(p.profile.Ended(), err)
+	}
+}
+
+// takesNextWay reports whether the run begins again with another way of the profile auto, since the
+// profiler stopped the browser.
+func (r *run) takesNextWay(ctx context.Context, p *prepared, failure error) bool {
+	var stopped *profile.TargetError
+	if r.Test.Profile.Native != suite.ProfileAuto || !errors.As(failure, &stopped) || ctx.Err() != nil ||
+		stopped.Way == suite.ProfileSamples {
+		return false
+	}
+	err := errors.Join(p.Close(), p.profile.Discard(ctx))
+	if gone := os.Remove(r.path(runfolder.RecordingFile)); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		r.note("%v", err)
+		return false
+	}
+	r.note("%v; the next way is taken", stopped)
+	r.skip = append(r.skip, stopped.Way+": "+stopped.Why)
+	return true
+}
+
 // convertProfile makes traces of what the engines recorded. Those of a warm-up are removed. The
-// browser has ended. A profile that fails leaves the run valid.
-func (r *run) convertProfile(ctx context.Context, s *profile.Session, recording string) {
+// browser has ended. A profile that fails leaves the run valid, if it is not strict.
+func (r *run) convertProfile(ctx context.Context, s *profile.Session, recording string) error {
 	if s == nil {
-		return
+		return nil
 	}
 	if r.Bare {
 		if err := s.Discard(context.WithoutCancel(ctx)); err != nil {
 			r.note("%v", err)
 		}
-		return
+		return nil
 	}
 	r.phase("reading the profile")
 	infos, err := s.Convert(ctx, recording)
@@ -156,7 +231,14 @@ func (r *run) convertProfile(ctx context.Context, s *profile.Session, recording 
 			r.note("trace %s: %s", info.Name, w)
 		}
 	}
+	if err != nil && r.Test.Profile.Strict {
+		return fmt.Errorf("%w: %w", errIncomplete, err)
+	}
+	return nil
 }
+
+// errIncomplete is the error of a strict profile that lacks records. The next run may have them.
+var errIncomplete = errors.New("the profile is not complete")
 
 // traces are those of a run folder.
 type traces []*activity.Trace
@@ -242,30 +324,15 @@ func profileOf(dir, recording string, windows []result.Window, fall *har.Waterfa
 	}
 	for _, t := range all {
 		if t.Info().Name == sockets.TraceName {
-			waits, err := socketWaits(dir, found, fall)
+			waits, err := sockets.ReadWaits(filepath.Join(dir, activity.TracesDir, sockets.TraceName), found, all, fall)
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("socket calls cannot be read: %v", err))
 			}
 			found.Sockets = waits
 		}
+	}
+	for _, t := range all {
 		problems = append(problems, closing(t)...)
 	}
 	return found, problems
-}
-
-// socketWaits returns the waits for sockets. Their calls are in a raw file, which another machine
-// does not have.
-func socketWaits(dir string, of *result.Profile, fall *har.Waterfall) ([]result.SocketWait, error) {
-	table, err := sockets.Open(filepath.Join(dir, activity.TracesDir, sockets.TraceName))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return table.Waits(fall, func(t activity.Thread) int {
-		return slices.IndexFunc(of.Threads, func(known result.ProfileThread) bool {
-			return known.Process == int(t.Process) && known.ID == int(t.ID)
-		})
-	}), nil
 }

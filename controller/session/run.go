@@ -64,6 +64,7 @@ type Options struct {
 	inspect  bool         // opens a side channel to the browser
 	form     payload.Form // of messages in test pages; "": by the source
 
+	hang time.Duration // of a profiled browser; 0: hangTime
 	join time.Duration // limit for the device to join a network of the run's own; 0: joinTimeout
 }
 
@@ -133,6 +134,7 @@ type run struct {
 	*journal
 	plan *planned // of the scripts; nil: all functions are measured
 	led  string   // host and path of the page to which the test's address led; "": its own
+	skip []string // ways of the profile that stopped the browser
 }
 
 func (r *run) path(name string) string { return filepath.Join(r.Dir, name) }
@@ -146,14 +148,13 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 	if failure == nil {
 		failure = r.readPlan()
 	}
-	if failure == nil {
-		p, failure = r.prepare(ctx)
-	}
-	record.Network = p.figures
 	var t take
-	if failure == nil {
-		t, failure = r.play(ctx, p)
-		record.played(&t)
+	for again := failure == nil; again; again = r.takesNextWay(ctx, p, failure) {
+		p, failure = r.prepare(ctx)
+		if record.Network = p.figures; failure == nil {
+			t, failure = r.play(ctx, p)
+			record.played(&t)
+		}
 	}
 	failure = errors.Join(failure, p.Close())
 	file, err := recording.Open(r.path(runfolder.RecordingFile))
@@ -162,8 +163,8 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 		record.Recording = idOf(file)
 	}
 	r.writeScripts(t.script, record.Recording)
-	r.convertProfile(ctx, p.profile, record.Recording)
-	failure = errors.Join(failure, r.updatePlan(t.script, failure == nil))
+	incomplete := r.convertProfile(ctx, p.profile, record.Recording)
+	failure = errors.Join(failure, r.updatePlan(t.script, failure == nil), incomplete)
 	if failure == nil {
 		failure = r.reached(ctx, p, t.traffic)
 	}

@@ -151,6 +151,8 @@ var bad = []struct{ name, file, want string }{
 		"bad.yaml:3:32: rate needs native: samples"},
 	{"profile, part", head + "profile: {sockets: true, while: loading}\n",
 		`bad.yaml:3:33: while "loading": must be content or run`},
+	{"profile, limit", head + "profile: {sockets: true, limit: 64}\n",
+		`bad.yaml:3:33: limit: invalid size "64": must be such as 256MiB or 2GiB`},
 	{"policies, wrong key", head + "script: {policy: calls}\n",
 		"bad.yaml:3:9: script lacks policies (and 1 more problem; eideticker suite check lists all)"},
 	{"protocol", head + "network: {protocol: http/2}\n",

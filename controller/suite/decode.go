@@ -68,7 +68,8 @@ func (r *reader) scalar(v reflect.Value, n ast.Node, what string) (done bool, er
 	}
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
-		if quoted && v.CanInt() && v.Type() != reflect.TypeFor[time.Duration]() && v.Type() != reflect.TypeFor[Rate]() {
+		united := []reflect.Type{reflect.TypeFor[time.Duration](), reflect.TypeFor[Rate](), reflect.TypeFor[Bytes]()}
+		if quoted && v.CanInt() && !slices.Contains(united, v.Type()) {
 			return true, r.Errorf(n, "%s is text: must be %s, without quotes", what, want)
 		}
 	default:

@@ -21,7 +21,7 @@ window: 1280x720
 places: screen
 vitals: true
 script: {policies: [calls, errors, loops], share: 20%, adapt: live, seed: 7, break: true}
-profile: {native: samples, js: map, sockets: true, rate: 499, while: run}
+profile: {native: samples, js: map, sockets: true, rate: 499, while: run, limit: 64MiB, strict: true}
 repeat: 10
 warmup: 1
 cooldown: 2s

@@ -17,7 +17,9 @@ type Profile struct {
 	Sockets bool `yaml:"sockets"`
 	Rate    int  `yaml:"rate" min:"1" max:"20000"` // samples per second; 0: 997
 	// While is the recorded part: content, between the markers, or run.
-	While string `yaml:"while"`
+	While  string `yaml:"while"`
+	Limit  Bytes  `yaml:"limit"`  // of an engine's files; 0: 2GiB
+	Strict bool   `yaml:"strict"` // a profile that is not complete rejects the run
 }
 
 // The ways. Native code takes the first four, and JavaScript the last two. Both take none.
@@ -25,7 +27,7 @@ const (
 	ProfileSamples   = "samples"
 	profileFunctions = "functions"
 	profileImports   = "imports"
-	profileAuto      = "auto" // the first of functions, imports and samples that works
+	ProfileAuto      = "auto" // the first of functions, imports and samples that works
 	ProfileNone      = "none"
 	ProfileMap       = "map"   // samples have the names of JavaScript's functions
 	profileTrace     = "trace" // of the browser itself
@@ -65,7 +67,7 @@ func ParseProfile(list string) (p Profile, err error) {
 	for _, name := range strings.Split(list, ",") {
 		native, js := p.Native, p.JS
 		switch name = strings.TrimSpace(name); name {
-		case ProfileSamples, profileFunctions, profileImports, profileAuto:
+		case ProfileSamples, profileFunctions, profileImports, ProfileAuto:
 			p.Native = name
 		case ProfileMap, profileTrace:
 			p.JS = name
@@ -93,7 +95,7 @@ func (p *Profile) check(*Known) error {
 			found.add(problem(at(key), "%s %q: must be one of %s", key, strict.Clip(value), strings.Join(all, ", ")))
 		}
 	}
-	of("native", p.Native, ProfileSamples, profileFunctions, profileImports, profileAuto, ProfileNone)
+	of("native", p.Native, ProfileSamples, profileFunctions, profileImports, ProfileAuto, ProfileNone)
 	of("js", p.JS, ProfileMap, profileTrace, ProfileNone)
 	switch {
 	case len(found) > 0:
@@ -101,7 +103,7 @@ func (p *Profile) check(*Known) error {
 		found.add(problem(at("js"), "js: map names functions of samples; add native: samples"))
 	case !p.Given():
 		found.add(problem(nil, "profile is empty: add native, js or sockets"))
-	case p.Rate > 0 && p.Native != ProfileSamples && p.Native != profileAuto:
+	case p.Rate > 0 && p.Native != ProfileSamples && p.Native != ProfileAuto:
 		found.add(problem(at("rate"), "rate needs native: samples"))
 	case p.While != "" && p.While != profileContent && p.While != profileRun:
 		found.add(problem(at("while"), "while %q: must be %s or %s", strict.Clip(p.While), profileContent, profileRun))

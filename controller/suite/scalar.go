@@ -37,6 +37,8 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 		return func(s string) (err error) { *p, err = ParsePercent(s); return err }, "a percentage such as 0.1%"
 	case *Rate:
 		return func(s string) (err error) { *p, err = ParseRate(s); return err }, "a rate such as 5Mbit"
+	case *Bytes:
+		return func(s string) (err error) { *p, err = parseBytes(s); return err }, "a size such as 256MiB"
 	case *Size:
 		return func(s string) (err error) { p.Width, p.Height, err = frame.ParseSize(s); return err },
 			"a size such as 1280x720"
@@ -189,6 +191,23 @@ func ParseRate(s string) (Rate, error) {
 	}
 	return 0, fmt.Errorf("invalid rate %q%s", strict.Clip(s), meantRate(s))
 }
+
+// parseBytes reads "256MiB" or "2GiB".
+func parseBytes(s string) (Bytes, error) {
+	digits, gibi := strings.CutSuffix(s, "GiB")
+	digits, mebi := strings.CutSuffix(digits, "MiB")
+	n, err := strconv.ParseUint(digits, 10, 20)
+	if err != nil || gibi == mebi || n == 0 {
+		return 0, fmt.Errorf("invalid size %q: must be such as 256MiB or 2GiB", strict.Clip(s))
+	}
+	if gibi {
+		n <<= 10
+	}
+	return Bytes(n << 20), nil
+}
+
+// String formats as a file has it.
+func (b Bytes) String() string { return fmt.Sprintf("%dMiB", int64(b>>20)) }
 
 // rateWords is what people write for rates: a number, a scale, and bits or bytes.
 var rateWords = regexp.MustCompile(`(?i)^ *([0-9.]+) *([kmg]?)(i?)(bits?|bytes?|bps|b)?(?:/s|ps)? *$`)

@@ -21,6 +21,9 @@ type Percent float64
 // Rate is bits a second.
 type Rate int64
 
+// Bytes is an amount of data. A file has it in MiB or GiB.
+type Bytes int64
+
 // Size is a width and a height in pixels.
 type Size struct{ Width, Height int }
 

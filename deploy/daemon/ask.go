@@ -130,12 +130,13 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 			}
 		}
 		if p.Profile != "" {
-			if t.Profile, err = suite.ParseProfile(p.Profile); err == nil && v.Test == "" {
-				err = session.CheckUntrustedProfile(t)
-			}
-			if err != nil {
-				return nil, false, api.Errorf(api.InvalidParams, "profile: %v", err)
-			}
+			t.Profile, err = suite.ParseProfile(p.Profile)
+		}
+		if err == nil && v.Test == "" {
+			err = session.CheckUntrustedProfile(t)
+		}
+		if err != nil {
+			return nil, false, api.Errorf(api.InvalidParams, "profile: %v", err)
 		}
 		untrusted = untrusted || v.Test == ""
 		all = append(all, session.Subject{Name: v.Name, Test: t, Device: v.Device, Browser: v.Browser})

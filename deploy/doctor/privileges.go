@@ -48,6 +48,7 @@ func (b *Box) privileges(g *group) {
 	b.videoGroup(g)
 	b.packetLink(g)
 	b.socketCalls(g)
+	b.samples(g)
 	b.sandbox(g)
 }
 

@@ -34,10 +34,11 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := filepath.Join(t.TempDir(), "secret")
+	outside, raw := filepath.Join(t.TempDir(), "secret"), "traces/native/raw/perf.data"
 	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, ".hidden"): "hidden",
-		filepath.Join(dir, session.KeyLogFile): "secret keys"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		filepath.Join(dir, session.KeyLogFile): "secret keys", filepath.Join(dir, raw): "secret addresses"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,6 +70,8 @@ func TestFiles(t *testing.T) {
 		{run + "link.txt", "", 404},
 		{run + "network.keys", "", 404},
 		{run + "NETWORK.keys", "", 404},
+		{run + raw, "", 404},
+		{run + "traces/native/RAW/perf.data", "", 404},
 		{run + "pictures", "", 404},
 		{run + "%2e%2e/%2e%2e/jobs.json", "", 404},
 		{run + "..%2f..%2fjobs.json", "", 404},
@@ -99,13 +102,14 @@ func TestFiles(t *testing.T) {
 	}
 	_, packed := s.ask("GET", run+"zip", "")
 	z, err := zip.NewReader(strings.NewReader(packed), int64(len(packed)))
-	if err != nil || slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == session.KeyLogFile }) {
-		t.Errorf("secrets of TLS are in a zip file: %v", err)
+	secret := func(name string) bool { return name == session.KeyLogFile || strings.Contains(name, "/raw") }
+	if err != nil || slices.ContainsFunc(z.File, func(f *zip.File) bool { return secret(f.Name) }) {
+		t.Errorf("secrets of TLS or raw traces are in a zip file: %v", err)
 	}
 	var detail api.RunDetail
 	if e := s.call("run.get", api.RunID{Run: id}, &detail); e != nil || len(detail.Files) < 4 ||
-		slices.ContainsFunc(detail.Files, func(f api.File) bool { return f.Name == session.KeyLogFile }) {
-		t.Errorf("secrets of TLS are told of: %+v, %v", detail.Files, e)
+		slices.ContainsFunc(detail.Files, func(f api.File) bool { return secret(f.Name) }) {
+		t.Errorf("secrets of TLS or raw traces are told of: %+v, %v", detail.Files, e)
 	}
 	whole, _ := s.ask("GET", run+"recording.eid", "")
 	part, text := s.ask("GET", run+"recording.eid", "", "Range", "bytes=4-7", "If-Range", whole.Header.Get("ETag"))

@@ -33,7 +33,8 @@ type Test struct {
 // Comparison is the result of all tests.
 type Comparison struct {
 	Tests       []Test // least p first
-	Late, Other int    // frames
+	Late, Other int    // compared frames; Late has those of gaps too, if there are too few
+	Gaps        int    // frames with lost records, which are left out
 }
 
 // weight is the time of a function within the spans, and a sum over the pieces of its time. Equal
@@ -44,7 +45,7 @@ type weight struct {
 }
 
 // Compare compares late frames with others in the windows that have both. Windows without late
-// frames do not take part. Neither do frames beyond the first 20,000.
+// frames do not take part. Neither do frames beyond the first 20,000, and those with lost records.
 //
 // The tested functions are those with the most time in these frames. Of functions that were always
 // on the stack together, only that with the most self time takes part. Functions with one p are in
@@ -55,15 +56,27 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 	var lengths []float64
 	var within []Spans
 	c := &Comparison{}
+	if err := s.findGaps(); err != nil {
+		return nil, err
+	}
+	lost := 0 // late frames in gaps
 	for w, all := range windows {
 		all = slices.DeleteFunc(slices.Clone(all), func(f result.FrameSpan) bool { return f.Response })
 		all = all[:min(len(all), testedFrames-len(l.Chosen))]
 		if !slices.ContainsFunc(all, func(f result.FrameSpan) bool { return f.Long }) {
 			continue
 		}
-		at := s.Spans(all)
-		for i, f := range all {
-			at[i].Row = len(l.Chosen)
+		var at Spans
+		for i, span := range s.Spans(all) {
+			f := all[i]
+			if !s.recorded(span) {
+				if c.Gaps++; f.Long {
+					lost++
+				}
+				continue
+			}
+			span.Row = len(l.Chosen)
+			at = append(at, span)
 			l.Chosen, l.Strata = append(l.Chosen, f.Long), append(l.Strata, w)
 			lengths = append(lengths, float64(f.ToNS-f.FromNS))
 			if f.Long {
@@ -75,6 +88,7 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 		within = append(within, at)
 	}
 	if c.Late < minLate || c.Other < minLate {
+		c.Late += lost
 		return c, nil
 	}
 	all := make([]weight, len(s.named))

@@ -136,6 +136,9 @@ func (b *builder) trace(s *Source, spans [][]result.FrameSpan, late []lateSpan) 
 	if err != nil {
 		return err
 	}
+	if tests.Gaps > 0 {
+		b.warn("%s: %d frames with lost records are not compared.", info.Name, tests.Gaps)
+	}
 	b.tests(s, tests)
 	return nil
 }

@@ -1,6 +1,9 @@
 package frames
 
 import (
+	"math"
+	"slices"
+
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/result"
 )
@@ -13,6 +16,7 @@ type Source struct {
 	named  []activity.Function
 	stamps []int // by group, of the last stack
 	stamp  int
+	gaps   Spans // with lost records
 }
 
 // NewSource groups the functions of a trace.
@@ -40,6 +44,32 @@ func NewSource(t *activity.Trace) *Source {
 	}
 	s.stamps = make([]int, len(s.named))
 	return s
+}
+
+// recorded reports whether the trace has all records of a span: see [Source.findGaps].
+func (s *Source) recorded(of Span) bool {
+	info := s.Info()
+	cut := info.Cut != "" && of.To > info.EndNS
+	return !cut && of.To > info.BeginNS && of.From < info.EndNS && !slices.ContainsFunc(s.gaps, func(g Span) bool {
+		return g.From < of.To && g.To > of.From
+	})
+}
+
+// findGaps finds the gaps of a trace, if it lost records.
+func (s *Source) findGaps() error {
+	const maxGaps = 1000
+	if s.gaps = nil; s.Info().Lost == 0 {
+		return nil
+	}
+	for e, err := range s.Events(math.MinInt64/4, math.MaxInt64/4) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == activity.Lost && len(s.gaps) < maxGaps {
+			s.gaps = append(s.gaps, Span{From: e.At, To: e.At + max(e.Value, 1)})
+		}
+	}
+	return nil
 }
 
 // Group returns the function that stands for a group.

@@ -118,8 +118,8 @@ func (w *Writer) Close(begin, end int64) error {
 	return errors.Join(w.write(&Record{Kind: isEnd, Begin: begin, End: end}), w.w.Flush())
 }
 
-// Open reads the raw file of a trace's folder, within the times of the trace.
-func Open(dir string) (*Table, error) {
+// open reads the raw file of a trace's folder, within the times of the trace.
+func open(dir string) (*Table, error) {
 	info, err := activity.ReadInfo(dir)
 	if err != nil {
 		return nil, err

@@ -203,22 +203,66 @@ func TestRequestsHaveThreeTimes(t *testing.T) {
 		t.Errorf("requests\n%+v, want\n%+v", got, want)
 	}
 	threads := map[activity.Thread]int{first: 3, network: 4}
-	waits := table.Waits(fall, func(h activity.Thread) int { return threads[h] })
+	waits := table.Waits(fall, nil, func(h activity.Thread) int { return threads[h] })
 	wantWaits := []result.SocketWait{
-		{Thread: 4, Call: "recvfrom", BeginNS: 40 * ms, EndNS: 82 * ms, Bytes: 1400, Request: "http://a.example/b.js",
-			LinkNS: 39 * ms, Text: "1,400 bytes of fd 23 waited 42 ms until recvfrom returned"},
-		{Thread: 4, Call: "recvfrom", BeginNS: 20 * ms, EndNS: 34 * ms, Bytes: 600, Request: "http://a.example/",
-			LinkNS: 19 * ms, Text: "600 bytes of fd 23 waited 14 ms until recvfrom returned"},
-		{Thread: 3, Call: "connect", BeginNS: 10 * ms, EndNS: 15 * ms,
+		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 40 * ms, EndNS: 82 * ms, Bytes: 1400,
+			Request: "http://a.example/b.js", LinkNS: 39 * ms,
+			Text: "1,400 bytes of fd 23 waited 42 ms until recvfrom returned"},
+		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 20 * ms, EndNS: 34 * ms, Bytes: 600,
+			Request: "http://a.example/", LinkNS: 19 * ms,
+			Text: "600 bytes of fd 23 waited 14 ms until recvfrom returned"},
+		{Thread: 3, WokenThread: -1, Call: "connect", BeginNS: 10 * ms, EndNS: 15 * ms,
 			Text: "connect fd 23 to 198.18.0.9:80: EINPROGRESS blocked the main thread for 5 ms"},
-		{Thread: 4, Call: "epoll_wait", BeginNS: 16 * ms, EndNS: 21 * ms,
+		{Thread: 4, WokenThread: -1, Call: "epoll_wait", BeginNS: 16 * ms, EndNS: 21 * ms,
 			Bytes: 1, Text: "epoll_wait waited 5 ms, then recvfrom 1 byte (peek) of fd 23"},
-		{Thread: 4, Call: "recvfrom", BeginNS: 31 * ms, EndNS: 32 * ms, Bytes: 1,
+		{Thread: 4, WokenThread: -1, Call: "recvfrom", BeginNS: 31 * ms, EndNS: 32 * ms, Bytes: 1,
 			Text: "recvfrom 1 byte (peek) of fd 23 blocked for 1 ms"},
 	}
 	// The poll without a read after it, and the calls whose bytes were there before, are left out.
 	if !reflect.DeepEqual(waits, wantWaits) {
 		t.Errorf("waits\n%+v, want\n%+v", waits, wantWaits)
+	}
+}
+
+// TestNextThreadWoken: samples have the wakes of a thread between its read and its next poll.
+func TestNextThreadWoken(t *testing.T) {
+	table := decoded(t, load(t))
+	numbers := func(h activity.Thread) int { return map[int32]int{7: 3, 8: 4}[h.ID] }
+	read := table.Waits(nil, nil, numbers)[0].EndNS
+	for name, tc := range map[string]struct {
+		at   int64
+		by   uint32
+		way  string
+		want int64
+	}{"woken": {read + 5, 2, activity.WaySamples, read + 5}, "before": {read - 5, 2, activity.WaySamples, 0},
+		"of another thread": {read + 5, 3, activity.WaySamples, 0}, "no samples": {read + 5, 2, "functions", 0},
+		"much later": {read + 2*wokenWithin, 2, activity.WaySamples, 0}} {
+		dir := t.TempDir()
+		w, err := activity.NewWriter(dir, activity.Info{Way: tc.way, Clock: activity.Clock{Exact: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range []activity.Thread{first, network, {Process: 8, ID: 9}} {
+			h.Start = 0 // unknown to perf
+			w.Thread(h)
+		}
+		err = errors.Join(w.Event(activity.Event{At: tc.at, Thread: 1, Kind: activity.Woken, Ref: tc.by}),
+			w.Event(activity.Event{At: tc.at + 2, Thread: 3, Kind: activity.Woken, Ref: tc.by}))
+		if _, closed := w.Close(); err != nil || closed != nil {
+			t.Fatal(err, closed)
+		}
+		trace, err := activity.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, thread := table.Waits(nil, []*activity.Trace{trace}, numbers)[0], -1
+		if tc.want > 0 {
+			thread = 3
+		}
+		if got.WokenNS != tc.want || got.WokenThread != thread {
+			t.Errorf("%s: woke %d at %d, want %d at %d", name, got.WokenThread, got.WokenNS, thread, tc.want)
+		}
+		_ = trace.Close()
 	}
 }
 
@@ -238,7 +282,7 @@ func TestDatagramsAreCounted(t *testing.T) {
 	if len(got) != 1 || got[0].Socket != 0 || got[0].Datagrams != 4 || got[0].Read != 0 {
 		t.Errorf("requests %+v, want 4 datagrams", got)
 	}
-	waits := table.Waits(nil, func(activity.Thread) int { return -1 })
+	waits := table.Waits(nil, nil, func(activity.Thread) int { return -1 })
 	if len(waits) < 2 || waits[0].BeginNS != 22*ms || waits[0].EndNS != 31*ms || waits[0].Thread != -1 ||
 		!strings.HasPrefix(waits[0].Text, "Network: 3 messages of fd 4 waited 9 ms") {
 		t.Errorf("waits %+v, want first those of three messages", waits)
@@ -341,7 +385,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		c := serve.Connection{Network: "tcp", Client: device, Server: remote}
 		fall := &har.Waterfall{Requests: []har.Request{{Served: serve.Exchange{To: 100}, Over: c, Sent: exact(1)}}}
-		for _, w := range table.Waits(fall, func(activity.Thread) int { return 0 }) {
+		for _, w := range table.Waits(fall, nil, func(activity.Thread) int { return 0 }) {
 			if w.EndNS <= w.BeginNS || w.Call == "" || w.Bytes < 0 {
 				t.Errorf("wait %+v", w)
 			}
@@ -357,7 +401,7 @@ func TestWaitsForOtherProcessesAreLeftOut(t *testing.T) {
 	table := decoded(t, written(t, 0, call(network, EpollWait, 10*ms, 80*ms, 1),
 		local(call(network, Recvmsg, 81*ms, 90*ms, 4)), local(call(first, Read, 20*ms, 30*ms, 4)),
 		local(call(first, Read, 31*ms, 31*ms+900_000, 4))))
-	waits := table.Waits(nil, func(activity.Thread) int { return 0 })
+	waits := table.Waits(nil, nil, func(activity.Thread) int { return 0 })
 	if len(waits) != 1 || waits[0].Text != "read 4 bytes of fd 9 blocked the main thread for 10 ms" {
 		t.Errorf("waits %+v, want only that of the main thread", waits)
 	}

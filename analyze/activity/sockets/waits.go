@@ -2,7 +2,9 @@ package sockets
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/activity"
@@ -58,8 +60,10 @@ func (t *Table) words(w *wait) string {
 // Waits lists the longest waits for sockets of the internet, longest first. It has three of each
 // kind for each thread: received bytes that were not read, calls that blocked, polls before a read.
 // Blocking calls on the first thread of a process are in it for all sockets. Thread returns the
-// number of a thread in the results; -1: none. Fall may be nil.
-func (t *Table) Waits(fall *har.Waterfall, thread func(activity.Thread) int) []result.SocketWait {
+// number of a thread in the results; -1: none. Fall may be nil. Traces of samples
+// state which thread was woken next.
+func (t *Table) Waits(fall *har.Waterfall, traces []*activity.Trace,
+	thread func(activity.Thread) int) []result.SocketWait {
 	requests := t.Requests(fall)
 	x := t.index()
 	of := map[int32][]*Request{} // by socket
@@ -72,13 +76,16 @@ func (t *Table) Waits(fall *har.Waterfall, thread func(activity.Thread) int) []r
 	for _, w := range longest(t.candidates(x)) {
 		c := &t.Calls[w.call]
 		one := result.SocketWait{Thread: thread(t.Threads[w.thread]), Call: c.Name.String(), BeginNS: w.from,
-			EndNS: w.to, Text: t.words(&w)}
+			EndNS: w.to, Text: t.words(&w), WokenThread: -1}
 		if one.Thread < 0 {
 			one.Text = t.Threads[w.thread].Name + ": " + one.Text
 		}
 		if w.reading >= 0 {
 			read := &t.Calls[w.reading]
 			one.Bytes, one.LinkNS = read.Bytes(), x.arrival(w.reading)
+			if at, woken := t.woken(w.reading, traces); at > 0 {
+				one.WokenNS, one.WokenThread = at, thread(woken)
+			}
 			for _, r := range of[read.Socket] {
 				if r.from < read.Offset && r.to > read.Offset-read.Bytes() { // the last one of these
 					if one.Request = r.URL; r.to == read.Offset && r.Link > 0 {
@@ -90,6 +97,55 @@ func (t *Table) Waits(fall *har.Waterfall, thread func(activity.Thread) int) []r
 		all = append(all, one)
 	}
 	return all
+}
+
+// wokenWithin limits the time from the end of a call to the thread that is woken next.
+const wokenWithin = 1_000_000_000 // ns
+
+// woken returns the first thread that a call's thread woke after the call, before it polled again,
+// and the time; 0: none, or no trace has it.
+func (t *Table) woken(call int, traces []*activity.Trace) (at int64, woken activity.Thread) {
+	c := &t.Calls[call]
+	by, to := t.Threads[c.Thread], c.End+wokenWithin
+	for _, next := range t.Calls[call+1:] {
+		if next.Begin >= to || next.Thread == c.Thread && next.Name.Polls() {
+			to = min(to, next.Begin)
+			break
+		}
+	}
+	for _, trace := range traces {
+		if info := trace.Info(); info.Way != activity.WaySamples || !info.Clock.Exact {
+			continue
+		}
+		threads := trace.Threads()
+		for e, err := range trace.Events(c.End, to) {
+			if err != nil {
+				break // the trace has this error elsewhere too
+			}
+			if e.Kind == activity.Woken && threads[e.Ref].ID == by.ID && threads[e.Ref].Process == by.Process {
+				return e.At, threads[e.Thread]
+			}
+		}
+	}
+	return 0, woken
+}
+
+// ReadWaits returns the waits of a trace's folder, with the threads of a profile. It returns none
+// without the raw file, which another machine does not have.
+func ReadWaits(dir string, of *result.Profile, traces []*activity.Trace,
+	fall *har.Waterfall) ([]result.SocketWait, error) {
+	t, err := open(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.Waits(fall, traces, func(t activity.Thread) int {
+		return slices.IndexFunc(of.Threads, func(known result.ProfileThread) bool {
+			return known.Process == int(t.Process) && known.ID == int(t.ID)
+		})
+	}), nil
 }
 
 // candidates returns all waits.

@@ -95,8 +95,9 @@ func Profile(w *result.Window, index int, late []int, name string) *result.Profi
 	if len(late) > 0 {
 		p.Sockets = []result.SocketWait{
 			{Thread: 4, Call: "recvfrom", BeginNS: at(late[0] - 3), EndNS: at(late[0] - 1), Bytes: 16_384,
-				Request: "https://shop.test/api/cart", LinkNS: at(late[0]-3) + 2*ms},
-			{Thread: -1, Call: "poll", BeginNS: at(late[0]), EndNS: at(late[0]) + ms, Request: name}}
+				Request: "https://shop.test/api/cart", LinkNS: at(late[0]-3) + 2*ms,
+				WokenNS: at(late[0]-1) + ms, WokenThread: 1},
+			{Thread: -1, Call: "poll", BeginNS: at(late[0]), EndNS: at(late[0]) + ms, Request: name, WokenThread: -1}}
 	}
 	return p
 }

@@ -287,15 +287,22 @@ function sockets(p, results, seek) {
     return w && after >= 0 ? frameButton(w.frame_times.first_frame + after, seek) : 'outside';
   };
   const linked = p.sockets.some((s) => s.link_ns);
+  const woke = p.sockets.some((s) => s.woken_ns);
+  const next = (/** @type {Profile['sockets'][number]} */ s) => (s.woken_ns
+    ? `${p.threads[s.woken_thread]?.text ?? 'thread unknown'} after ${lasts(Math.max(0, s.woken_ns - s.end_ns))}`
+    : 'unknown');
   return table('Longest waits for sockets', ['Call', 'Thread', ['Waited', ''], ['Bytes', ''],
     ...linked ? [/** @type {[string, string]} */ (['Lay unread',
-      'From the arrival of the last byte at the device to the return of the call'])] : [], 'Frame after it'],
+      'From the arrival of the last byte at the device to the return of the call'])] : [],
+    ...woke ? [/** @type {[string, string]} */ (['Then woke',
+      'The thread that was woken next, and the time from the return of the call'])] : [], 'Frame after it'],
   p.sockets.map((s) => h('tr', null,
     h('th', {scope: 'row'}, h('code', null, s.call), s.request ? h('small', null, s.request) : null,
       s.text ? h('small', null, s.text) : null),
     h('td', null, p.threads[s.thread]?.text ?? 'thread unknown'), cell('waited', lasts(s.end_ns - s.begin_ns)),
     cell('bytes', bytes(s.bytes)),
     linked ? cell('lay unread', s.link_ns ? lasts(Math.max(0, s.end_ns - s.link_ns)) : 'unknown') : null,
+    woke ? h('td', {'data-of': 'then woke'}, next(s)) : null,
     h('td', null, at(s.end_ns)))));
 }
 

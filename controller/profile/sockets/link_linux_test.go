@@ -1,4 +1,4 @@
-//go:build linux && (amd64 || arm64)
+//go:build linux && (amd64 || arm64) && !rigvm
 
 package sockets_test
 
@@ -103,7 +103,7 @@ func TestReadsAreJoinedToTheLink(t *testing.T) {
 	}
 	// curl polled for the answer for a round trip at least.
 	found := false
-	for _, w := range table.Waits(fall, func(activity.Thread) int { return 0 }) {
+	for _, w := range table.Waits(fall, nil, func(activity.Thread) int { return 0 }) {
 		t.Logf("%+v", w)
 		found = found || w.Request == got[0].URL && w.EndNS-w.BeginNS >= 15e6 && w.LinkNS > 0
 	}

@@ -4,6 +4,7 @@ package sockets
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type Recorder struct {
 	maps    []*ebpf.Map
 	open    *ebpf.Map
 	lostMap *ebpf.Map
+	linked  sync.Mutex // of links
 	links   []link.Link
 	ring    *ringbuf.Reader
 	begin   int64
@@ -48,6 +50,7 @@ type Recorder struct {
 	out    *sockets.Writer
 	lost   uint32             // of the last record
 	at     int64              // end of the last record
+	until  int64              // end of the file's records, if it is before that of the recording
 	names  map[int32][16]byte // of processes
 	failed error
 	ended  chan struct{} // the reader
@@ -163,14 +166,13 @@ func (r *Recorder) Stop() (Info, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.once.Do(func() {
-		for _, l := range r.links {
-			r.err = errors.Join(r.err, l.Close())
-		}
-		r.links = nil
+		r.err = r.detach()
 		end := now64()
 		r.err = errors.Join(r.err, r.ring.Flush())
 		<-r.ended
-		r.err = errors.Join(r.err, r.rest(end), r.failed, r.out.Close(r.begin, end))
+		rest := r.rest(end)
+		end = cmp.Or(r.until, end)
+		r.err = errors.Join(r.err, rest, cmp.Or(r.failed, r.out.Close(r.begin, end)))
 		r.info.Begin, r.info.End, r.info.Arrivals = r.begin, end, r.arrival
 		if r.err != nil {
 			r.err = fmt.Errorf("record socket calls: %w", r.err)
@@ -185,13 +187,21 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, r.release())
 }
 
-func (r *Recorder) release() (err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// detach ends the programs in the kernel.
+func (r *Recorder) detach() (err error) {
+	r.linked.Lock()
+	defer r.linked.Unlock()
 	for _, l := range r.links {
 		err = errors.Join(err, l.Close())
 	}
 	r.links = nil
+	return err
+}
+
+func (r *Recorder) release() (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err = r.detach()
 	if r.ring != nil {
 		err = errors.Join(err, r.ring.Close())
 	}
@@ -217,9 +227,7 @@ func (r *Recorder) read() {
 		case err == nil:
 			r.record(one.RawSample)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			if r.failed == nil {
-				r.failed = r.out.Flush()
-			}
+			r.wrote(r.out.Flush())
 		case errors.Is(err, ringbuf.ErrFlushed):
 			return
 		default:
@@ -257,17 +265,24 @@ func (r *Recorder) losses(lost uint32, at int64) {
 }
 
 func (r *Recorder) write(one *sockets.Record) {
-	err := r.out.Write(one)
-	switch {
-	case err == nil:
-		if one.Kind == sockets.IsCall {
-			r.info.Calls++
-		}
-	case errors.Is(err, sockets.ErrLimit):
-		r.info.Full = true
-	case r.failed == nil:
+	if r.until == 0 && r.wrote(r.out.Write(one)) && one.Kind == sockets.IsCall {
+		r.info.Calls++
+	}
+}
+
+// wrote reports whether the file can have more records. The recording ends at the first error.
+func (r *Recorder) wrote(err error) bool {
+	if err == nil || r.until > 0 {
+		return err == nil
+	}
+	r.until = max(r.at, r.begin)
+	if r.info.Full = errors.Is(err, sockets.ErrLimit); !r.info.Full {
 		r.failed = err
 	}
+	if err := r.detach(); err != nil {
+		r.failed = cmp.Or(r.failed, err)
+	}
+	return false
 }
 
 // record writes a record of the ring.

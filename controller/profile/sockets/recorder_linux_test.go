@@ -424,7 +424,7 @@ func TestBytesWaitUntilTheyAreRead(t *testing.T) {
 	if own := p.BeforeRead - p.AfterPoll; read.Begin-poll.End < own || own < 250e6 {
 		t.Errorf("%d ns from poll to read, the program slept %d ns", read.Begin-poll.End, own)
 	}
-	waits := table.Waits(nil, func(h activity.Thread) int { return int(h.ID) })
+	waits := table.Waits(nil, nil, func(h activity.Thread) int { return int(h.ID) })
 	if len(waits) == 0 || waits[0].Call != "read" || waits[0].Bytes != 5 || waits[0].Thread != p.TID {
 		t.Fatalf("waits: %+v, want first that of the bytes", waits)
 	}
@@ -619,6 +619,36 @@ func TestFileHasALimit(t *testing.T) {
 	_, table, info := recorded(t, record.Options{Limit: 40 << 10}, "flood")
 	if !info.Full || len(table.Calls) == 0 || table.End != info.End {
 		t.Errorf("info %+v with %d calls until %d", info, len(table.Calls), table.End)
+	}
+}
+
+// TestFullDiskEndsTheRecording: the program goes on, and the file ends with the last whole record.
+//
+// Fault: The disk fills up while a profile is recorded
+func TestFullDiskEndsTheRecording(t *testing.T) {
+	recordable(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	r, err := record.Open(full, record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), partEnv+"=flood")
+	r.Prepare(cmd)
+	before := now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	info, err := r.Stop()
+	if !errors.Is(err, unix.ENOSPC) || info.Full || info.End < info.Begin || info.End > now() || info.Begin > before {
+		t.Errorf("info %+v, error %v", info, err)
+	}
+	if err := r.Close(); !errors.Is(err, unix.ENOSPC) {
+		t.Error(err)
 	}
 }
 

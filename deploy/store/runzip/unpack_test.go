@@ -98,6 +98,9 @@ func TestPackAndUnpack(t *testing.T) {
 		os.WriteFile(filepath.Join(from, pinnedFile), nil, 0o600), os.WriteFile(filepath.Join(from, ".run.json.123"),
 			[]byte("x"), 0o600),
 		os.Mkdir(filepath.Join(from, ".making"), 0o755), os.WriteFile(filepath.Join(from, ".making", "x"), nil, 0o600),
+		os.MkdirAll(filepath.Join(from, "traces/native/raw/x"), 0o755),
+		os.WriteFile(filepath.Join(from, "traces/native/raw/perf.data"), []byte("addresses"), 0o600),
+		os.WriteFile(filepath.Join(from, "traces/native/raw/x/y"), []byte("addresses"), 0o600),
 		os.Symlink("/etc/passwd", filepath.Join(from, "link")))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +133,8 @@ func TestPackAndUnpack(t *testing.T) {
 	// Nor does what an older version has packed come out.
 	old := t.TempDir()
 	if err := unpackInto(old,
-		packed(t, entry{name: "run.json", content: "{}"}, entry{name: session.KeyLogFile, content: "secrets"}),
+		packed(t, entry{name: "run.json", content: "{}"}, entry{name: session.KeyLogFile, content: "secrets"},
+			entry{name: "run/traces/native/raw/perf.data", content: "addresses"}),
 		Limits{Bytes: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}

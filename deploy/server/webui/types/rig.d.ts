@@ -548,6 +548,8 @@ export interface SocketWait {
   bytes: number;
   request: string;
   link_ns: number;
+  woken_ns: number;
+  woken_thread: number;
   text: string;
 }
 
