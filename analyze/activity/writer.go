@@ -113,7 +113,8 @@ func (w *Writer) Thread(t Thread) uint32 {
 
 // Function implements Sink.
 func (w *Writer) Function(f Function) uint32 {
-	f.Name, f.Module, f.BuildID, f.File = Clean(CutQueries(f.Name)), Clean(f.Module), Clean(f.BuildID), cleanFile(f.File)
+	f.Name, f.File = Clean(CutQueries(f.Name)), cleanFile(f.File)
+	f.Module, f.BuildID = Clean(f.Module), Clean(f.BuildID)
 	if f.Name != "" {
 		f.Offset = 0
 	}

@@ -21,8 +21,9 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// A trace is a JSON object in the Trace Event Format of Chrome's trace viewer, or it has Perfetto's
-// protobuf format: see [Selection.Perfetto]. Perfetto reads both. Its first process is the recording. It has a track ("thread") of frames, one of gaps, one of
+// A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
+// too. [Selection.Perfetto] writes the same events in Perfetto's own format. The first process is
+// the recording. It has a track ("thread") of frames, one of gaps, one of
 // formats, and one for each source of events. Frames and gaps are complete events (X), events are
 // instants (i), and changes are counters (C). Its second process has the requests of the network,
 // and its third one the scripts of pages. Further ones are the device's.

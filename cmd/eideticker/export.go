@@ -25,8 +25,8 @@ type exportCmd struct {
 	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
 	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
 	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
-	NoEvents bool       `help:"Omit events and requests, which may contain typed text (.json .trace.json .pftrace .eid)."`
-	Results  string     `placeholder:"FILE" help:"Use this results.json (.csv .npy .trace.json .pftrace .messages.jsonl)."`
+	NoEvents bool       `help:"Omit events and requests, with typed text (.json .trace.json .pftrace .eid)."`
+	Results  string     `placeholder:"FILE" help:"Use these results (.csv .npy .trace.json .pftrace .messages.jsonl)."`
 	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }

@@ -36,9 +36,9 @@ type profileCmd struct {
 	Trace    string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
 	Thread   string     `placeholder:"T" help:"Export only this thread: its name or number."`
 	Tree     string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
-	Symbols  string     `placeholder:"DIR" complete:"files" help:"Name functions by the files with symbols in this folder."`
+	Symbols  string     `placeholder:"DIR" complete:"files" help:"Name functions by files with symbols in DIR."`
 	URLs     string     `name:"urls" enum:"cut,full" default:"cut" help:"Write addresses cut before queries, or full."`
-	Output   string     `short:"o" placeholder:"OUT" help:"Output file; its ending selects the format (default: print)."`
+	Output   string     `short:"o" placeholder:"OUT" help:"Output file; its ending is the format (default: print)."`
 	Force    bool       `help:"Overwrite existing files."`
 	Args     []string   `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
 }
@@ -280,8 +280,8 @@ func (c profileCmd) name(e *env, dir string, traces []*activity.Trace) error {
 	for _, n := range folder.Missing {
 		missing += n
 	}
-	fmt.Fprintf(e.err, "%s named by %s, %d without a name in %s\n", plural(folder.Found, "function"), c.Symbols, missing,
-		plural(len(folder.Missing), "module"))
+	fmt.Fprintf(e.err, "%s named by %s, %d without a name in %s\n", plural(folder.Found, "function"), c.Symbols,
+		missing, plural(len(folder.Missing), "module"))
 	return nil
 }
 

@@ -157,8 +157,8 @@ func TestProfileAsPerfetto(t *testing.T) {
 			}
 		}
 		marked := trace.Named("selected frames")
-		if count != len(late) || len(trace.Named("frames")[0].Slices) < 180 || (len(marked) > 0) != (args[0] == "profile") ||
-			len(marked) > 0 && len(marked[0].Slices) != len(late) {
+		if count != len(late) || len(trace.Named("frames")[0].Slices) < 180 ||
+			(len(marked) > 0) != (args[0] == "profile") || len(marked) > 0 && len(marked[0].Slices) != len(late) {
 			t.Errorf("%v: %d slices of heavyLoop in %d, want %d", args, count, len(thread[0].Slices), len(late))
 		}
 		var s activitytest.Sink

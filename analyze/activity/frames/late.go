@@ -44,8 +44,8 @@ type weight struct {
 }
 
 // Compare compares late frames with others in the windows that have both. Windows without late
-// frames do not take part. Neither do frames beyond the first 20,000. Without late frames, it counts
-// all frames.
+// frames do not take part. Neither do frames beyond the first 20,000. Without any late frame it
+// counts all frames.
 //
 // The tested functions are those with the most time in these frames. Of functions that were always
 // on the stack together, only that with the most self time takes part. Functions with one p are in

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,7 +133,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOtherFunctions: functions with names, of no module or outside of all symbols stay as they are.
+// TestOtherFunctions: functions with names, of no module or outside of symbols stay as they are.
 func TestOtherFunctions(t *testing.T) {
 	path, functions, _ := built(t, t.TempDir())
 	folder, err := symbols.Open(filepath.Dir(path))
@@ -155,7 +156,7 @@ func TestOtherFunctions(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "prog")
 	for n := 0; n < len(whole); n += len(whole)/40 + 1 {
-		for _, changed := range [][]byte{whole[:n], append(append([]byte{}, whole[:n]...), whole[min(n+9, len(whole)):]...)} {
+		for _, changed := range [][]byte{whole[:n], slices.Concat(whole[:n], whole[min(n+9, len(whole)):])} {
 			if err := os.WriteFile(file, changed, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -86,7 +86,7 @@ type decoder struct {
 	texts map[protowire.Number]map[uint64]string
 }
 
-// Decode decodes a trace. Slices that are not nested, unknown texts and unknown tracks are failures.
+// Decode decodes a trace. Slices that are not nested, unknown texts and tracks are failures.
 func Decode(t *testing.T, raw []byte) *Trace {
 	t.Helper()
 	d := &decoder{t, &Trace{Clocks: map[uint64]int64{}}, map[uint64]*Track{}, map[protowire.Number]map[uint64]string{}}
