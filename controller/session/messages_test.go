@@ -12,14 +12,12 @@ import (
 )
 
 // TestMessagesOfReloadedPage: the report of a page has the clock of one load.
-//
-// Fault: A page is loaded again within a window, and its messages get the times of the first page
 func TestMessagesOfReloadedPage(t *testing.T) {
 	for restarts, want := range []int{1, 0} {
 		found := &runfolder.Found{Results: result.Results{Windows: []result.Window{{Channel: &result.Channel{}}}},
 			Channels: []*payload.Account{{Packets: 3, Restarts: restarts, Zero: 1e9, Messages: []payload.Message{
 				{Frame: 1, Data: []byte(`{"kind":"gc","at":10,"ms":2}`)}}}}}
-		report := &site.Report{Told: &site.Told{Messages: 1}, Zero: timeline.Interval{Earliest: 1e9, Latest: 1e9 + 1000}}
+		report := &site.Report{Told: &site.Told{Messages: 1}, Zero: timeline.At(1e9)}
 		trace := addMessages(found, report)
 		w := &found.Results.Windows[0]
 		if (trace != nil) != (want == 1) || (found.Results.Profile != nil) != (want == 1) || w.Channel.Told != 1 {
