@@ -13,6 +13,7 @@ require (
 	github.com/goreleaser/nfpm/v2 v2.46.3
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
 	github.com/gorilla/websocket v1.5.3
+	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
 	github.com/jezek/xgb v1.1.1
 	github.com/klauspost/compress v1.20.1
 	github.com/miekg/dns v1.1.73

@@ -507,3 +507,40 @@ func BenchmarkHour(b *testing.B) {
 	b.ReportMetric(float64(s.Size())/float64(info.Events), "bytes/event")
 	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/window")
 }
+
+// TestNamesHaveNoQueries: the index of a trace has addresses without queries. Rename replaces
+// functions.
+func TestNamesHaveNoQueries(t *testing.T) {
+	for in, want := range map[string]string{
+		"load (https://a.test/b?token=1:2:3)": "load (https://a.test/b)",
+		"f https://a.test/#x g":               "f https://a.test/ g",
+		"http://a/?x http://b/?y":             "http://a/ http://b/",
+		"a ? b : c":                           "a ? b : c",
+		"std::map<a://b>::f":                  "std::map<a://b>::f",
+		"blob:https://a.test/1?x":             "blob:https://a.test/1",
+	} {
+		dir := t.TempDir()
+		w, err := NewWriter(dir, Info{Clock: Clock{Exact: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Thread(Thread{ID: 1, Name: in})
+		w.Function(Function{Name: in, File: "https://a.test/c?d"})
+		if _, err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer trace.Close()
+		f := trace.Functions()[1]
+		if f.Name != want || f.File != "https://a.test/c" || trace.Threads()[1].Name != want {
+			t.Errorf("%q is %q, file %q, thread %q", in, f.Name, f.File, trace.Threads()[1].Name)
+		}
+		trace.Rename(func(f Function) Function { f.Name += "\x1b"; return f })
+		if f := trace.Functions()[1]; f.Name != want+"?" {
+			t.Errorf("%q is renamed to %q", want, f.Name)
+		}
+	}
+}

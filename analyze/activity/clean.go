@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +39,16 @@ func plain(name string) bool {
 		}
 	}
 	return len(name) <= MaxName
+}
+
+var queries = regexp.MustCompile(`(\w://[^\s"'<>()?#]*)[?#][^\s"'<>()]*`)
+
+// CutQueries returns a text whose addresses have no queries and fragments.
+func CutQueries(text string) string {
+	if !strings.ContainsAny(text, "?#") || !strings.Contains(text, "://") {
+		return text
+	}
+	return queries.ReplaceAllString(text, "$1")
 }
 
 // cleanFile returns a file's name or address without its query and fragment.

@@ -124,6 +124,15 @@ func (t *Trace) Threads() []Thread { return t.tables.threads }
 // Functions returns the functions by number. The first entry is empty. Do not change them.
 func (t *Trace) Functions() []Function { return t.tables.functions }
 
+// Rename replaces each function.
+func (t *Trace) Rename(name func(Function) Function) {
+	for i, f := range t.tables.functions[1:] {
+		f = name(f)
+		f.Name, f.File = Clean(f.Name), Clean(f.File)
+		t.tables.functions[1+i] = f
+	}
+}
+
 // Stack returns the last function of a stack, and the stack that called it. Those of the empty
 // stack are 0.
 func (t *Trace) Stack(id uint32) (callers, function uint32) {

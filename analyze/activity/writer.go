@@ -105,7 +105,7 @@ func (w *Writer) Skip(kind string) { w.info.Skipped[kind]++ }
 // Thread implements Sink. A thread with the process, number and start of an earlier one is that
 // one. Its names replace earlier ones if they are not empty.
 func (w *Writer) Thread(t Thread) uint32 {
-	t.Name, t.ProcessName = Clean(t.Name), Clean(t.ProcessName)
+	t.Name, t.ProcessName = Clean(CutQueries(t.Name)), Clean(t.ProcessName)
 	key := Thread{Process: t.Process, ID: t.ID, Start: t.Start}
 	id := add(w, w.tables.threadIDs, &w.tables.threads, key, MaxThreads, "threads", 2*MaxName)
 	if id > 0 {
@@ -117,7 +117,8 @@ func (w *Writer) Thread(t Thread) uint32 {
 
 // Function implements Sink.
 func (w *Writer) Function(f Function) uint32 {
-	f.Name, f.Module, f.BuildID, f.File = Clean(f.Name), Clean(f.Module), Clean(f.BuildID), cleanFile(f.File)
+	f.Name, f.File = Clean(CutQueries(f.Name)), cleanFile(f.File)
+	f.Module, f.BuildID = Clean(f.Module), Clean(f.BuildID)
 	if f.Name != "" {
 		f.Offset = 0
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -28,8 +29,10 @@ type Selection struct {
 	Network  string // HAR file of the recording, for traces; empty: none
 	Scripts  string // folder with script.json and script.log of the recording, for traces; empty: none
 	MaxCalls int    // of scripts in a trace, the longest ones (default: 200,000)
-	// Activities are traces of the device, for traces.
+	// Activities are traces of the device, and Marked are frames, for Perfetto. FullURLs keeps queries.
 	Activities []*activity.Trace
+	Marked     []result.FrameSpan
+	FullURLs   bool
 	Program    string // that exports
 	// Progress is called with the number of frames that are done. It may be nil.
 	Progress func(frames int)

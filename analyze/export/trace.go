@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -21,7 +22,8 @@ import (
 )
 
 // A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
-// too. Its first process is the recording. It has a track ("thread") of frames, one of gaps, one of
+// too. [Selection.Perfetto] writes the same events in Perfetto's own format. The first process is
+// the recording. It has a track ("thread") of frames, one of gaps, one of
 // formats, and one for each source of events. Frames and gaps are complete events (X), events are
 // instants (i), and changes are counters (C). Its second process has the requests of the network,
 // and its third one the scripts of pages. Further ones are the device's.
@@ -39,6 +41,7 @@ const (
 	frameTID      = 1
 	gapTID        = 2
 	formatTID     = 3
+	markedTID     = 4
 	firstEventTID = 10 // of the first source of events
 )
 
@@ -53,6 +56,9 @@ type traceEvent struct {
 	Duration *micros `json:"dur,omitempty"` // of X
 	Scope    string  `json:"s,omitempty"`   // of i
 	Args     any     `json:"args"`
+
+	value  int64            // of C
+	thread *activity.Thread // of M: the thread or its process; nil: another track
 }
 
 // micros are nanoseconds, written as microseconds.
@@ -67,12 +73,16 @@ func (m micros) MarshalJSON() ([]byte, error) {
 }
 
 // TraceCounts are numbers of parts of a trace. Calls are those of scripts, and Slices those of the
-// device's threads.
-type TraceCounts struct{ Gaps, Events, Requests, Calls, Slices int }
+// device's threads. Left counts slices that overlap too many others.
+type TraceCounts struct{ Gaps, Events, Requests, Calls, Slices, Left int }
 
 // Trace writes the trace, and returns how much of each kind it has.
 func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error) {
-	t := traceWriter{Selection: s, ctx: ctx, w: w}
+	return s.trace(ctx, &jsonTrace{w: w})
+}
+
+func (s *Selection) trace(ctx context.Context, to traceEncoder) (TraceCounts, error) {
+	t := traceWriter{Selection: s, ctx: ctx, traceEncoder: to}
 	err := t.write()
 	n := TraceCounts{Gaps: t.gapCount, Events: t.eventCount, Requests: t.requestCount, Slices: t.barCount}
 	if t.scripts != nil {
@@ -81,13 +91,25 @@ func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error)
 	return n, err
 }
 
-// traceWriter writes one trace line by line. It holds one frame at most.
-type traceWriter struct {
-	*Selection
-	ctx  context.Context
+// traceEncoder writes events in a format. All but the first line of a track follow its name.
+type traceEncoder interface {
+	begin(origin timeline.Time, of *Selection)
+	put(e traceEvent) error
+	end(about any) error
+}
+
+// jsonTrace writes one trace line by line.
+type jsonTrace struct {
 	w    io.Writer
 	line bytes.Buffer
 	some bool // a line was written
+}
+
+// traceWriter writes one trace. It holds one frame at most.
+type traceWriter struct {
+	*Selection
+	traceEncoder
+	ctx context.Context
 
 	origin     timeline.Time
 	firstFrame timeline.Time
@@ -97,6 +119,8 @@ type traceWriter struct {
 	kinds      *frameKinds
 	tracks     []*requestTrack
 	scripts    *scriptsOfRun // nil: none
+
+	devices []deviceInfo
 
 	gapCount, eventCount, requestCount, barCount int
 }
@@ -153,7 +177,8 @@ type traceInfo struct {
 	OriginNS     int64  `json:"origin_ns"`
 	FirstFrame   micros `json:"first_frame_us"`
 
-	Scripts *scriptInfo `json:"scripts,omitempty"`
+	Scripts *scriptInfo  `json:"scripts,omitempty"`
+	Devices []deviceInfo `json:"traces,omitempty"`
 }
 
 func (t *traceWriter) write() error {
@@ -183,13 +208,12 @@ func (t *traceWriter) write() error {
 	if err := t.findOrigin(events); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(t.w, `{"displayTimeUnit":"ms","traceEvents":[`); err != nil {
-		return err
-	}
+	t.begin(t.origin, t.Selection)
 	tracks := eventTracks(events)
 	for _, step := range []func() error{
 		func() error { return t.names(tracks) },
 		t.frames,
+		t.marked,
 		func() error { return t.instants(events, tracks) },
 		t.requests,
 		t.scriptSlices,
@@ -201,17 +225,12 @@ func (t *traceWriter) write() error {
 	}
 	about := traceInfo{
 		Recording: filepath.Base(t.Path), Program: t.Program, WallOffsetNS: t.Reader.Info().WallOffset,
-		OriginNS: int64(t.origin), FirstFrame: t.since(t.firstFrame),
+		OriginNS: int64(t.origin), FirstFrame: t.since(t.firstFrame), Devices: t.devices,
 	}
 	if t.scripts != nil {
 		about.Scripts = &t.scripts.info
 	}
-	info, err := json.Marshal(about)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(t.w, "\n],\"otherData\":%s}\n", info)
-	return err
+	return t.end(about)
 }
 
 // findOrigin sets the origin of times.
@@ -250,13 +269,15 @@ func (t *traceWriter) since(at timeline.Time) micros {
 	return micros(d)
 }
 
+func (t *jsonTrace) begin(timeline.Time, *Selection) {}
+
 // put writes one line.
-func (t *traceWriter) put(e traceEvent) error {
+func (t *jsonTrace) put(e traceEvent) error {
 	e.PID = cmp.Or(e.PID, tracePID)
 	t.line.Reset()
 	separator := ",\n"
 	if !t.some {
-		t.some, separator = true, "\n"
+		t.some, separator = true, traceBegin+"\n"
 	}
 	t.line.WriteString(separator)
 	enc := json.NewEncoder(&t.line)
@@ -266,6 +287,21 @@ func (t *traceWriter) put(e traceEvent) error {
 	}
 	t.line.Truncate(t.line.Len() - 1) // Encode ends the line
 	_, err := t.w.Write(t.line.Bytes())
+	return err
+}
+
+const traceBegin = `{"displayTimeUnit":"ms","traceEvents":[`
+
+func (t *jsonTrace) end(about any) error {
+	if !t.some {
+		if _, err := io.WriteString(t.w, traceBegin); err != nil {
+			return err
+		}
+	}
+	info, err := json.Marshal(about)
+	if err == nil {
+		_, err = fmt.Fprintf(t.w, "\n],\"otherData\":%s}\n", info)
+	}
 	return err
 }
 
@@ -294,6 +330,9 @@ func (t *traceWriter) names(tracks map[string]int) error {
 		name string
 	}
 	all := []track{{frameTID, "frames"}, {gapTID, "gaps"}, {formatTID, "format"}}
+	if len(t.Marked) > 0 {
+		all = append(all, track{markedTID, "selected frames"})
+	}
 	for source, tid := range tracks {
 		all = append(all, track{tid, cmp.Or(source, "events")})
 	}
@@ -368,6 +407,19 @@ func (t *traceWriter) frames() error {
 	return errors.Join(err, t.endFormat(&format, end))
 }
 
+// marked writes the times before the marked frames.
+func (t *traceWriter) marked() error {
+	for _, f := range t.Marked {
+		begin := t.since(timeline.Time(f.FromNS))
+		lasted := t.since(timeline.Time(f.ToNS)) - begin
+		if err := t.put(traceEvent{Phase: "X", Name: fmt.Sprintf("before frame %d", f.Frame), TID: markedTID,
+			Time: begin, Duration: &lasted}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // endFormat writes a format that has begun.
 func (t *traceWriter) endFormat(format *traceEvent, at timeline.Time) error {
 	if format.Phase == "" {
@@ -408,12 +460,12 @@ func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
 func (t *traceWriter) count() error {
 	at := t.since(t.held.at)
 	err := t.put(traceEvent{Phase: "C", Name: "changed pixels", Time: at,
-		Args: map[string]int{"pixels": t.held.args.ChangedPixels}})
+		Args: map[string]int{"pixels": t.held.args.ChangedPixels}, value: int64(t.held.args.ChangedPixels)})
 	if err != nil {
 		return err
 	}
 	return t.put(traceEvent{Phase: "C", Name: "changed bytes", Time: at,
-		Args: map[string]int64{"bytes": t.held.args.ChangedBytes}})
+		Args: map[string]int64{"bytes": t.held.args.ChangedBytes}, value: t.held.args.ChangedBytes})
 }
 
 // until writes the held frame and the gaps after it, which end where frame n begins.

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/eideticker/eideticker/analyze/activity"
 	activities "github.com/eideticker/eideticker/analyze/activity/export"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // The processes of the device follow those of recording, network and scripts. Each thread has a
-// track with its functions as nested slices. Another one has the times in which it waited or was
-// ready. Functions of samples last from sample to sample.
+// track with its calls as nested slices, or one with its samples. Functions of samples last from
+// sample to sample. Another one has the times in which it waited or was ready.
 const (
 	firstDevicePID = 4
 	firstDeviceTID = 1 << 22 // behind the tracks of scripts
@@ -20,8 +19,16 @@ const (
 )
 
 type barArgs struct {
-	Module  string `json:"module,omitempty"`
-	Sampled bool   `json:"sampled,omitempty"`
+	Module string `json:"module"`
+}
+
+// deviceInfo is about the tracks of one trace.
+type deviceInfo struct {
+	Name   string `json:"name"`
+	Engine string `json:"engine"`
+	Way    string `json:"way"`
+	Clock  string `json:"clock,omitempty"` // bounds of other clocks
+	Left   int    `json:"slices_left_out"` // the shortest ones
 }
 
 // deviceTracks writes the activity of the device, and returns the number of slices.
@@ -34,17 +41,20 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 		if err != nil {
 			return bars, err
 		}
+		info := of.Info()
+		t.devices = append(t.devices, deviceInfo{info.Name, info.Engine, info.Way, info.Clock.Text, left})
 		process := int32(-1)
 		for i, track := range tracks {
 			if i == 0 || track.Thread.Process != process {
 				process = track.Thread.Process
 				pid++
-				if err := t.process(pid, of.Info(), track.Thread, left); err != nil {
+				if err := t.put(traceEvent{Phase: "M", Name: "process_name", PID: pid, thread: &track.Thread,
+					Args: nameArgs{cmp.Or(track.Thread.ProcessName, "process")}}); err != nil {
 					return bars, err
 				}
 			}
-			n, err := t.thread(pid, tid, track)
-			if bars, tid = bars+n, tid+2; err != nil {
+			n, err := t.thread(pid, tid, track, info.Name)
+			if bars, tid = bars+n, tid+3; err != nil {
 				return bars, err
 			}
 		}
@@ -52,35 +62,28 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 	return bars, nil
 }
 
-// process writes the name of a process of a trace.
-func (t *traceWriter) process(pid int, info activity.Info, of activity.Thread, left int) error {
-	name := fmt.Sprintf("%s %d, trace %s (%s %s)", cmp.Or(of.ProcessName, "process"), of.Process, info.Name,
-		info.Engine, info.Way)
-	if half := info.Clock.HalfWidth(info.BeginNS); half > 0 {
-		name += fmt.Sprintf(", times ±%.3g ms", float64(half)/1e6)
-	}
-	if left > 0 {
-		name += fmt.Sprintf(", without %d short slices", left)
-	}
-	return t.put(traceEvent{Phase: "M", Name: "process_name", PID: pid, Args: nameArgs{limited(name, maxScriptName)}})
-}
-
 // thread writes the tracks of a thread.
-func (t *traceWriter) thread(pid, tid int, track *activities.Track) (bars int, err error) {
-	name := fmt.Sprintf("%s %d", cmp.Or(track.Thread.Name, "thread"), track.Thread.ID)
+func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string) (bars int, err error) {
 	when := func(ns int64) micros { return min(max(t.since(timeline.Time(ns)), 0), math.MaxInt64/2) }
-	for i, all := range [][]activities.Bar{track.Bars, track.States} {
+	kinds := [...]string{"calls", "samples", "state"}
+	for i, all := range [...][]activities.Bar{track.Bars, track.Samples, track.States} {
 		if len(all) == 0 {
 			continue
 		}
-		if err := t.track(pid, tid+i, name+[]string{"", ", state"}[i]); err != nil {
+		name := fmt.Sprintf("%s %d, %s of %s", cmp.Or(track.Thread.Name, "thread"), track.Thread.ID, kinds[i], trace)
+		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid + i, thread: &track.Thread,
+			Args: nameArgs{limited(name, maxScriptName)}}); err != nil {
 			return bars, err
 		}
 		for k, b := range all {
 			begin := when(b.From)
 			lasted := when(b.To) - begin
-			err := t.put(traceEvent{Phase: "X", Name: b.Name, Category: "device", PID: pid, TID: tid + i, Time: begin,
-				Duration: &lasted, Args: barArgs{b.Module, b.Sampled}})
+			e := traceEvent{Phase: "X", Name: b.Name, Category: kinds[i], PID: pid, TID: tid + i, Time: begin,
+				Duration: &lasted}
+			if b.Module != "" {
+				e.Args = barArgs{b.Module}
+			}
+			err := t.put(e)
 			if k%1024 == 0 {
 				err = cmp.Or(err, t.ctx.Err())
 			}

@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -120,23 +119,16 @@ func (t *traceWriter) readScripts(from, to timeline.Time) (*scriptsOfRun, error)
 
 // WriteTrace writes the longest calls of a run's scripts as a trace without frames.
 func WriteTrace(ctx context.Context, w io.Writer, run *scripts.Run) error {
-	t := traceWriter{ctx: ctx, w: w, scripts: &scriptsOfRun{}}
+	t := traceWriter{ctx: ctx, traceEncoder: &jsonTrace{w: w}, scripts: &scriptsOfRun{}}
 	t.scripts.calls(run, math.MinInt64, math.MaxInt64, usualCalls)
 	t.origin = math.MaxInt64
 	for _, r := range run.Trace.Realms {
 		t.origin = min(t.origin, r.When(r.Begin).Mid())
 	}
-	if _, err := io.WriteString(w, `{"displayTimeUnit":"ms","traceEvents":[`); err != nil {
-		return err
-	}
 	if err := t.scriptSlices(); err != nil {
 		return err
 	}
-	info, err := json.Marshal(t.scripts.info)
-	if err == nil {
-		_, err = fmt.Fprintf(w, "\n],\"otherData\":{\"scripts\":%s}}\n", info)
-	}
-	return err
+	return t.end(map[string]any{"scripts": t.scripts.info})
 }
 
 // readLog reads the files of the run folder. A damaged end of the log is a problem, not an error.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -24,8 +25,8 @@ type exportCmd struct {
 	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
 	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
 	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
-	NoEvents bool       `help:"Omit events and requests, which may contain typed text (.json .trace.json .eid)."`
-	Results  string     `placeholder:"FILE" help:"Use this results.json (.csv .npy .trace.json .messages.jsonl)."`
+	NoEvents bool       `help:"Omit events and requests, with typed text (.json .trace.json .pftrace .eid)."`
+	Results  string     `placeholder:"FILE" help:"Use these results (.csv .npy .trace.json .pftrace .messages.jsonl)."`
 	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }
@@ -50,6 +51,7 @@ The ending of OUT selects the format:
   .csv         a line per frame: number, time, changes, series of a run
   .npy         the same as a structured array for numpy.load
   .trace.json  frames by kind, gaps, events, requests: ui.perfetto.dev
+  .pftrace     the same with profiles, without queries of addresses
   .folded      calls of scripts as stacks, for flame graphs
   .cpuprofile  calls for DevTools, of the busiest page or worker
   .callgrind   calls of scripts for KCachegrind
@@ -89,6 +91,7 @@ type exportKind struct {
 	events   bool                       // has events, so takes --no-events
 	results  bool                       // uses results, so takes --results
 	calls    bool                       // has the calls of all scripts
+	timeline bool                       // has requests and scripts
 }
 
 // exportKinds lists the kinds. A longer ending comes before its own end.
@@ -98,7 +101,8 @@ func exportKinds() []exportKind {
 		{ending: ".y4m", run: exportY4M, pictures: true},
 		{ending: ".png", run: exportPNG, pictures: true},
 		{ending: ".mp4", run: exportMP4, pictures: true},
-		{ending: ".trace.json", run: exportTrace, events: true, results: true},
+		{ending: ".trace.json", run: exportTrace, events: true, results: true, timeline: true},
+		{ending: ".pftrace", run: exportTrace, events: true, results: true, timeline: true},
 		{ending: ".folded", run: exportCalls(export.CallFormat{Write: profile.Folded}), calls: true},
 		{ending: ".cpuprofile", run: exportCalls(export.CPUProfile()), calls: true},
 		{ending: ".callgrind", run: exportCalls(export.CallFormat{Write: profile.Callgrind}), calls: true},
@@ -121,7 +125,7 @@ func (c exportCmd) kind() (exportKind, error) {
 		func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
 	if i < 0 {
 		return exportKind{}, usagef(
-			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json .folded "+
+			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .npy .trace.json .pftrace .folded "+
 				".cpuprofile .callgrind .pb.gz .svg .calls.txt .calls.jsonl "+
 				".messages.jsonl or .eid",
 			c.Output)
@@ -158,11 +162,18 @@ func (c exportCmd) Run(e *env) error {
 		c.Results = results
 	}
 	network := filepath.Join(c.File, runfolder.HARFile)
-	if !exists(network) || kind.ending != ".trace.json" {
+	if !exists(network) || !kind.timeline {
 		network = ""
 	}
 	folder := c.File
-	if kind.ending != ".trace.json" && !kind.calls || !exists(filepath.Join(folder, scripts.InfoFile)) ||
+	var traces []*activity.Trace
+	if kind.ending == ".pftrace" && !c.NoEvents && exists(filepath.Join(folder, activity.TracesDir)) {
+		if traces, err = openTraces(e, folder); err != nil {
+			return fmt.Errorf("export %s: %w", folder, err)
+		}
+		defer closeTraces(traces)
+	}
+	if !kind.timeline && !kind.calls || !exists(filepath.Join(folder, scripts.InfoFile)) ||
 		!exists(filepath.Join(folder, scripts.LogFile)) {
 		folder = ""
 	}
@@ -170,7 +181,7 @@ func (c exportCmd) Run(e *env) error {
 		return err
 	}
 	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results,
-		Network: network, Scripts: folder, Program: program()}}
+		Network: network, Scripts: folder, Activities: traces, Program: program()}}
 	if j.Reader, err = recording.Open(c.File); err != nil {
 		return err
 	}

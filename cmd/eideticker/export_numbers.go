@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/terminal"
@@ -43,9 +44,16 @@ func exportTrace(j *job) (string, error) {
 		return "", err
 	}
 	defer j.writing()()
-	n, err := j.Trace(j.ctx, out)
+	write := j.Trace
+	if strings.HasSuffix(strings.ToLower(j.cmd.Output), ".pftrace") {
+		write = j.Perfetto
+	}
+	n, err := write(j.ctx, out)
 	if err := out.finish(err); err != nil {
 		return "", err
+	}
+	if n.Left > 0 {
+		fmt.Fprintf(j.err, "warning: %s left out, which overlap others\n", plural(n.Left, "slice"))
 	}
 	calls := ""
 	if n.Calls > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/export/pftrace/pftracetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -81,6 +82,7 @@ func TestTraceOfRun(t *testing.T) {
 		}
 	})
 	p := parseTrace(t, exported(t, dir, ".trace.json"))
+	samePerfetto(t, dir, p)
 	file := filepath.Join(dir, runfolder.RecordingFile)
 	r, err := recording.Open(file)
 	if err != nil {
@@ -156,6 +158,42 @@ func TestTraceOfRun(t *testing.T) {
 	}
 	if p := parseTrace(t, exported(t, file, ".trace.json")); len(p.track("a.test h2")) > 0 {
 		t.Error("a recording has requests of its own")
+	}
+}
+
+// samePerfetto compares the protobuf format with JSON: names and times of all slices, instants,
+// counters.
+func samePerfetto(t *testing.T, in string, p parsedTrace) {
+	t.Helper()
+	raw, err := os.ReadFile(exported(t, in, ".pftrace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := pftracetest.Decode(t, raw)
+	said := func(name string, at, lasts int64) string { return fmt.Sprintf("%s at %d for %d", name, at, lasts) }
+	slicesOf, instants := map[string][]string{}, 0
+	for _, track := range trace.Tracks {
+		for _, s := range track.Slices {
+			slicesOf[track.Name] = append(slicesOf[track.Name], said(s.Name, s.From-p.info.OriginNS, s.To-s.From))
+		}
+		if instants += len(track.Instants); track.Counter && !slices.Equal(track.Values, p.counters[track.Name]) {
+			t.Errorf("%s: %v, want %v", track.Name, track.Values, p.counters[track.Name])
+		}
+	}
+	for tid, all := range p.slices {
+		var want []string
+		for _, s := range all {
+			name, _, _ := strings.Cut(s.name, "?")
+			want = append(want, said(name, s.at, s.dur))
+		}
+		got := slicesOf[p.names[tid]]
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("track %q:\n%q, want\n%q", p.names[tid], got, want)
+		}
+	}
+	if instants != len(p.instants)+1 || trace.Clock != 3 && p.info.OriginNS > 0 {
+		t.Errorf("%d instants, want %d; clock %d, readings %v", instants, len(p.instants)+1, trace.Clock, trace.Clocks)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/export/pftrace/pftracetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -241,6 +242,7 @@ func writeTimeline(t *testing.T) string {
 func TestTrace(t *testing.T) {
 	in := writeTimeline(t)
 	p := parseTrace(t, exported(t, in, ".trace.json"))
+	samePerfetto(t, in, p)
 	const ms = 1_000_000
 	// All counts from the leading gap, a frame before the first.
 	if p.info.Recording != "a.eid" || p.info.OriginNS != 1_000_000_007+80*ms || nanos(t, p.info.FirstFrame) != 20*ms {
@@ -346,7 +348,14 @@ func TestTraceOfAnything(t *testing.T) {
 			if err := errors.Join(write(w, f), w.Close()); err != nil {
 				t.Fatal(err)
 			}
-			parseTrace(t, exported(t, path, ".trace.json"))
+			p := parseTrace(t, exported(t, path, ".trace.json"))
+			if p.info.OriginNS >= 0 && !strings.Contains(name, "huge") {
+				samePerfetto(t, path, p)
+			} else if raw, err := os.ReadFile(exported(t, path, ".pftrace")); err != nil {
+				t.Error(err)
+			} else {
+				pftracetest.Decode(t, raw)
+			}
 		})
 	}
 }

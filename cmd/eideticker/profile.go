@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,26 +16,31 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity"
 	activities "github.com/eideticker/eideticker/analyze/activity/export"
 	"github.com/eideticker/eideticker/analyze/activity/frames"
+	"github.com/eideticker/eideticker/analyze/activity/symbols"
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type profileCmd struct {
 	profileRecording
 
-	Late   bool       `help:"Select late frames, and test which functions take a larger share of them."`
-	Frames frameRange `placeholder:"A:B" help:"Select the frames A to B, B excluded."`
-	Window int        `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
-	Trace  string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
-	Thread string     `placeholder:"T" help:"Export only this thread: its name or number."`
-	Tree   string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
-	Output string     `short:"o" placeholder:"OUT" help:"Output file; its ending selects the format (default: print)."`
-	Force  bool       `help:"Overwrite existing files."`
-	Args   []string   `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
+	Late     bool       `help:"Select late frames, and test which functions take a larger share of them."`
+	Frames   frameRange `placeholder:"A:B" help:"Select the frames A to B, B excluded."`
+	Window   int        `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
+	AtChange string     `placeholder:"WxH+X+Y" help:"Of these, select the frames that changed this region."`
+	Trace    string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
+	Thread   string     `placeholder:"T" help:"Export only this thread: its name or number."`
+	Tree     string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
+	Symbols  string     `placeholder:"DIR" complete:"files" help:"Name functions by files with symbols in DIR."`
+	URLs     string     `name:"urls" enum:"cut,full" default:"cut" help:"Write addresses cut before queries, or full."`
+	Output   string     `short:"o" placeholder:"OUT" help:"Output file; its ending is the format (default: print)."`
+	Force    bool       `help:"Overwrite existing files."`
+	Args     []string   `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
 }
 
 func (profileCmd) Help() string {
@@ -43,7 +49,8 @@ func (profileCmd) Help() string {
   eideticker profile RUN --late
   eideticker profile RUN --frames 180:190 -o late.svg
   eideticker profile RUN --late --thread CrRendererMain -o late.callgrind
-  eideticker profile RUN -o run.pftrace
+  eideticker profile RUN --at-change 640x80+0+0 -o header.svg
+  eideticker profile RUN --symbols /usr/lib/debug -o run.pftrace
   eideticker profile --native functions -- PROGRAM ARGS
 
 A frame's time begins at the changed frame before it, and ends at its own time. A frame is late if that is more than
@@ -56,6 +63,7 @@ The ending of OUT selects the format:
   .folded     stacks with times in ns, for flame graphs
   .svg        a flame graph
   .pftrace    frames, requests, scripts and threads: ui.perfetto.dev
+              (Perfetto's protobuf format, on CLOCK_MONOTONIC)
   .json       the activity of threads before each frame`
 }
 
@@ -78,12 +86,11 @@ func (c profileCmd) read(e *env) error {
 		return fmt.Errorf("profile %s: %w", dir, err)
 	}
 	traces, err := openTraces(e, dir)
-	defer func() {
-		for _, t := range traces {
-			_ = t.Close() // was only read
-		}
-	}()
+	defer func() { closeTraces(traces) }()
 	if err != nil {
+		return fmt.Errorf("profile %s: %w", dir, err)
+	}
+	if err := c.name(e, dir, traces); err != nil {
 		return fmt.Errorf("profile %s: %w", dir, err)
 	}
 	if program {
@@ -93,6 +100,9 @@ func (c profileCmd) read(e *env) error {
 		return nil
 	}
 	chosen, err := c.chosen(results)
+	if err == nil && c.AtChange != "" {
+		chosen, err = c.changed(e, dir, chosen)
+	}
 	if err != nil {
 		return fmt.Errorf("profile %s: %w", dir, err)
 	}
@@ -115,6 +125,9 @@ func (c profileCmd) check() error {
 		}
 	}
 	ending := c.ending()
+	if _, err := frame.ParseRegion(c.AtChange); err != nil && c.AtChange != "" {
+		return usagef("--at-change: %w", err)
+	}
 	switch {
 	case len(c.Args) != 1:
 		return usagef("profile: name one run folder, or a program after --")
@@ -169,6 +182,12 @@ func openTraces(e *env, dir string) (traces []*activity.Trace, err error) {
 	return traces, nil
 }
 
+func closeTraces(all []*activity.Trace) {
+	for _, t := range all {
+		_ = t.Close() // was only read
+	}
+}
+
 // chosen returns the frames of the command line, in order.
 func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error) {
 	if c.Window > len(r.Windows) {
@@ -195,6 +214,75 @@ func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error
 		return nil, errors.New("the selection has no changed frames")
 	}
 	return all, nil
+}
+
+// changed returns those of the frames that changed the region of the command line.
+func (c profileCmd) changed(e *env, dir string, all []result.FrameSpan) ([]result.FrameSpan, error) {
+	region, err := frame.ParseRegion(c.AtChange)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	path, err := recordingPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() // was only read
+	if !slices.ContainsFunc(r.Segments(), func(s recording.Segment) bool {
+		return region.In(s.Layout.Format.Width, s.Layout.Format.Height)
+	}) {
+		return nil, usagef("--at-change %v: is not within the frames", region)
+	}
+	s := export.Selection{Reader: r, To: r.Frames()}
+	found, err := s.ChangedIn(e.ctx, region)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(f result.FrameSpan) bool { return !found[f.Frame] })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no selected frame changed %v", region)
+	}
+	return all, nil
+}
+
+// name completes the functions of traces: their names by --symbols, and their addresses by the
+// requests of the run. An index has no queries.
+func (c profileCmd) name(e *env, dir string, traces []*activity.Trace) error {
+	if network := filepath.Join(dir, runfolder.HARFile); c.URLs == "full" && exists(network) {
+		full, err := export.FullAddresses(network)
+		if err != nil {
+			return err
+		}
+		for _, t := range traces {
+			t.Rename(func(f activity.Function) activity.Function {
+				f.File = cmp.Or(full[f.File], f.File)
+				return f
+			})
+		}
+	}
+	if c.Symbols == "" {
+		return nil
+	}
+	folder, err := symbols.Open(c.Symbols)
+	if err != nil {
+		return err
+	}
+	for _, t := range traces {
+		t.Rename(folder.Name)
+	}
+	for _, doubt := range folder.Doubts {
+		fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(doubt))
+	}
+	missing := 0
+	for _, n := range folder.Missing {
+		missing += n
+	}
+	fmt.Fprintf(e.err, "%s named by %s, %d without a name in %s\n", plural(folder.Found, "function"), c.Symbols,
+		missing, plural(len(folder.Missing), "module"))
+	return nil
 }
 
 // trace returns the trace that is exported.
@@ -228,7 +316,7 @@ func (c profileCmd) write(e *env, dir string, r *result.Results, traces []*activ
 	case ".callgrind":
 		return c.callgrind(&s)
 	case ".pftrace":
-		return c.perfetto(e, dir, r, traces)
+		return c.perfetto(e, dir, r, traces, chosen)
 	}
 	out, err := createOut(c.Output, c.Force)
 	if err != nil {
@@ -291,13 +379,17 @@ func (c profileCmd) callgrind(s *activities.Selection) (string, error) {
 }
 
 // perfetto writes the recording with its traces.
-func (c profileCmd) perfetto(e *env, dir string, r *result.Results, traces []*activity.Trace) (string, error) {
+func (c profileCmd) perfetto(e *env, dir string, r *result.Results, traces []*activity.Trace,
+	chosen []result.FrameSpan) (string, error) {
 	path, err := recordingPath(dir)
 	if err != nil {
 		return "", err
 	}
 	s := &export.Selection{Path: path, Results: filepath.Join(dir, result.FileName), Program: program(),
-		Activities: traces}
+		Activities: traces, FullURLs: c.URLs == "full"}
+	if c.Late || c.AtChange != "" {
+		s.Marked = chosen
+	}
 	if network := filepath.Join(dir, runfolder.HARFile); exists(network) {
 		s.Network = network
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,15 +12,25 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/activitytest"
+	"github.com/eideticker/eideticker/analyze/activity/perfetto"
+	"github.com/eideticker/eideticker/analyze/export/pftrace/pftracetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 // writeProfiled makes a run whose late frames have a slow function before them.
 func writeProfiled(t *testing.T) (dir string, late []result.FrameSpan) {
 	t.Helper()
 	const period = 1_000_000
-	dir = writeRun(t, func(func(int) har.Moment) []har.Request { return nil })
+	dir = writeRun(t, func(at func(int) har.Moment) (all []har.Request) {
+		for i, path := range []string{"app.js?v=1", "data?token=secret", "data?token=other"} {
+			all = append(all, har.Request{Sent: at(10 * i), FirstByte: at(10*i + 3), Ended: at(10*i + 8),
+				Served: serve.Exchange{Method: "GET", URL: "https://a.test/" + path, Status: 200}})
+		}
+		return all
+	})
 	results, err := result.Read(filepath.Join(dir, result.FileName))
 	if err != nil {
 		t.Fatal(err)
@@ -119,16 +130,80 @@ func TestProfileOfRun(t *testing.T) {
 		len(table.Late) != 1 || table.Late[0].Frame != frame || len(table.Late[0].Threads) != 1 {
 		t.Errorf("the table is %+v (error %v)", table.Late, err)
 	}
-	trace := parseTrace(t, export(".pftrace"))
-	bars := trace.track("CrRendererMain 4711")
-	count := 0
-	for _, b := range bars {
-		if b.name == "heavyLoop" {
-			count++
+}
+
+// TestProfileAsPerfetto: the file has the frames, and the threads by their own numbers. Only the
+// selected frames are marked.
+func TestProfileAsPerfetto(t *testing.T) {
+	dir, late := writeProfiled(t)
+	out := filepath.Join(t.TempDir(), "out.pftrace")
+	for _, args := range [][]string{{"export", dir, "-o", out}, {"profile", dir, "--late", "-o", out, "--force"}} {
+		if code, text, errOut := command(t, args...); code != exitOK || !strings.Contains(text, "3 requests") {
+			t.Fatalf("%v: exit code %d: %s %s", args, code, text, errOut)
+		}
+		raw, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace := pftracetest.Decode(t, raw)
+		process, thread := trace.Named("chromium"), trace.Named("CrRendererMain")
+		if len(process) != 1 || len(thread) != 1 || thread[0].Thread != 4711 || thread[0].Parent != process[0].ID {
+			t.Fatalf("processes %+v, threads %+v", process, thread)
+		}
+		count := 0
+		for _, s := range thread[0].Slices {
+			if s.Name == "heavyLoop" && s.Category == "samples" && s.Depth == 1 {
+				count++
+			}
+		}
+		marked := trace.Named("selected frames")
+		if count != len(late) || len(trace.Named("frames")[0].Slices) < 180 ||
+			(len(marked) > 0) != (args[0] == "profile") || len(marked) > 0 && len(marked[0].Slices) != len(late) {
+			t.Errorf("%v: %d slices of heavyLoop in %d, want %d", args, count, len(thread[0].Slices), len(late))
+		}
+		var s activitytest.Sink
+		claims, err := perfetto.Read(bytes.NewReader(raw), &s)
+		if err != nil || len(claims.Skipped) > 0 || len(s.Threads) != 1 || len(s.Events) < 2*len(late) {
+			t.Errorf("the reader of attached traces has %+v, %d events, error %v", claims, len(s.Events), err)
 		}
 	}
-	if count != len(late) || len(trace.track("frames")) < 180 {
-		t.Errorf("%d slices of heavyLoop in %d, want %d", count, len(bars), len(late))
+}
+
+// TestAddressesWithoutQueries: derived files have no queries, unless the user wants them.
+func TestAddressesWithoutQueries(t *testing.T) {
+	dir, _ := writeProfiled(t)
+	for _, ending := range []string{".callgrind", ".folded", ".svg", ".json", ".pb.gz", ".pftrace"} {
+		for urls, want := range map[string][]string{"cut": {}, "full": {"app.js?v=1"}} {
+			out := filepath.Join(t.TempDir(), "out"+ending)
+			if code, _, errOut := command(t, "profile", dir, "--urls", urls, "-o", out); code != exitOK {
+				t.Fatalf("%s: exit code %d: %s", ending, code, errOut)
+			}
+			if ending == ".callgrind" {
+				out += "-01"
+			}
+			raw, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ending == ".pb.gz" {
+				p, err := pprof.ParseData(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw = fmt.Append(nil, p.Function[0].Filename, p.Function[1].Filename, p.Function[2].Filename)
+			}
+			if urls == "full" && ending == ".pftrace" {
+				want = []string{"https://a.test/data?token=secret", "https://a.test/data?token=other"}
+			}
+			for _, address := range want {
+				if !bytes.Contains(raw, []byte(address)) {
+					t.Errorf("%s %s: no %s", ending, urls, address)
+				}
+			}
+			if urls == "cut" && (bytes.Contains(raw, []byte("?v")) || bytes.Contains(raw, []byte("token"))) {
+				t.Errorf("%s has a query", ending)
+			}
+		}
 	}
 }
 
@@ -143,6 +218,10 @@ func TestProfileErrors(t *testing.T) {
 	}{
 		{[]string{"profile"}, exitUsage, "name one run folder"},
 		{[]string{"profile", dir, "--late", "--window", "1"}, exitUsage, "only one of"},
+		{[]string{"profile", dir, "--late", "--at-change", "8by8"}, exitUsage, "--at-change: bad region"},
+		{[]string{"profile", dir, "--at-change", "8x8+999+0"}, exitUsage, "is not within the frames"},
+		{[]string{"profile", dir, "--symbols", "missing"}, exitFailure, "read symbols missing: "},
+		{[]string{"profile", dir, "--urls", "some"}, exitUsage, "must be one of"},
 		{[]string{"profile", dir, "--window", "9"}, exitUsage, "--window 9"},
 		{[]string{"profile", dir, "-o", "x.zip"}, exitUsage, "must end in .callgrind"},
 		{[]string{"profile", dir, "--thread", "x"}, exitUsage, "--thread can be used with"},

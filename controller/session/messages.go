@@ -59,6 +59,11 @@ func addMessages(found *runfolder.Found, report *site.Report) *pageTrace {
 	if account == nil || report.Zero == (timeline.Interval{}) || !report.Zero.Valid() {
 		return nil
 	}
+	if account.Restarts > 0 { // the report has the clock of one page
+		w.Warnings = append(w.Warnings, "the page was loaded again: times of its messages are unknown, so its "+
+			"reports are not among the events")
+		return nil
+	}
 	t := &pageTrace{}
 	t.claims, t.skipped = page.Read(account.Messages)
 	if len(t.claims) == 0 {

@@ -16,14 +16,15 @@ const maxBars = 1_000_000
 type Bar struct {
 	Name, Module string
 	From, To     int64
-	Sampled      bool
 }
 
-// Track has the bars of a thread: nested functions in the order of their begins, and states.
+// Track has the bars of a thread, each list in the order of their begins. Those of calls are
+// nested, and those of samples too.
 type Track struct {
-	Thread activity.Thread
-	Bars   []Bar
-	States []Bar // waiting, and ready while others ran
+	Thread  activity.Thread
+	Bars    []Bar
+	Samples []Bar
+	States  []Bar // waiting, and ready while others ran
 }
 
 // Chart returns tracks for a span of the recording. They have at most so many bars, the longest
@@ -36,8 +37,8 @@ func Chart(t *activity.Trace, from, to int64, most int) (tracks []*Track, left i
 	}
 	err = t.Walk(begin, end, activity.Visitor{Piece: c.piece, Event: c.event})
 	for _, th := range c.threads {
-		th.change(c, th.samples, nil, th.last, 0, true)
-		th.Bars = th.bars
+		c.change(&th.samples, nil, th.last, 0)
+		th.Bars, th.Samples = th.calls.bars, th.samples.bars
 		tracks = append(tracks, &th.Track)
 	}
 	slices.SortFunc(tracks, func(a, b *Track) int {
@@ -57,11 +58,15 @@ type chart struct {
 // charted is a track with the bars that have no end yet.
 type charted struct {
 	Track
-	bars    []Bar
-	samples []open // outermost first
-	last    int64  // time of the last sample
-	calls   []open
-	path    []int32
+	calls, samples row
+	last           int64 // time of the last sample
+	path           []int32
+}
+
+// row has bars, and the functions whose bars have no end yet, outermost first.
+type row struct {
+	bars []Bar
+	open []open
 }
 
 type open struct {
@@ -79,48 +84,41 @@ func (c *chart) thread(number uint32) *charted {
 }
 
 // begin adds a bar and returns its place.
-func (th *charted) begin(c *chart, g int32, at int64, sampled bool) int {
+func (c *chart) begin(r *row, g int32, at int64) int {
 	if c.count++; c.count > maxBars {
 		c.left++
 		return -1
 	}
 	f := c.of.Group(g)
-	th.bars = append(th.bars, Bar{Name: cmp.Or(f.Name, "(unnamed)"), Module: f.Module, From: at, To: at,
-		Sampled: sampled})
-	return len(th.bars) - 1
+	r.bars = append(r.bars, Bar{Name: cmp.Or(f.Name, "(unnamed)"), Module: f.Module, From: at, To: at})
+	return len(r.bars) - 1
 }
 
 // change ends the open bars that a stack does not have, and begins those that it has in addition.
-func (th *charted) change(c *chart, all []open, path []int32, ends, begins int64, sampled bool) []open {
+func (c *chart) change(r *row, path []int32, ends, begins int64) {
 	k := 0
-	for k < len(all) && k < len(path) && all[k].group == path[k] {
+	for k < len(r.open) && k < len(path) && r.open[k].group == path[k] {
 		k++
 	}
-	for _, o := range all[k:] {
+	for _, o := range r.open[k:] {
 		if o.bar >= 0 {
-			th.bars[o.bar].To = max(ends, th.bars[o.bar].From)
+			r.bars[o.bar].To = max(ends, r.bars[o.bar].From)
 		}
 	}
-	all = all[:k]
+	r.open = r.open[:k]
 	for _, g := range path[k:] {
-		all = append(all, open{g, th.begin(c, g, begins, sampled)})
+		r.open = append(r.open, open{g, c.begin(r, g, begins)})
 	}
-	return all
 }
 
 // sampled adds a sample of a stack, outermost first.
-func (th *charted) sampled(c *chart, path []int32, at, period int64) {
+func (c *chart) sampled(th *charted, path []int32, at, period int64) {
 	begin := c.of.When(at - period)
 	if begin > th.last+c.of.When(at)-begin { // the thread did not run meanwhile
-		th.samples = th.change(c, th.samples, nil, th.last, 0, true)
+		c.change(&th.samples, nil, th.last, 0)
 	}
-	th.samples = th.change(c, th.samples, path, th.last, max(begin, th.last), true)
+	c.change(&th.samples, path, th.last, max(begin, th.last))
 	th.last = c.of.When(at)
-}
-
-// called states that a stack of calls is open from a time on.
-func (th *charted) called(c *chart, path []int32, at int64) {
-	th.calls = th.change(c, th.calls, path, at, at, false)
 }
 
 func (c *chart) piece(st *activity.State, from, to int64) {
@@ -128,15 +126,16 @@ func (c *chart) piece(st *activity.State, from, to int64) {
 		return
 	}
 	th := c.thread(st.Thread)
-	if n := len(st.Calls); n > 0 || len(th.calls) > 0 {
+	if n := len(st.Calls); n > 0 || len(th.calls.open) > 0 {
 		th.path = th.path[:0]
 		for _, call := range st.Calls {
 			th.path = append(th.path, c.of.GroupOf(call.Function))
 		}
-		th.called(c, th.path, c.of.When(from))
-		for _, o := range th.calls { // the end as far as it is known
+		begin := c.of.When(from)
+		c.change(&th.calls, th.path, begin, begin)
+		for _, o := range th.calls.open { // the end as far as it is known
 			if o.bar >= 0 {
-				th.bars[o.bar].To = c.of.When(to)
+				th.calls.bars[o.bar].To = c.of.When(to)
 			}
 		}
 	}
@@ -169,14 +168,14 @@ func (c *chart) event(e activity.Event, st *activity.State) {
 		stack = callers
 	}
 	slices.Reverse(th.path)
-	th.sampled(c, th.path, e.At, e.Value)
+	c.sampled(th, th.path, e.At, e.Value)
 }
 
 // shorten keeps the longest bars. Outer bars last at least as long as inner ones.
 func shorten(tracks []*Track, most int) (left int) {
 	var lasts []int64
 	for _, t := range tracks {
-		for _, all := range [][]Bar{t.Bars, t.States} {
+		for _, all := range [][]Bar{t.Bars, t.Samples, t.States} {
 			for _, b := range all {
 				lasts = append(lasts, b.To-b.From)
 			}
@@ -195,7 +194,9 @@ func shorten(tracks []*Track, most int) (left int) {
 		return false
 	}
 	for _, t := range tracks {
-		t.Bars, t.States = slices.DeleteFunc(t.Bars, short), slices.DeleteFunc(t.States, short)
+		for _, all := range []*[]Bar{&t.Bars, &t.Samples, &t.States} {
+			*all = slices.DeleteFunc(*all, short)
+		}
 	}
 	return left
 }

@@ -256,6 +256,12 @@ func TestFewLateFramesAreInconclusive(t *testing.T) {
 	if len(p.Late) != 4 {
 		t.Errorf("%d late frames", len(p.Late))
 	}
+	w.Results[0].Series[0].Frames = w.Results[0].Series[0].Frames[:5]
+	w.Results[0].Series[0].Values = w.Results[0].Series[0].Values[:5]
+	p = frames.Results([]*activity.Trace{trace}, []result.Window{w})
+	if p.LateFrames != 0 || p.OtherFrames != 4 {
+		t.Errorf("%d late and %d other frames, want 0 and 4", p.LateFrames, p.OtherFrames)
+	}
 }
 
 // TestSwitchesAreExact: with switches, the three times add up to the frame. Waits have their

@@ -46,6 +46,7 @@ type weight struct {
 
 // Compare compares late frames with others in the windows that have both. Windows without late
 // frames do not take part. Neither do frames beyond the first 20,000, and those with lost records.
+// Without any late frame it counts all frames.
 //
 // The tested functions are those with the most time in these frames. Of functions that were always
 // on the stack together, only that with the most self time takes part. Functions with one p are in
@@ -86,6 +87,13 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 			}
 		}
 		within = append(within, at)
+	}
+	if len(within) == 0 { // without late frames
+		for _, f := range slices.Concat(windows...) {
+			if !f.Response {
+				c.Other++
+			}
+		}
 	}
 	if c.Late < minLate || c.Other < minLate {
 		c.Late += lost
