@@ -29,11 +29,17 @@ func (r *run) profiled() bool { return r.Test.Profile.Given() && !r.inspect }
 
 // checkProfile checks if a device's browser can be profiled.
 func checkProfile(t *suite.Test, d device.Description) error {
-	if t.Profile.Given() && d.Source != device.Virtual {
-		return fmt.Errorf("device %s: profile needs a browser on a virtual display of this machine: %w", d.Name,
+	if _, onBoard := BoardOf(d); t.Profile.Given() && d.Source != device.Virtual && !onBoard {
+		return fmt.Errorf("device %s: profile needs a virtual display, or profile: agent:HOST:PORT?token=FILE: %w", d.Name,
 			errors.ErrUnsupported)
 	}
 	return nil
+}
+
+// BoardOf returns the board whose agent records a device's programs; false: it has none.
+func BoardOf(d device.Description) (profile.Board, bool) {
+	a, ok := d.Profile.Agent()
+	return profile.Board{Address: a.Address, TokenFile: a.TokenFile, Of: a.Of}, ok
 }
 
 // errUntrustedProfile is the error of an untrusted test whose profile would change its browser.
@@ -64,9 +70,12 @@ func Explain(t *suite.Test) {
 	}
 }
 
-// openProfile opens the engines of the test's profile; nil: none works, or none is asked for.
-func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
-	if !r.profiled() {
+// openProfile opens the engines of the test's profile; nil: none works, or none is asked for. Those
+// of a board start once its programs run, and others with the browser.
+func (r *run) openProfile(ctx context.Context, runs bool) (*profile.Session, error) {
+	d, _ := description(r.Device)
+	board, onBoard := BoardOf(d)
+	if !r.profiled() || runs != onBoard {
 		return nil, nil
 	}
 	if err := CheckUntrustedProfile(r.Test); r.Untrusted && err != nil {
@@ -78,7 +87,24 @@ func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
 	if o.JS == "" && p.Native == suite.ProfileSamples && o.Browser == "chromium" {
 		o.JS = suite.ProfileMap
 	}
-	s, err := profile.Open(ctx, o)
+	if !onBoard {
+		return r.opened(profile.Open(ctx, o))
+	}
+	if board.Of == "" && (o.Browser == "chromium" || o.Browser == "firefox") {
+		board.Of = o.Browser
+	}
+	if board.Of == "" && r.Untrusted {
+		return nil, errUntrustedProfile
+	}
+	s, err := r.opened(profile.OpenBoard(ctx, o, board))
+	if s != nil {
+		s.Attach()
+	}
+	return s, err
+}
+
+// opened makes errors of engines notes.
+func (r *run) opened(s *profile.Session, err error) (*profile.Session, error) {
 	if s == nil {
 		return nil, err
 	}
