@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,74 +31,57 @@ type Board struct {
 
 // OpenBoard is [Open] for programs of a board. [Session.Attach] starts it.
 func OpenBoard(ctx context.Context, o Options, b Board) (*Session, error) {
-	lacks := func(name string, asked bool) opener {
-		return func(context.Context, Options) (engine, error) {
-			if !asked {
-				return nil, nil
-			}
-			return nil, &missingError{name, "agents of boards cannot record it", "use samples"}
-		}
+	s, err := openAll(ctx, o, []opener{b.open})
+	if o.Sockets || o.JS == jsTrace {
+		err = errors.Join(err, &missingError{"sockets and js: trace", "agents of boards cannot record them", ""})
 	}
-	return openAll(ctx, o, []opener{b.open, lacks("sockets", o.Sockets),
-		lacks("js", o.JS == jsTrace)})
+	return s, err
 }
 
 // Ask connects to the agent of a board and returns its system. The error states why it cannot
 // record.
 func (b Board) Ask(ctx context.Context) (system string, err error) {
-	conn, hello, err := b.dial(ctx)
+	conn, system, err := b.dial(ctx)
+	if conn != nil {
+		_ = conn.Close()
+	}
 	if err != nil {
-		return "", err
+		err = fmt.Errorf("agent at %s: %w", b.Address, err)
 	}
-	_ = conn.Write(boardRequest{Op: opBye}, nil) // the end of the connection says the same
-	_ = conn.Close()
-	return hello.Kernel, hello.lacks()
+	return system, err
 }
 
-// lacks returns the reason for which there are no samples; nil: they can be recorded.
-func (h *boardHello) lacks() error {
-	i := slices.IndexFunc(h.Engines, func(e boardEngine) bool { return e.Name == Samples })
-	switch {
-	case i < 0:
-		return errors.New("the agent has no engine for samples")
-	case h.Engines[i].Error != "":
-		return errors.New(activity.Clean(h.Engines[i].Error))
-	}
-	return nil
-}
-
-// dial connects to the agent and reads its hello.
-func (b Board) dial(ctx context.Context) (_ *wire.Conn, hello boardHello, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("agent at %s: %w", b.Address, err)
-		}
-	}()
+// dial connects to the agent and reads its hello. The system is also known on some errors.
+func (b Board) dial(ctx context.Context) (conn *wire.Conn, system string, err error) {
 	token, err := wire.ReadToken(b.TokenFile)
 	if err != nil {
-		return nil, hello, err
+		return nil, "", err
 	}
 	config, err := token.Config(boardProtocol, wire.RigSide, wire.AgentSide)
 	if err != nil {
-		return nil, hello, err
+		return nil, "", err
 	}
 	plain, err := (&net.Dialer{Timeout: replyWithin}).DialContext(ctx, "tcp", b.Address)
 	if err != nil {
-		return nil, hello, err
+		return nil, "", err
 	}
 	defer context.AfterFunc(ctx, func() { _ = plain.Close() })()
-	conn, err := wire.Join(ctx, plain, config, boardProtocol)
-	if err == nil {
-		if err = conn.Read(&hello, workWithin); err == nil && hello.Error != "" {
-			err = errors.New(activity.Clean(hello.Error))
-		}
+	var hello boardHello
+	if conn, err = wire.Join(ctx, plain, config, boardProtocol); err == nil {
+		err = conn.Read(&hello, workWithin)
 	}
-	if err != nil {
-		_ = plain.Close()
-		return nil, hello, err
+	why, known := hello.Engines[Samples]
+	switch {
+	case err != nil:
+	case hello.Error+why != "":
+		err = errors.New(activity.Clean(hello.Error + why))
+	case !known:
+		err = errors.New("it has no engine for samples")
+	default:
+		return conn, activity.Clean(hello.System), nil
 	}
-	hello.Kernel = activity.Clean(hello.Kernel + ", " + hello.Rights)
-	return conn, hello, nil
+	_ = plain.Close()
+	return nil, activity.Clean(hello.System), err
 }
 
 // board is the engine for samples of a board. It exchanges clock readings with the agent until the
@@ -135,9 +117,9 @@ func (b Board) open(ctx context.Context, o Options) (engine, error) {
 	case auto:
 		why = "; other ways must start the program"
 	}
-	conn, hello, err := b.dial(ctx)
+	conn, system, err := b.dial(ctx)
 	if err != nil {
-		return nil, &missingError{Samples, err.Error(), "eideticker doctor checks agents"}
+		return nil, &missingError{Samples, fmt.Sprintf("agent at %s: %v", b.Address, err), "run eideticker doctor"}
 	}
 	e := &board{Board: b, o: o, clock: timeline.Monotonic(), quit: make(chan struct{}), conn: conn}
 	target := b.Of
@@ -145,14 +127,10 @@ func (b Board) open(ctx context.Context, o Options) (engine, error) {
 		target = "all programs"
 	}
 	e.info = activity.Info{Name: nativeDir, Engine: "perf", Way: Samples, Target: target,
-		Why: fmt.Sprintf("the agent at %s, %s%s", b.Address, hello.Kernel, why)}
-	err = hello.lacks()
-	if err == nil {
-		err = e.exchange(measurements)
-	}
-	if err != nil {
+		Why: fmt.Sprintf("the agent at %s, %s%s", b.Address, system, why)}
+	if err = e.exchange(measurements); err != nil {
 		e.close()
-		return nil, &missingError{Samples, fmt.Sprintf("agent at %s: %v", b.Address, err), ""}
+		return nil, &missingError{Samples, err.Error(), ""}
 	}
 	e.joined.Go(e.beat)
 	return e, nil
@@ -187,16 +165,32 @@ func (b *board) beat() {
 	}
 }
 
-// ask sends a request and returns its reply.
-func (b *board) ask(q boardRequest, within time.Duration) (boardReply, error) {
+// ask sends a request and returns its reply. An error of the agent keeps the connection.
+func (b *board) ask(q boardRequest, within time.Duration) (r boardReply, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	asked, err := b.send(q)
-	if err != nil {
-		return boardReply{}, err
+	if b.lost != nil {
+		return r, b.lost
 	}
-	r, err := b.next(within)
-	if heard := b.clock.Now(); err == nil && q.Op == opClock && len(b.exchanges) < maxExchanges {
+	var asked timeline.Time
+	if err = b.conn.Write(q, func() { asked = b.clock.Now() }); err == nil {
+		err = b.conn.Read(&r, within)
+	}
+	heard := b.clock.Now()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("it did not answer within %v", within)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	switch {
+	case err != nil:
+		b.lost = fmt.Errorf("agent at %s: the connection ended: %w", b.Address, err)
+		_ = b.conn.Close()
+		return boardReply{}, b.lost
+	case r.Error != "":
+		err = fmt.Errorf("agent at %s: %s", b.Address, activity.Clean(r.Error))
+	case q.Op == opClock && len(b.exchanges) < maxExchanges:
 		b.exchanges = append(b.exchanges, clock.Evidence{Kind: "exchange", Witness: fmt.Sprint(len(b.exchanges)),
 			Limits: []clock.Limit{{At: int64(r.Received), Time: int64(asked)},
 				{At: int64(r.Sent), Time: int64(heard), Latest: true}}})
@@ -204,49 +198,13 @@ func (b *board) ask(q boardRequest, within time.Duration) (boardReply, error) {
 	return r, err
 }
 
-func (b *board) send(q boardRequest) (asked timeline.Time, err error) {
-	if b.lost == nil {
-		if err := b.conn.Write(q, func() { asked = b.clock.Now() }); err != nil {
-			b.end(err)
-		}
-	}
-	return asked, b.lost
-}
-
-// next returns the next reply. An error of the agent keeps the connection.
-func (b *board) next(within time.Duration) (r boardReply, err error) {
-	if err = b.conn.Read(&r, within); errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("it did not answer within %v", within)
-	}
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
-		b.end(err)
-		return boardReply{}, b.lost
-	}
-	if r.Error != "" {
-		err = fmt.Errorf("agent at %s: %s", b.Address, activity.Clean(r.Error))
-	}
-	return r, err
-}
-
-func (b *board) end(why error) {
-	if b.lost == nil {
-		b.lost = fmt.Errorf("agent at %s: the connection ended: %w", b.Address, why)
-	}
-	_ = b.conn.Close()
-}
-
 // close ends the connection. The agent then removes its files.
 func (b *board) close() {
 	b.once.Do(func() {
 		close(b.quit)
 		b.joined.Wait()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		_, _ = b.send(boardRequest{Op: opBye}) // the end of the connection says the same
-		b.end(net.ErrClosed)
+		_ = b.conn.Write(boardRequest{Op: opBye}, nil) // the end of the connection says the same
+		_ = b.conn.Close()
 	})
 }
 
@@ -322,7 +280,7 @@ func (b *board) convert(ctx context.Context, recording string, spans []timeline.
 		return b.info, err
 	}
 	i := &b.info
-	i.Recording, i.Raw, i.Clock, i.Command, i.RateHz = recording, []string{boardFile}, relation, s.Command, s.Rate
+	i.Recording, i.Raw, i.Clock, i.Command, i.RateHz = recording, []string{boardFile}, relation, []string{}, s.Rate
 	i.BeginNS, i.EndNS, i.Warnings = s.BeginNS, s.EndNS, s.Warnings
 	for k, span := range spans { // wider by the bounds of the clock
 		begin, _ := relation.Inverse(int64(span.Earliest))
@@ -359,35 +317,29 @@ func (b *board) relate() (activity.Clock, error) {
 	return r.Clock, nil
 }
 
-// fetch writes the text to a file.
+// fetch writes the packed text to a file.
 func (b *board) fetch(ctx context.Context, path string) (err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = b.conn.Close() })()
 	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if _, err := b.send(boardRequest{Op: opFetch}); err != nil {
-		return err
-	}
-	sum, left := sha256.New(), b.o.Limit
-	for {
-		r, err := b.next(pieceWithin)
-		if left -= int64(len(r.Data)); err == nil && left < 0 {
-			err = fmt.Errorf("agent at %s: it sends more than %d bytes", b.Address, b.o.Limit)
-			b.end(err)
-		}
+	sum := sha256.New()
+	for left := b.o.Limit; ; {
+		r, err := b.ask(boardRequest{Op: opFetch}, pieceWithin)
+		left -= int64(len(r.Data))
 		if err == nil {
-			_, _ = sum.Write(r.Data) // it never fails
-			_, err = out.Write(r.Data)
+			_, err = io.MultiWriter(sum, out).Write(r.Data)
 		}
 		switch {
 		case err != nil:
 			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case left < 0:
+			return fmt.Errorf("agent at %s: it sends more than %d bytes", b.Address, b.o.Limit)
 		case r.SHA256 == "":
 		case r.SHA256 != hex.EncodeToString(sum.Sum(nil)):
 			return fmt.Errorf("agent at %s: the trace was damaged on its way", b.Address)

@@ -424,15 +424,15 @@ func packed(text string) []byte {
 // TestHostileAgents: an agent with the token that sends impossible replies harms neither memory nor
 // run.
 func TestHostileAgents(t *testing.T) {
-	piece := func(data []byte) []boardReply {
+	piece := func(data []byte) boardReply {
 		sum := sha256.Sum256(data)
-		return []boardReply{{Data: data}, {SHA256: hex.EncodeToString(sum[:])}}
+		return boardReply{Data: data, SHA256: hex.EncodeToString(sum[:])}
 	}
 	good := func(boardRequest) *boardStopped { return &boardStopped{Rate: 1000, EndNS: 1} }
 	for name, tc := range map[string]struct {
 		clock   func(timeline.Time) boardReply
 		stopped func(boardRequest) *boardStopped
-		fetched []boardReply
+		fetched boardReply
 		want    string // in an error, or in a warning
 	}{
 		"answers before it was asked": {clock: func(at timeline.Time) boardReply {
@@ -443,13 +443,14 @@ func TestHostileAgents(t *testing.T) {
 		"impossible process": {stopped: func(boardRequest) *boardStopped {
 			return &boardStopped{Rate: 1, Processes: map[int32]string{-1: ""}}
 		}, want: "process -1"},
-		"sends too much": {fetched: bytes2replies(2 << 20), want: "more than 1048576 bytes"},
-		"large piece":    {fetched: []boardReply{{Data: make([]byte, pieceSize+1)}}, want: "impossible times or data"},
-		"damaged":        {fetched: []boardReply{{Data: []byte("x")}, {SHA256: "00"}}, want: "damaged on its way"},
+		"sends too much": {fetched: boardReply{Data: make([]byte, pieceSize)}, want: "more than 1048576 bytes"},
+		"large piece":    {fetched: boardReply{Data: make([]byte, pieceSize+1025)}, want: "impossible times or data"},
+		"damaged":        {fetched: boardReply{Data: []byte("x"), SHA256: "00"}, want: "damaged on its way"},
 		"not packed":     {fetched: piece([]byte("plain")), want: "The trace ends early"},
 		"a bomb":         {fetched: piece(packed(strings.Repeat("#\n", 8<<20))), want: "the text is too long"},
-		"an error":       {fetched: []boardReply{{Error: "\x1b[31mno perf\n"}}, want: "no perf"},
-		"other messages": {fetched: nil, want: "connection ended"},
+		"an error":       {fetched: boardReply{Error: "\x1b[31mno perf\n"}, want: "no perf"},
+		"no engines":     {want: "no engine for samples"},
+		"other messages": {want: "connection ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := wire.Listen("127.0.0.1:0", secret)
@@ -458,7 +459,11 @@ func TestHostileAgents(t *testing.T) {
 			}
 			server := wire.Server{Protocol: boardProtocol, Token: secret}
 			server.Serve = func(_ context.Context, c *wire.Conn, _ string, _ *slog.Logger) error {
-				if err := c.Write(boardHello{Engines: []boardEngine{{Name: Samples}}}, nil); err != nil {
+				hello := boardHello{Engines: map[string]string{Samples: ""}}
+				if name == "no engines" {
+					hello.Engines = nil
+				}
+				if err := c.Write(hello, nil); err != nil {
 					return err
 				}
 				for {
@@ -467,23 +472,21 @@ func TestHostileAgents(t *testing.T) {
 						return err
 					}
 					now := timeline.Monotonic().Now()
-					all := []boardReply{{Received: now, Sent: now}}
+					r := boardReply{Received: now, Sent: now}
 					switch {
 					case q.Op == opClock && tc.clock != nil:
-						all[0] = tc.clock(now)
+						r = tc.clock(now)
 					case q.Op == opStop && tc.stopped != nil:
-						all[0].Stopped = tc.stopped(q)
+						r.Stopped = tc.stopped(q)
 					case q.Op == opStop:
-						all[0].Stopped = good(q)
-					case q.Op == opFetch && tc.fetched == nil:
+						r.Stopped = good(q)
+					case q.Op == opFetch && name == "other messages":
 						return c.Write([]int{1}, nil)
 					case q.Op == opFetch:
-						all = tc.fetched
+						r = tc.fetched
 					}
-					for _, r := range all {
-						if err := c.Write(r, nil); err != nil {
-							return err
-						}
+					if err := c.Write(r, nil); err != nil {
+						return err
 					}
 				}
 			}
@@ -508,13 +511,6 @@ func TestHostileAgents(t *testing.T) {
 			}
 		})
 	}
-}
-
-func bytes2replies(n int) (all []boardReply) {
-	for ; n > 0; n -= pieceSize {
-		all = append(all, boardReply{Data: make([]byte, pieceSize)})
-	}
-	return all
 }
 
 // FuzzBoardSession has a rig that knows the token send anything. The agent removes its files.
@@ -564,7 +560,7 @@ func FuzzBoardSession(f *testing.F) {
 		_ = s.run(t.Context())
 		_ = s.conn.Close()
 		s.close()
-		if left, _ := os.ReadDir(a.Dir); len(left) > 0 || s.sampler != nil && !made.stopped {
+		if left, _ := os.ReadDir(a.Dir); len(left) > 0 || s.state != idle && !made.stopped {
 			t.Fatalf("left %v, stopped %v", left, made.stopped)
 		}
 	})

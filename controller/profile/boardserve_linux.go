@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -113,13 +114,11 @@ func (a *Agent) serve(ctx context.Context, c *wire.Conn, rig string, log *slog.L
 	}
 	var u unix.Utsname
 	_ = unix.Uname(&u) // it never fails
-	hello := boardHello{Rights: "root", Engines: []boardEngine{{Name: Samples}, {"sockets", "not built in"}},
-		Kernel: fmt.Sprintf("Linux %s %s", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]))}
-	if id := os.Geteuid(); id != 0 {
-		hello.Rights = fmt.Sprintf("user %d", id)
-	}
+	hello := boardHello{Engines: map[string]string{Samples: "", "sockets": "the agent cannot record them"},
+		System: fmt.Sprintf("Linux %s %s, user %d", unix.ByteSliceToString(u.Release[:]),
+			unix.ByteSliceToString(u.Machine[:]), os.Geteuid())}
 	if _, err := a.open(ctx, Options{Native: Samples, Rate: defaultRate}); err != nil {
-		hello.Engines[0].Error = boardText(err)
+		hello.Engines[Samples] = boardText(err)
 	}
 	if err := c.Write(hello, nil); err != nil {
 		return err
@@ -137,11 +136,25 @@ type boardSession struct {
 	agent   *Agent
 	conn    *wire.Conn
 	of      string
-	sampler sampler // nil: nothing was recorded
-	over    bool    // the recording ended
+	state   boardState
+	sampler sampler
 	info    boardStopped
 	found   map[int32]string // processes of the program
+
+	text io.Reader // of perf script, from the first opFetch
+	end  func(error) error
+	sum  hash.Hash
 }
+
+// boardState is the state of a recording.
+type boardState uint8
+
+const (
+	idle boardState = iota
+	recording
+	ended
+	fetched
+)
 
 // run returns nil if the rig said goodbye.
 func (s *boardSession) run(ctx context.Context) error {
@@ -152,18 +165,18 @@ func (s *boardSession) run(ctx context.Context) error {
 		}
 		r := boardReply{Received: s.agent.clock.Now()}
 		var err error
-		switch running := s.sampler != nil && !s.over; {
+		switch {
 		case q.Op == opBye:
 			return nil
 		case q.Op == opClock:
-		case q.Op == opStart && s.sampler == nil:
+		case q.Op == opStart && s.state == idle:
 			err = s.start(ctx, q)
-		case q.Op == opContent && running:
+		case q.Op == opContent && s.state == recording:
 			s.sampler.Content(q.On)
-		case q.Op == opStop && running:
+		case q.Op == opStop && s.state == recording:
 			r.Stopped = s.stop(ctx)
-		case q.Op == opFetch && s.over:
-			r.SHA256, err = s.fetch(ctx)
+		case q.Op == opFetch && s.state == ended:
+			err = s.fetch(ctx, &r)
 		default:
 			err = fmt.Errorf("operation %.40q now: %w", q.Op, errors.ErrUnsupported)
 		}
@@ -173,7 +186,7 @@ func (s *boardSession) run(ctx context.Context) error {
 		if err := s.conn.Write(&r, func() { r.Sent = s.agent.clock.Now() }); err != nil {
 			return err
 		}
-		if s.sampler != nil && !s.over {
+		if s.state == recording {
 			s.look()
 		}
 	}
@@ -211,7 +224,7 @@ func (s *boardSession) start(ctx context.Context, q boardRequest) error {
 	if err := made.Prepare(ctx, nil); err != nil {
 		return errors.Join(err, os.RemoveAll(o.Dir))
 	}
-	s.sampler, s.info.BeginNS = made, int64(s.agent.clock.Now())
+	s.state, s.sampler, s.info.BeginNS = recording, made, int64(s.agent.clock.Now())
 	return nil
 }
 
@@ -239,73 +252,55 @@ func (s *boardSession) look() {
 // stop ends the recording.
 func (s *boardSession) stop(ctx context.Context) *boardStopped {
 	s.look()
-	s.over = true
+	s.state = ended
 	info, err := s.sampler.Stop(ctx)
 	ago := timeline.Monotonic().Now().Sub(timeline.Time(info.EndNS)) // it may have ended early
 	s.info.EndNS = max(int64(s.agent.clock.Now().Add(-ago)), s.info.BeginNS)
 	if err != nil {
 		s.info.Warnings = append(s.info.Warnings, fmt.Sprintf("perf did not end well: %v.", err))
 	}
-	s.info.Rate, s.info.Command, s.info.Processes = cmp.Or(info.RateHz, defaultRate), info.Command, s.found
+	s.info.Rate, s.info.Processes = cmp.Or(info.RateHz, defaultRate), s.found
 	s.info.Warnings = append(s.info.Warnings, info.Warnings...)
-	s.info.Warnings = s.info.Warnings[:min(len(s.info.Warnings), maxBoardEvents)]
+	s.info.Warnings = s.info.Warnings[:min(len(s.info.Warnings), maxWarnings)]
 	return &s.info
 }
 
-// fetch sends the packed text of the recording, and returns its SHA-256.
-func (s *boardSession) fetch(ctx context.Context) (sum string, err error) {
-	text, end, err := s.sampler.script(ctx)
+// fetch packs the next piece of the recording's text. Packed pieces form one file.
+func (s *boardSession) fetch(ctx context.Context, r *boardReply) (err error) {
+	if s.text == nil {
+		s.sum = sha256.New()
+		if s.text, s.end, err = s.sampler.script(ctx); err != nil {
+			s.state = fetched
+			return err
+		}
+	}
+	var piece bytes.Buffer
+	packed, _ := gzip.NewWriterLevel(&piece, gzip.BestSpeed) // it is a valid level
+	_, err = io.CopyN(packed, s.text, pieceSize)
+	_ = packed.Close() // a buffer takes all
+	r.Data = piece.Bytes()
+	_, _ = s.sum.Write(r.Data) // it never fails
 	if err != nil {
-		return "", err
+		s.state = fetched
+		if errors.Is(err, io.EOF) {
+			r.SHA256, err = hex.EncodeToString(s.sum.Sum(nil)), nil
+		}
+		err = s.end(err)
 	}
-	out := &pieces{conn: s.conn, hash: sha256.New(), now: s.agent.clock.Now}
-	packed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // it is a valid level
-	_, err = io.Copy(packed, text)
-	if err = end(err); err == nil {
-		err = packed.Close()
-	}
-	if err == nil {
-		err = out.send(len(out.data))
-	}
-	return hex.EncodeToString(out.hash.Sum(nil)), err
+	return err
 }
 
 // close ends the recording and removes its files.
 func (s *boardSession) close() {
-	if s.sampler == nil {
+	switch {
+	case s.state == idle:
 		return
-	}
-	if !s.over {
+	case s.state == recording:
 		s.stop(context.Background()) // the agent may end
+	case s.state == ended && s.text != nil:
+		_ = s.end(net.ErrClosed) // nobody reads the rest
 	}
 	if err := os.RemoveAll(filepath.Join(s.agent.Dir, recordDir)); err != nil {
 		s.agent.Log.Warn("remove the recording", "error", err)
 	}
-}
-
-// pieces sends data in replies.
-type pieces struct {
-	conn *wire.Conn
-	hash hash.Hash
-	now  func() timeline.Time
-	data []byte
-}
-
-func (p *pieces) Write(b []byte) (int, error) {
-	p.data = append(p.data, b...)
-	for len(p.data) >= pieceSize {
-		if err := p.send(pieceSize); err != nil {
-			return 0, err
-		}
-	}
-	return len(b), nil
-}
-
-// send sends the first n bytes.
-func (p *pieces) send(n int) error {
-	_, _ = p.hash.Write(p.data[:n]) // it never fails
-	at := p.now()
-	err := p.conn.Write(boardReply{Received: at, Sent: at, Data: p.data[:n]}, nil)
-	p.data = append(p.data[:0], p.data[n:]...)
-	return err
 }

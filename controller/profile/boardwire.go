@@ -14,7 +14,7 @@ import (
 // and then one reply to each request, or several to opFetch.
 const boardProtocol = "eideticker-profile.1"
 
-// The operations of requests. Each but opBye has a reply.
+// The operations of requests. Each but opBye has a reply. opFetch returns the next piece.
 const (
 	opClock   = "clock"
 	opStart   = "start"
@@ -24,32 +24,25 @@ const (
 	opBye     = "bye"
 )
 
-// Timeouts of messages.
+// Bounds of messages.
 const (
-	exchangeEvery  = 2 * time.Second
-	replyWithin    = 5 * time.Second
-	workWithin     = 45 * time.Second // to start or end perf
-	pieceWithin    = 2 * time.Minute  // perf script reads symbols first
-	requestWithin  = 30 * time.Second // until the rig counts as lost
-	fetchWithin    = 10 * time.Minute
-	pieceSize      = 64 << 10
-	maxProcesses   = 4096
-	maxBoardEvents = 20   // warnings, engines
-	maxBoardText   = 1000 // bytes of an error
+	exchangeEvery = 2 * time.Second
+	requestWithin = 30 * time.Second // until the rig counts as lost
+	replyWithin   = 5 * time.Second
+	workWithin    = 45 * time.Second // to start or end perf
+	pieceWithin   = 2 * time.Minute  // perf script reads symbols first
+	fetchWithin   = 10 * time.Minute
+	pieceSize     = 512 << 10 // of text; packed, it may be a little longer
+	maxProcesses  = 4096
+	maxWarnings   = 20
+	maxBoardText  = 1000 // bytes of an error
 )
 
 // boardHello is the agent's first message. With an error it is the last one too.
 type boardHello struct {
-	Error   string        `json:"error,omitempty"`
-	Kernel  string        `json:"kernel"`
-	Rights  string        `json:"rights"`
-	Engines []boardEngine `json:"engines"`
-}
-
-// boardEngine is an engine of a board.
-type boardEngine struct {
-	Name  string `json:"name"`
-	Error string `json:"error,omitempty"` // why it cannot record
+	Error   string            `json:"error,omitempty"`
+	System  string            `json:"system"`  // kernel and rights
+	Engines map[string]string `json:"engines"` // why each cannot record; "": it can
 }
 
 type boardRequest struct {
@@ -69,7 +62,7 @@ type boardReply struct {
 	Error    string        `json:"error,omitempty"`
 	Stopped  *boardStopped `json:"stopped,omitempty"`
 	Data     []byte        `json:"data,omitempty"`
-	// SHA256 is that of all data, after the last piece.
+	// SHA256 is that of all data, with the last piece.
 	SHA256 string `json:"sha256,omitempty"`
 }
 
@@ -78,7 +71,6 @@ type boardStopped struct {
 	BeginNS   int64            `json:"begin_ns"`
 	EndNS     int64            `json:"end_ns"`
 	Rate      int              `json:"rate_hz"`
-	Command   []string         `json:"command"`
 	Warnings  []string         `json:"warnings"`
 	Processes map[int32]string `json:"processes"` // of the program, with the names that are known
 }
@@ -86,7 +78,7 @@ type boardStopped struct {
 // check rejects what no honest agent sends.
 func (r *boardReply) check() error {
 	const most = 1 << 60
-	if r.Received < -most || r.Sent > most || r.Received > r.Sent || len(r.Data) > pieceSize {
+	if r.Received < -most || r.Sent > most || r.Received > r.Sent || len(r.Data) > pieceSize+1024 {
 		return errors.New("impossible times or data")
 	}
 	s := r.Stopped
@@ -94,14 +86,11 @@ func (r *boardReply) check() error {
 		return nil
 	}
 	if s.BeginNS < -most || s.EndNS > most || s.BeginNS > s.EndNS || s.Rate < 1 || s.Rate > maxRate ||
-		len(s.Processes) > maxProcesses || len(s.Warnings) > maxBoardEvents || len(s.Command) > 2*maxBoardEvents {
+		len(s.Processes) > maxProcesses || len(s.Warnings) > maxWarnings {
 		return errors.New("the recording has impossible figures")
 	}
 	for i := range s.Warnings {
 		s.Warnings[i] = activity.Clean(s.Warnings[i])
-	}
-	for i := range s.Command {
-		s.Command[i] = activity.Clean(s.Command[i])
 	}
 	for pid := range s.Processes {
 		if pid <= 1 {
