@@ -250,7 +250,7 @@ func (b *board) Convert(ctx context.Context, recording string, spans []timeline.
 	info, err := b.convert(ctx, recording, spans)
 	b.close()
 	if err != nil {
-		_ = os.RemoveAll(filepath.Join(b.o.Dir, nativeDir)) // there is no trace
+		_ = os.RemoveAll(filepath.Join(b.o.Dir, nativeDir)) // it has no trace
 		return info, fmt.Errorf("samples are lost: %w", err)
 	}
 	return info, nil

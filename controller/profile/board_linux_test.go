@@ -133,7 +133,8 @@ func TestBoard(t *testing.T) {
 		t.Errorf("samples outside the content: %v", samples)
 	}
 	for _, thread := range trace.Threads()[1:] {
-		if int(thread.Process) != p.cmd.Process.Pid && thread.Name != b.Of[:min(len(b.Of), 15)] && thread.Name != "exe" {
+		of := thread.Name
+		if int(thread.Process) != p.cmd.Process.Pid && of != b.Of[:min(len(b.Of), 15)] && of != "exe" {
 			t.Errorf("%+v is of another program", thread)
 		}
 	}
@@ -312,7 +313,9 @@ func cut(t *testing.T, to string, after int64) (address string) {
 	return l.Addr().String()
 }
 
-// Fault: the agent of a board ends, is cut off while the trace is fetched, or its clock jumps.
+// TestBoardIsLost: the agent or the connection ends, or the clock jumps.
+//
+// Fault: The agent of a board is lost, or its clock jumps
 func TestBoardIsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	long := func() string { // it cannot be packed well
@@ -359,7 +362,9 @@ func TestBoardIsLost(t *testing.T) {
 	}
 }
 
-// Fault: the agent of a board is unreachable, busy, has another token, or its disk is full.
+// TestBoardRefuses: the agent is unreachable or busy, or it has another token.
+//
+// Fault: The agent of a board cannot record
 func TestBoardRefuses(t *testing.T) {
 	f := &fake{text: func() string { return "" }}
 	b, _ := f.agent(t, &boardClock{})
@@ -394,6 +399,7 @@ func TestBoardRefuses(t *testing.T) {
 	}
 }
 
+// Fault: The agent of a board cannot record
 func TestBoardIsFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); errors.Is(err, unix.EPERM) {
@@ -428,21 +434,20 @@ func TestHostileAgents(t *testing.T) {
 		sum := sha256.Sum256(data)
 		return boardReply{Data: data, SHA256: hex.EncodeToString(sum[:])}
 	}
-	good := func(boardRequest) *boardStopped { return &boardStopped{Rate: 1000, EndNS: 1} }
+	good := boardStopped{Rate: 1000, EndNS: 1}
 	for name, tc := range map[string]struct {
 		clock   func(timeline.Time) boardReply
-		stopped func(boardRequest) *boardStopped
+		stopped *boardStopped
 		fetched boardReply
 		want    string // in an error, or in a warning
 	}{
 		"answers before it was asked": {clock: func(at timeline.Time) boardReply {
 			return boardReply{Received: at, Sent: at - 1}
 		}, want: "impossible times"},
-		"does not describe":  {stopped: func(boardRequest) *boardStopped { return nil }, want: "does not describe"},
-		"impossible figures": {stopped: func(boardRequest) *boardStopped { return &boardStopped{} }, want: "impossible"},
-		"impossible process": {stopped: func(boardRequest) *boardStopped {
-			return &boardStopped{Rate: 1, Processes: map[int32]string{-1: ""}}
-		}, want: "process -1"},
+		"does not describe":  {want: "does not describe"},
+		"impossible figures": {stopped: &boardStopped{}, want: "impossible"},
+		"impossible process": {stopped: &boardStopped{Rate: 1, Processes: map[int32]string{-1: ""}},
+			want: "process -1"},
 		"sends too much": {fetched: boardReply{Data: make([]byte, pieceSize)}, want: "more than 1048576 bytes"},
 		"large piece":    {fetched: boardReply{Data: make([]byte, pieceSize+1025)}, want: "impossible times or data"},
 		"damaged":        {fetched: boardReply{Data: []byte("x"), SHA256: "00"}, want: "damaged on its way"},
@@ -476,10 +481,10 @@ func TestHostileAgents(t *testing.T) {
 					switch {
 					case q.Op == opClock && tc.clock != nil:
 						r = tc.clock(now)
-					case q.Op == opStop && tc.stopped != nil:
-						r.Stopped = tc.stopped(q)
+					case q.Op == opStop && (tc.stopped != nil || name == "does not describe"):
+						r.Stopped = tc.stopped
 					case q.Op == opStop:
-						r.Stopped = good(q)
+						r.Stopped = &good
 					case q.Op == opFetch && name == "other messages":
 						return c.Write([]int{1}, nil)
 					case q.Op == opFetch:
@@ -517,7 +522,8 @@ func TestHostileAgents(t *testing.T) {
 func FuzzBoardSession(f *testing.F) {
 	for _, said := range []string{
 		`{"op":"clock"}`, `{"op":"start","engine":"samples","rate":997,"limit":2000000,"of":"hot","content":true}` +
-			"\n" + `{"op":"content","on":true}` + "\n" + `{"op":"stop"}` + "\n" + `{"op":"fetch"}` + "\n" + `{"op":"fetch"}`,
+			"\n" + `{"op":"content","on":true}` + "\n" + `{"op":"stop"}` + "\n" + `{"op":"fetch"}` + "\n" +
+			`{"op":"fetch"}`,
 		`{"op":"start","engine":"samples","rate":1,"limit":-1}` + "\n" + `{"op":"stop"}`,
 		`{"op":"start","engine":"functions","of":"../x"}`, `{"op":"fetch"}`, `{"op":"bye"}`, `[]`, "\n",
 	} {
@@ -525,10 +531,11 @@ func FuzzBoardSession(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said string) {
 		made := &fake{text: func() string { return "text" }}
-		a := &Agent{Dir: t.TempDir(), clock: timeline.Monotonic(), open: func(_ context.Context, o Options) (sampler, error) {
+		a := &Agent{Dir: t.TempDir(), clock: timeline.Monotonic()}
+		a.open = func(_ context.Context, o Options) (sampler, error) {
 			made.dir = o.Dir
 			return made, nil
-		}}
+		}
 		mine, b := net.Pipe()
 		upgraded := make(chan error, 1)
 		s := &boardSession{agent: a, found: map[int32]string{}}
@@ -537,7 +544,8 @@ func FuzzBoardSession(f *testing.F) {
 			s.conn, err = wire.Plain(b)
 			upgraded <- err
 		}()
-		d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return mine, nil }}
+		var d websocket.Dialer
+		d.NetDialContext = func(context.Context, string, string) (net.Conn, error) { return mine, nil }
 		ws, _, err := d.Dial("ws://agent/", nil)
 		if err := errors.Join(err, <-upgraded); err != nil {
 			t.Fatal(err)
@@ -568,8 +576,8 @@ func FuzzBoardSession(f *testing.F) {
 
 // FuzzBoardReply: accepted replies have possible times and clean text.
 func FuzzBoardReply(f *testing.F) {
-	f.Add([]byte(`{"received_ns":1,"sent_ns":2,"stopped":{"begin_ns":1,"end_ns":2,"rate_hz":997,"warnings":["a\u001b"],` +
-		`"processes":{"42":"hot\n"}}}`))
+	f.Add([]byte(`{"received_ns":1,"sent_ns":2,"stopped":{"begin_ns":1,"end_ns":2,"rate_hz":997,` +
+		`"warnings":["a\u001b"],"processes":{"42":"hot\n"}}}`))
 	f.Add([]byte(`{"received_ns":9223372036854775807,"sent_ns":-9223372036854775808,"data":"AAAA"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r boardReply

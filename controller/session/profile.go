@@ -30,8 +30,8 @@ func (r *run) profiled() bool { return r.Test.Profile.Given() && !r.inspect }
 // checkProfile checks if a device's browser can be profiled.
 func checkProfile(t *suite.Test, d device.Description) error {
 	if _, onBoard := BoardOf(d); t.Profile.Given() && d.Source != device.Virtual && !onBoard {
-		return fmt.Errorf("device %s: profile needs a virtual display, or profile: agent:HOST:PORT?token=FILE: %w", d.Name,
-			errors.ErrUnsupported)
+		return fmt.Errorf("device %s: profile needs a virtual display of this machine, or an agent in devices.yaml: %w",
+			d.Name, errors.ErrUnsupported)
 	}
 	return nil
 }

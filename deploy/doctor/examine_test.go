@@ -233,7 +233,7 @@ func faultyBoxes() []faultyBox {
 		{"an agent", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "Linux 6.1 aarch64, root", nil}} },
 			"profile-agent", OK, "Linux 6.1 aarch64, root$", ""},
 		{"no agent", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "", errTest}} }, "profile-agent", Warn,
-			"something broke", "Start the agent"},
+			"something broke", "Start the agent there"},
 		{"an agent without perf", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "Linux", errTest}} },
 			"profile-agent", Warn, "something broke", "on the device"},
 

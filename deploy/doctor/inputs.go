@@ -27,7 +27,7 @@ func (b *Box) agents(g *group) {
 	for _, a := range b.Agents {
 		f := Finding{ID: "profile-agent", Object: a.Device, Found: "the agent can record samples: " + a.System}
 		if a.Err != nil {
-			f.Level, f.Found, f.Advice = Warn, a.Err.Error(), "Start the agent on the device, with the token of devices.yaml."
+			f.Level, f.Found, f.Advice = Warn, a.Err.Error(), "Start the agent there, with the token of devices.yaml."
 			if a.System != "" {
 				f.Advice = "Repair that on the device."
 			}

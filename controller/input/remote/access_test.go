@@ -188,7 +188,8 @@ func TestTooLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		long := `{"id":1,"op":"do","actions":[{"do":"text","text":"a"}],"x":"` + strings.Repeat("x", wire.MaxBody) + `"}`
+		long := `{"id":1,"op":"do","actions":[{"do":"text","text":"a"}],"x":"` +
+			strings.Repeat("x", wire.MaxBody) + `"}`
 		go func() { _ = ws.WriteMessage(websocket.TextMessage, []byte(long)) }() // it may not be read to its end
 		for err == nil {
 			_, _, err = ws.ReadMessage()

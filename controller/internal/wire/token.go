@@ -89,8 +89,8 @@ const (
 // stretch is how many iterations make a key of a token, so that guesses cost as many.
 const stretch = 1 << 12
 
-// Config returns the TLS of one side. Its certificate's key is made of the token and the protocol,
-// as is the key that it demands of the other side.
+// Config returns the TLS of one side. Token and protocol give the key of its certificate, and the
+// key that it demands of the other side.
 func (t Token) Config(protocol, mine, theirs string) (*tls.Config, error) {
 	root, err := pbkdf2.Key(sha256.New, string(t), []byte(protocol), stretch, sha256.Size)
 	if err != nil {
