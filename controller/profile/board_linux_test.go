@@ -429,6 +429,8 @@ func packed(text string) []byte {
 
 // TestHostileAgents: an agent with the token that sends impossible replies harms neither memory nor
 // run.
+//
+// Fault: An agent of a board that sends impossible replies
 func TestHostileAgents(t *testing.T) {
 	piece := func(data []byte) boardReply {
 		sum := sha256.Sum256(data)

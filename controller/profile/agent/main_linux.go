@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,7 +39,13 @@ func main() {
 }
 
 func run(ctx context.Context, address, tokenFile, dir string) error {
-	if tokenFile == "" {
+	at, err := net.ResolveTCPAddr("tcp", address)
+	switch {
+	case err != nil:
+		return err
+	case at.IP == nil || at.IP.IsUnspecified():
+		return fmt.Errorf("listen at %q: name the address of the interface that leads to the rig", address)
+	case tokenFile == "":
 		return errors.New("-token-file is missing; openssl rand -hex 32 makes a token")
 	}
 	token, err := wire.ReadToken(tokenFile)

@@ -19,4 +19,9 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("token file %q: %v; want %s", name, err, want)
 		}
 	}
+	for _, address := range []string{":4724", "0.0.0.0:4724", "[::]:4724"} {
+		if err := run(t.Context(), address, file, t.TempDir()); err == nil || !strings.Contains(err.Error(), "interface") {
+			t.Errorf("address %s: %v", address, err)
+		}
+	}
 }
