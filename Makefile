@@ -81,9 +81,9 @@ lint:
 # run on other machines than ours, are linked too.
 cross:
 	$(GO) run ./.ci/cross linux/amd64 linux/arm64 darwin/arm64 windows/amd64
-	@for agent in linux/arm64/hid windows/amd64/windows; do \
+	@for agent in linux/arm64/input/hid windows/amd64/input/windows linux/arm64/profile linux/amd64/profile; do \
 		IFS=/ read -r os arch name <<<"$$agent"; echo "build the agent $$agent"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -ldflags='-s -w' -o /dev/null ./controller/input/$$name/agent || exit 1; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -ldflags='-s -w' -o /dev/null ./controller/$$name/agent || exit 1; \
 	done
 
 # The race detector. It looks at packages that start goroutines or lock. Loops over pixels are thirty times slower with

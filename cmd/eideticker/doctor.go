@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
@@ -46,6 +48,7 @@ func (c doctorCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("doctor: %w", orInterrupted(err))
 	}
+	box.Agents = askAgents(e.ctx)
 	findings := box.Examine()
 	worst := doctor.Worst(findings)
 	if c.JSON {
@@ -60,4 +63,19 @@ func (c doctorCmd) Run(e *env) error {
 		return errUnfit
 	}
 	return nil
+}
+
+// askAgents asks the agents that record profiles of devices.
+func askAgents(ctx context.Context) (all []doctor.Agent) {
+	devices, err := session.FindDevices("")
+	if err != nil {
+		return nil // every command that uses them reports that
+	}
+	for _, d := range devices.Descriptions() {
+		if board, ok := session.BoardOf(d); ok {
+			system, err := board.Ask(ctx)
+			all = append(all, doctor.Agent{Device: d.Name, System: system, Err: err})
+		}
+	}
+	return all
 }

@@ -172,6 +172,8 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 		return r.Errorf(given["adb"].At, "input already names the adb device; omit this key")
 	case d.ADB != "" && ownDisplay:
 		return r.Errorf(given["adb"].At, "a virtual display is not an Android device")
+	case ownDisplay && strings.HasPrefix(string(d.Profile), "agent:"):
+		return r.Errorf(given["profile"].At, "programs of this machine need no agent: omit profile")
 	case d.Profile == profileFresh && !android:
 		return r.Errorf(given["profile"].At,
 			"whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
@@ -295,7 +297,11 @@ func checkProfile(s string) error {
 	if p := Profile(s); p == profileKept || p == profileFresh {
 		return nil
 	}
-	return fmt.Errorf("profile %q: must be fresh (clears the browser's data before each run) or kept",
+	if strings.HasPrefix(s, "agent") {
+		_, err := parseAgent(s)
+		return err
+	}
+	return fmt.Errorf("profile %q: must be fresh (clears the browser's data before each run), kept or an agent",
 		strict.Clip(s))
 }
 

@@ -30,8 +30,9 @@ type Description struct {
 
 	// serial number by which adb knows a device whose input is another; "any": the only one that is
 	// attached
-	ADB        string     `yaml:"adb"`
-	Profile    Profile    `yaml:"profile"`     // what becomes of an Android browser's data before a run
+	ADB string `yaml:"adb"`
+	// what becomes of an Android browser's data before a run, or the agent of a Linux board
+	Profile    Profile    `yaml:"profile"`
 	AddressBar AddressBar `yaml:"address-bar"` // how a browser's address bar is reached where it is typed into
 	Hottest    int        `yaml:"hottest" min:"20" max:"80"`
 	MinCharge  int        `yaml:"least-charge" min:"0" max:"100"`
@@ -63,7 +64,8 @@ func blank(name string) Description {
 		Hottest: defaultMaxTemperature, MinCharge: defaultMinCharge}
 }
 
-// Profile says what becomes of the data of a browser that somebody else may use too.
+// Profile says what becomes of the data of a browser that somebody else may use too. Another value
+// names the agent that records the programs of a device; its data are kept.
 type Profile string
 
 // The profiles.

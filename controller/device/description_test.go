@@ -40,7 +40,7 @@ desk: {source: "x11::0", input: "x11::0", browsers: [firefox, typed], address-ba
 phone: {source: "v4l2:/dev/video1", input: adb, network: wlan0, power: "gpio:/dev/gpiochip1:3?active=low",
   access-point: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE"}
 board: {source: "v4l2:/dev/video2", input: "agent:board.local:7070?token=/etc/eideticker/token", network: eth1,
-  browsers: [typed]}
+  browsers: [typed], profile: "agent:10.0.0.3:4724?token=/etc/eideticker/token&of=chromium"}
 laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070", network: eth2}
 tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/eideticker/token", network: eth2}
 `
@@ -83,7 +83,8 @@ func TestParse(t *testing.T) {
 			Name: "board", Source: "v4l2:/dev/video2",
 			Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1",
 			Browsers: []string{Running},
-			Profile:  profileKept, AddressBar: bar, Hottest: 40, MinCharge: 15,
+			Profile:  "agent:10.0.0.3:4724?token=/etc/eideticker/token&of=chromium", AddressBar: bar,
+			Hottest: 40, MinCharge: 15,
 		},
 		{
 			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"},
@@ -205,9 +206,16 @@ var bad = []struct {
 	{"adb of a display", "a: {source: x11, input: x11, adb: any}\n",
 		"d.yaml:1:30: a virtual display is not an Android device", true},
 	{"profile", "a: {source: x11, input: x11, profile: new}\n",
-		`d.yaml:1:39: profile "new": must be fresh (clears the browser's data before each run) or kept`, false},
+		`d.yaml:1:39: profile "new": must be fresh (clears the browser's data before each run), kept or an agent`,
+		false},
 	{"profile of none", "a: {source: \"v4l2:/dev/video0\", input: none, profile: fresh}\n",
 		"d.yaml:1:46: whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out", true},
+	{"agent without a token", "a: {source: \"v4l2:/dev/video0\", input: none, profile: \"agent:b:1\"}\n",
+		`d.yaml:1:55: "agent:b:1" has no token: must be agent:HOST:PORT?token=FILE[&of=PROGRAM]`, false},
+	{"agent of a path", "a: {source: \"v4l2:/dev/video0\", input: none, profile: \"agent:b:1?token=x&of=../x\"}\n",
+		`d.yaml:1:55: of "../x": must be the name of a program, such as chromium`, true},
+	{"agent of a display", "a: {source: x11, input: x11, profile: \"agent:b:1?token=x\"}\n",
+		"d.yaml:1:30: programs of this machine need no agent: omit profile", true},
 	{"address bar", "a: {source: x11, input: x11, address-bar: {}}\n",
 		"d.yaml:1:43: address-bar is a mapping: must be keys such as Control+L, or pixels such as [540, 160]", false},
 	{"address bar, keys", "a: {source: x11, input: x11, address-bar: Control+}\n",

@@ -13,7 +13,7 @@ import (
 func convert(dir string, info activity.Info, spans []timeline.Interval,
 	read func(activity.Sink) (skipped map[string]int64, err error)) (activity.Info, error) {
 	counted := info.Lost // records of gaps count again below
-	info.Clock.Exact, info.Lost = true, 0
+	info.Clock.Exact, info.Lost = len(info.Clock.Corners) == 0, 0
 	w, err := activity.NewWriter(dir, info)
 	if err != nil {
 		return info, err

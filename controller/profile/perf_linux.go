@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 // of that thread inherit them, so the program has them from its first instruction.
 type perf struct {
 	recorder
+	whole   bool     // record all programs of the machine; none is started
 	args    []string // that worked in a trial
 	traced  bool     // with tracepoints
 	tool    *tool
@@ -69,6 +71,9 @@ func (p *perf) check(ctx context.Context) error {
 	if os.Geteuid() == 0 {
 		common = append(common, "-m", "1024")
 	}
+	if p.whole {
+		common = append(common, "-a")
+	}
 	traced := append(slices.Clone(common), "-e", "sched:sched_switch", "-e", "sched:sched_waking/call-graph=no/")
 	why := try(ctx, "perf", append(slices.Clone(traced), "-o", "/dev/null", "--", "true")...)
 	if p.args, p.traced = traced, true; why == nil {
@@ -107,9 +112,12 @@ func (p *perf) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 		return errors.Join(err, commands.Close(), control.Close())
 	}
 	p.control, p.answers, p.reader = control, answers, bufio.NewReader(answers)
-	record := exec.Command("perf", append(slices.Clone(p.args), "-D", "-1", "--inherit", "--control", "fd:3,4",
-		fmt.Sprintf("--max-size=%dB", p.o.Limit), "-o", filepath.Join(raw, perfFile),
-		"-t", strconv.Itoa(unix.Gettid()))...)
+	args := append(slices.Clone(p.args), "-D", "-1", "--control", "fd:3,4",
+		fmt.Sprintf("--max-size=%dB", p.o.Limit), "-o", filepath.Join(raw, perfFile))
+	if !p.whole {
+		args = append(args, "--inherit", "-t", strconv.Itoa(unix.Gettid()))
+	}
+	record := exec.Command("perf", args...)
 	record.Env = append(os.Environ(), "LC_ALL=C", "PERF_CONFIG=/dev/null")
 	record.ExtraFiles = []*os.File{commands, answer}
 	p.info.Command = record.Args
@@ -179,9 +187,11 @@ func (p *perf) Stop(ctx context.Context) (activity.Info, error) {
 	if p.tool == nil { // the program was not started
 		return p.info, nil
 	}
-	p.names = processNames(p.root)
-	for pid := range descendants(p.root) {
-		p.running = append(p.running, int32(pid))
+	if !p.whole {
+		p.names = processNames(p.root)
+		for pid := range descendants(p.root) {
+			p.running = append(p.running, int32(pid))
+		}
 	}
 	p.info.EndNS = int64(timeline.Monotonic().Now())
 	if early := p.tool.over(); early {
@@ -208,22 +218,7 @@ func (p *perf) Convert(ctx context.Context, recording string, spans []timeline.I
 	}()
 	p.info.Recording, p.info.Raw = recording, []string{perfFile}
 	dir := filepath.Join(p.o.Dir, nativeDir)
-	fields := "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"
-	if p.traced {
-		fields += ",trace"
-	}
-	raw := filepath.Join(dir, activity.RawDir)
-	cmd := exec.CommandContext(ctx, "perf", "--buildid-dir", filepath.Join(raw, "debug"), "script", "-f", "--ns",
-		"--no-inline", "--show-task-events", "--show-switch-events", "--show-lost-events", "-F", fields,
-		"-i", filepath.Join(raw, perfFile))
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "PERF_CONFIG=/dev/null", "DEBUGINFOD_URLS=")
-	var said tail
-	cmd.Stderr = &said
-	cmd.WaitDelay = time.Second
-	text, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	text, end, err := p.script(ctx)
 	if err != nil {
 		return p.info, fmt.Errorf("convert samples: %w", err)
 	}
@@ -231,13 +226,7 @@ func (p *perf) Convert(ctx context.Context, recording string, spans []timeline.I
 		places := newPlaces()
 		counts, err = perfscript.Read(text, perfscript.Options{Root: int32(p.root), Names: p.names,
 			Period: 1_000_000_000 / int64(p.info.RateHz), Place: places.begin}, to)
-		if err != nil {
-			_ = cmd.Process.Kill()
-		}
-		if ended := cmd.Wait(); ended != nil && err == nil {
-			err = fmt.Errorf("perf script: %w: %s", ended, said.last())
-		}
-		return counts.Skipped, err
+		return counts.Skipped, end(err)
 	})
 	if err != nil {
 		return info, fmt.Errorf("convert samples: %w", err)
@@ -248,6 +237,35 @@ func (p *perf) Convert(ctx context.Context, recording string, spans []timeline.I
 		err = info.Write(dir)
 	}
 	return info, err
+}
+
+// script starts perf script. end ends it after its text was read with an error or none, which it
+// returns.
+func (p *perf) script(ctx context.Context) (text io.Reader, end func(error) error, err error) {
+	fields := "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"
+	if p.traced {
+		fields += ",trace"
+	}
+	raw := filepath.Join(p.o.Dir, nativeDir, activity.RawDir)
+	cmd := exec.CommandContext(ctx, "perf", "--buildid-dir", filepath.Join(raw, "debug"), "script", "-f", "--ns",
+		"--no-inline", "--show-task-events", "--show-switch-events", "--show-lost-events", "-F", fields,
+		"-i", filepath.Join(raw, perfFile))
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "PERF_CONFIG=/dev/null", "DEBUGINFOD_URLS=")
+	var said tail
+	cmd.Stderr = &said
+	cmd.WaitDelay = time.Second
+	if text, err = cmd.StdoutPipe(); err == nil {
+		err = cmd.Start()
+	}
+	return text, func(err error) error {
+		if err != nil {
+			_ = cmd.Process.Kill()
+		}
+		if ended := cmd.Wait(); ended != nil && err == nil {
+			err = fmt.Errorf("perf script: %w: %s", ended, said.last())
+		}
+		return err
+	}, err
 }
 
 // discard removes the files that are not in the folder of the trace.

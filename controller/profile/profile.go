@@ -36,6 +36,7 @@ const (
 const (
 	defaultRate  = 997     // Hz; a prime, so that it does not follow a program's own period
 	defaultLimit = 2 << 30 // bytes
+	maxRate      = 20_000  // Hz
 )
 
 // Options select engines.
@@ -73,7 +74,7 @@ func (e *missingError) Error() string {
 // Content. They are not called at the same time.
 type engine interface {
 	// Prepare attaches to the calling OS thread, which then starts the command and is locked until
-	// then. It may change arguments and environment.
+	// then. It may change arguments and environment. The command is nil on a board.
 	Prepare(ctx context.Context, cmd *exec.Cmd) error
 	// Started reports the process of the command.
 	Started(pid int)
@@ -105,7 +106,12 @@ type Session struct {
 
 // Open checks tools and rights. If engines are missing, the error joins their missingErrors, and
 // the session has the other engines.
-func Open(ctx context.Context, o Options) (*Session, error) {
+func Open(ctx context.Context, o Options) (*Session, error) { return openAll(ctx, o, openers()) }
+
+// opener opens an engine; nil: it is not selected.
+type opener = func(context.Context, Options) (engine, error)
+
+func openAll(ctx context.Context, o Options, openers []opener) (*Session, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
@@ -116,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	o.Dir = dir
 	s := &Session{o: o, ctx: ctx, quit: make(chan struct{}), reserve: defaultReserve}
 	var missing []error
-	for _, open := range openers() {
+	for _, open := range openers {
 		e, err := open(ctx, o)
 		var lacks *missingError
 		switch {
@@ -165,8 +171,8 @@ func (o *Options) check() error {
 	if o.Limit == 0 {
 		o.Limit = defaultLimit
 	}
-	if o.Rate < 1 || o.Rate > 20_000 || o.Limit < 1<<20 {
-		return fmt.Errorf("rate %d Hz or limit %d bytes is out of range; use up to 20000 Hz", o.Rate, o.Limit)
+	if o.Rate < 1 || o.Rate > maxRate || o.Limit < 1<<20 {
+		return fmt.Errorf("rate %d Hz or limit %d bytes is out of range; use up to %d Hz", o.Rate, o.Limit, maxRate)
 	}
 	return nil
 }
@@ -279,7 +285,15 @@ func (s *Session) all(do func(engine) (activity.Info, error)) (infos []activity.
 	return infos, err
 }
 
-func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
+// Attach starts engines that start no program, as those of [OpenBoard].
+func (s *Session) Attach() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prepare(nil)
+}
+
+// prepare starts the engines. The error is that of a strict session.
+func (s *Session) prepare(cmd *exec.Cmd) error {
 	s.started = true
 	s.engines = slices.DeleteFunc(s.engines, func(e engine) bool {
 		err := e.Prepare(s.ctx, cmd)
@@ -290,7 +304,14 @@ func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
 		}
 		return err != nil
 	})
-	if err := errors.Join(s.failed...); err != nil && s.o.Strict {
+	if s.o.Strict {
+		return errors.Join(s.failed...)
+	}
+	return nil
+}
+
+func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
+	if err := s.prepare(cmd); err != nil {
 		return err
 	}
 	if err := begin(cmd); err != nil {

@@ -18,6 +18,8 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/remote"
+	"github.com/eideticker/eideticker/controller/internal/wire"
+	"github.com/eideticker/eideticker/controller/profile"
 )
 
 // ahead is a board's clock, which is not the rig's.
@@ -80,6 +82,25 @@ func (*board) Info() input.Info {
 	return input.Info{Driver: "hid", Device: "a board", Realism: input.Hardware}
 }
 
+// serveProfiles starts an agent that records profiles, and returns its address.
+func serveProfiles(t *testing.T, token wire.Token) string {
+	t.Helper()
+	l, err := wire.Listen("127.0.0.1:0", token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- (&profile.Agent{Token: token, Dir: t.TempDir()}).Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
 // TestRunThroughAnAgent: keys go through a board whose clock is another, and each event has in its
 // bounds when they were sent. Without the token nothing is.
 func TestRunThroughAnAgent(t *testing.T) {
@@ -102,7 +123,8 @@ func TestRunThroughAnAgent(t *testing.T) {
 		return file
 	}
 	const token = "a secret that both of them know"
-	l, err := remote.Listen("127.0.0.1:0", token)
+	profiles := serveProfiles(t, token)
+	l, err := wire.Listen("127.0.0.1:0", token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +140,11 @@ func TestRunThroughAnAgent(t *testing.T) {
 		}
 	}()
 	all := devices(t, fmt.Sprintf(`
-board: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[3]s", network: lo}
-stranger: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[4]s", network: lo}
-`, display.Name(), l.Addr(), write(token), write("what a stranger thinks it is")))
+board: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[3]s", network: lo,
+  profile: "agent:%[5]s?token=%[3]s&of=session.test"}
+stranger: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[4]s", network: lo,
+  profile: "agent:%[5]s?token=%[4]s"}
+`, display.Name(), l.Addr(), write(token), write("what a stranger thinks it is"), profiles))
 	site := serveColours(t)
 	run := func(name string) (*Record, *runfolder.Found, string) {
 		t.Helper()
@@ -134,6 +158,7 @@ url: %s/2040c0
 end: still 500ms
 timeout: 1m
 measures: [fps]
+profile: {native: samples}
 steps:
   - wait: {colour: "#2040c0", timeout: 20s}
   - text: q
@@ -156,6 +181,11 @@ steps:
 	if env := found.Results.Environment[result.EnvInput]; env != "hid, hardware" ||
 		!strings.Contains(record.Input.Note, "the agent's clock is known within") {
 		t.Errorf("input %q, %+v", env, record.Input)
+	}
+	notes := strings.Join(record.Notes, "\n")
+	if p := found.Results.Profile; p == nil && !strings.Contains(notes, "perf ") ||
+		p != nil && (len(p.Threads) == 0 || p.Traces[0].ClockNS == 0) {
+		t.Errorf("profile %+v, notes %s", found.Results.Profile, notes)
 	}
 	r, err := recording.Open(filepath.Join(dir, runfolder.RecordingFile))
 	if err != nil {

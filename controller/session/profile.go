@@ -32,12 +32,23 @@ func (r *run) profiled() bool { return r.Test.Profile.Given() && !r.inspect }
 
 // checkProfile checks if a device's browser can be profiled.
 func checkProfile(t *suite.Test, d device.Description) error {
-	if t.Profile.Given() && d.Source != device.Virtual {
-		return fmt.Errorf("device %s: profile needs a browser on a virtual display of this machine: %w", d.Name,
-			errors.ErrUnsupported)
+	if _, onBoard := BoardOf(d); t.Profile.Given() && d.Source != device.Virtual && !onBoard {
+		return fmt.Errorf("device %s: profile needs a virtual display of this machine, or an agent in devices.yaml: %w",
+			d.Name, errors.ErrUnsupported)
 	}
 	return nil
 }
+
+// BoardOf returns the board whose agent records a device's programs; false: it has none.
+func BoardOf(d device.Description) (profile.Board, bool) {
+	a, ok := d.Profile.Agent()
+	return profile.Board{Address: a.Address, TokenFile: a.TokenFile, Of: a.Of}, ok
+}
+
+// errUntrustedProfile is the error of an untrusted test whose profile would record more than its
+// browser.
+var errUntrustedProfile = fmt.Errorf("an untrusted test may sample its browser only; use samples: %w",
+	errors.ErrUnsupported)
 
 // Bounds of the profile of an untrusted test.
 const (
@@ -51,7 +62,7 @@ func CheckUntrustedProfile(t *suite.Test) error {
 	switch p := t.Profile; {
 	case !p.Given():
 	case !slices.Contains([]string{"", suite.ProfileSamples, suite.ProfileNone}, p.Native):
-		return fmt.Errorf("an untrusted test may sample its browser only; use samples: %w", errors.ErrUnsupported)
+		return errUntrustedProfile
 	case p.Rate > untrustedRate || p.Limit > untrustedLimit:
 		return fmt.Errorf("the profile of an untrusted test may have up to %d samples per second and %v: %w",
 			untrustedRate, suite.Bytes(untrustedLimit), errors.ErrUnsupported)
@@ -75,9 +86,12 @@ func Explain(t *suite.Test) {
 	}
 }
 
-// openProfile opens the engines of the test's profile; nil: none works, or none is asked for.
-func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
-	if !r.profiled() {
+// openProfile opens the engines of the test's profile; nil: none works, or none is asked for. Those
+// of a board start once its programs run, and others with the browser.
+func (r *run) openProfile(ctx context.Context, runs bool) (*profile.Session, error) {
+	d, _ := description(r.Device)
+	board, onBoard := BoardOf(d)
+	if !r.profiled() || runs != onBoard {
 		return nil, nil
 	}
 	if err := CheckUntrustedProfile(r.Test); r.Untrusted && err != nil {
@@ -93,7 +107,24 @@ func (r *run) openProfile(ctx context.Context) (*profile.Session, error) {
 	if o.JS == "" && p.Native == suite.ProfileSamples && o.Browser == "chromium" {
 		o.JS = suite.ProfileMap
 	}
-	s, err := profile.Open(ctx, o)
+	if !onBoard {
+		return r.opened(profile.Open(ctx, o))
+	}
+	if board.Of == "" && (o.Browser == "chromium" || o.Browser == "firefox") {
+		board.Of = o.Browser
+	}
+	if board.Of == "" && r.Untrusted {
+		return nil, errUntrustedProfile
+	}
+	s, err := r.opened(profile.OpenBoard(ctx, o, board))
+	if s != nil {
+		err = errors.Join(err, s.Attach())
+	}
+	return s, err
+}
+
+// opened makes errors of engines notes.
+func (r *run) opened(s *profile.Session, err error) (*profile.Session, error) {
 	if s == nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type Box struct {
 	// Access tells why this user may not read and write a file, as Access does.
 	Access  func(path string) error
 	Phones  Phones
+	Agents  []Agent // of devices
 	Service Service
 }
 

@@ -245,6 +245,12 @@ func faultyBoxes() []faultyBox {
 			"does not answer: something broke", "start-server"},
 		{"a phone that does not trust", func(_ *testing.T, b *Box) { b.Phones.Attached[0].State = "unauthorized" },
 			"adb", Warn, "^phone, unauthorized$", "allow"},
+		{"an agent", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "Linux 6.1 aarch64, root", nil}} },
+			"profile-agent", OK, "Linux 6.1 aarch64, root$", ""},
+		{"no agent", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "", errTest}} }, "profile-agent", Warn,
+			"something broke", "Start the agent there"},
+		{"an agent without perf", func(_ *testing.T, b *Box) { b.Agents = []Agent{{"board", "Linux", errTest}} },
+			"profile-agent", Warn, "something broke", "on the device"},
 
 		{"no box", files("usr/lib/systemd/system/eideticker.service", ""), "service", Info, "not set up as a box",
 			"make package"},

@@ -16,11 +16,32 @@ type Phones struct {
 // Phone is a device on it, and its state: "device" if it can be used.
 type Phone struct{ Serial, State string }
 
+// Agent is what the agent of a device, which records profiles, answered.
+type Agent struct {
+	Device, System string
+	Err            error // why it cannot record
+}
+
+// agents adds a finding for each agent of the file of devices.
+func (b *Box) agents(g *group) {
+	for _, a := range b.Agents {
+		f := Finding{ID: "profile-agent", Object: a.Device, Found: "the agent can record samples: " + a.System}
+		if a.Err != nil {
+			f.Level, f.Found, f.Advice = Warn, a.Err.Error(), "Start the agent there, with the token of devices.yaml."
+			if a.System != "" {
+				f.Advice = "Repair that on the device."
+			}
+		}
+		g.add(f)
+	}
+}
+
 // inputs says by which ways a hand can reach devices from here.
 func (b *Box) inputs(g *group) {
 	b.uinput(g)
 	b.gadget(g)
 	b.phones(g)
+	b.agents(g)
 }
 
 // rights is what to do where a node of ours cannot be opened.

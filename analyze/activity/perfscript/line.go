@@ -153,10 +153,11 @@ func (r *reader) side(h header, text string) error {
 			r.skip("forks")
 			return nil
 		}
-		if pid != ppid && r.o.Root != 0 && len(r.kept) < 1<<20 {
-			r.kept[pid] = pid == r.o.Root || r.kept[ppid]
+		if pid != ppid && r.some() && len(r.kept) < 1<<20 {
+			_, named := r.o.Names[pid]
+			r.kept[pid] = pid == r.o.Root || r.o.Named && named || r.kept[ppid]
 		}
-		if r.o.Root == 0 || r.kept[pid] {
+		if !r.some() || r.kept[pid] {
 			r.add(pid, tid, h.at, string(h.comm))
 		}
 	case "EXIT":

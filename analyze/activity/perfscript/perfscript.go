@@ -21,6 +21,7 @@ type Options struct {
 	Root   int32            // keep only this process and its descendants; 0: all
 	Period int64            // CPU time of a sample in ns; 0: as in the text
 	Names  map[int32]string // names of processes
+	Named  bool             // keep only the processes in Names and their descendants
 	// Place returns the begin of the function around an offset, and the build id; nil: unknown.
 	Place func(module string, offset uint64) (begin uint64, buildID string)
 }
@@ -110,6 +111,9 @@ func Read(from io.Reader, o Options, to activity.Sink) (Counts, error) {
 	if o.Root != 0 {
 		r.kept[o.Root] = true
 	}
+	for pid := range o.Names {
+		r.kept[pid] = r.kept[pid] || o.Named
+	}
 	err := r.read(bufio.NewReaderSize(from, maxLine))
 	if err == nil {
 		err = r.flush()
@@ -148,6 +152,9 @@ func (r *reader) read(in *bufio.Reader) error {
 		}
 	}
 }
+
+// some reports whether only some processes are kept.
+func (r *reader) some() bool { return r.o.Root != 0 || r.o.Named }
 
 func (r *reader) skip(kind string) { r.counts.Skipped[kind]++ }
 
@@ -237,7 +244,7 @@ func (r *reader) number(t *thread) uint32 {
 
 // find returns the thread of a line; nil: it is not kept.
 func (r *reader) find(h header) *thread {
-	if h.tid <= 0 || r.o.Root != 0 && !r.kept[h.pid] {
+	if h.tid <= 0 || r.some() && !r.kept[h.pid] {
 		return nil // an idle processor, or a thread that has ended
 	}
 	t := r.threads[h.tid]

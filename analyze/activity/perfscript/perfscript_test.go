@@ -80,6 +80,11 @@ func TestRecords(t *testing.T) {
 			"a 6/6 1.000000000: PERF_RECORD_FORK(7:7):(6:6)\n" + fork +
 			"b 7/7 2.000000: 1 cpu-clock:\n\nb 8/8 2.000000: 1 cpu-clock:\n\nb 6/6 2.000000: 1 cpu-clock:\n\n",
 			o: Options{Root: 7}, want: []string{"2000000000 sample 7 1", "2000000000 sample 8 1"}},
+		{name: "named processes only", text: "a 6/6 1.000000: 1 cpu-clock:\n\n" +
+			"a 6/6 1.000000000: PERF_RECORD_FORK(7:7):(6:6)\n" + fork +
+			"b 7/7 2.000000: 1 cpu-clock:\n\nb 8/8 2.000000: 1 cpu-clock:\n\nb 6/6 2.000000: 1 cpu-clock:\n\n",
+			o:    Options{Named: true, Names: map[int32]string{7: ""}},
+			want: []string{"2000000000 sample 7 1", "2000000000 sample 8 1"}},
 		{name: "lost records", text: "a 8/8 [003] 2.000000: 1 cpu-clock:\n\nb 9/9 [002] 2.100000: 1 cpu-clock:\n\n" +
 			"b 9/9 [003] 2.500000000: PERF_RECORD_LOST lost 12\n",
 			want: []string{"2000000000 sample 8 1", "2100000000 sample 9 1", "2000000000 lost 500000000 12"}},

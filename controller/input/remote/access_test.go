@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
@@ -19,12 +20,13 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 func TestToken(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
-		for _, token := range []Token{"", "correct horse battery staplf", secret + " "} {
-			if d, err := w.dial(&link{}, token); !errors.Is(err, errToken) {
+		for _, token := range []wire.Token{"", "correct horse battery staplf", secret + " "} {
+			if d, err := w.dial(&link{}, token); !errors.Is(err, wire.ErrToken) {
 				t.Errorf("token %q: %v, %v", token, d, err)
 			}
 			if said := w.said(); !strings.Contains(said, "do not have the same token") {
@@ -39,10 +41,11 @@ func TestToken(t *testing.T) {
 func TestFalseAgent(t *testing.T) {
 	mine, theirs := net.Pipe()
 	go func() {
-		_, _, _ = accept(t.Context(), theirs, must(Token("another").config(agentSide, rigSide)))
+		other := must(wire.Token("another").Config(subprotocol, wire.AgentSide, wire.RigSide))
+		_, _, _ = wire.Accept(t.Context(), theirs, other, nil)
 		theirs.Close()
 	}()
-	if _, err := connect(t.Context(), mine, Options{Token: secret}); !errors.Is(err, errToken) {
+	if _, err := connect(t.Context(), mine, Options{Token: secret}); !errors.Is(err, wire.ErrToken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -52,28 +55,29 @@ func TestFalseAgent(t *testing.T) {
 func TestForgedCertificates(t *testing.T) {
 	for name, forge := range map[string]func(mine *tls.Config){
 		"another key": func(c *tls.Config) {
-			c.Certificates = must(
-				Token("guess").config(rigSide, agentSide)).Certificates
+			c.Certificates = must(rigConfig("guess")).Certificates
 		},
-		"none":        func(c *tls.Config) { c.Certificates = nil },
-		"the agent's": func(c *tls.Config) { c.Certificates = must(secret.config(agentSide, rigSide)).Certificates },
+		"none": func(c *tls.Config) { c.Certificates = nil },
+		"the agent's": func(c *tls.Config) {
+			c.Certificates = must(secret.Config(subprotocol, wire.AgentSide, wire.RigSide)).Certificates
+		},
 		"without a key": func(c *tls.Config) {
-			c.Certificates[0].PrivateKey = must(sideKey([]byte("guess"), rigSide))
+			c.Certificates[0].PrivateKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 		},
 		"an older TLS":   func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
 		"as it is meant": func(*tls.Config) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, 0, func(t *testing.T, w *world) {
-				c := must(secret.config(rigSide, agentSide))
+				c := must(rigConfig(secret))
 				c.VerifyConnection = nil
 				forge(c)
 				mine, theirs := net.Pipe()
 				w.conns <- theirs
-				wire, err := join(t.Context(), mine, c)
+				conn, err := wire.Join(t.Context(), mine, c, subprotocol)
 				var g greeting
 				if err == nil {
-					err = wire.read(&g, patience)
+					err = conn.Read(&g, patience)
 				}
 				if good := name == "as it is meant"; (err == nil) != good || g.Info.Driver != "" != good {
 					t.Errorf("%v, greeted with %+v", err, g)
@@ -82,6 +86,10 @@ func TestForgedCertificates(t *testing.T) {
 			})
 		})
 	}
+}
+
+func rigConfig(token wire.Token) (*tls.Config, error) {
+	return token.Config(subprotocol, wire.RigSide, wire.AgentSide)
 }
 
 func must[T any](v T, err error) T {
@@ -96,7 +104,7 @@ func TestOtherVersions(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		mine, theirs := net.Pipe()
 		w.conns <- theirs
-		c := must(secret.config(rigSide, agentSide))
+		c := must(rigConfig(secret))
 		d := websocket.Dialer{Subprotocols: []string{"eideticker-input.3"}}
 		d.NetDialTLSContext = func(context.Context, string, string) (net.Conn, error) {
 			return tls.Client(mine, c),
@@ -170,18 +178,26 @@ func TestStrangeAgents(t *testing.T) {
 // is not done.
 func TestTooLarge(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
-		d := w.mustDial(&link{})
-		long := `{"id":1,"op":"do","actions":[{"do":"text","text":"a"}],"x":"` + strings.Repeat("x", maxBody) + `"}`
-		if err := d.wire.ws.WriteMessage(websocket.TextMessage, []byte(long)); err != nil {
+		mine, theirs := net.Pipe()
+		w.conns <- theirs
+		d := websocket.Dialer{Subprotocols: []string{subprotocol}}
+		d.NetDialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+			return tls.Client(mine, must(rigConfig(secret))), nil
+		}
+		ws, _, err := d.Dial("wss://agent/", nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Do(w.ctx, 0, input.KeyDown{Key: "a"}); !errors.Is(err, input.ErrGone) || w.hand.times() > 0 {
-			t.Errorf("%v, done %d times", err, w.hand.times())
+		long := `{"id":1,"op":"do","actions":[{"do":"text","text":"a"}],"x":"` +
+			strings.Repeat("x", wire.MaxBody) + `"}`
+		go func() { _ = ws.WriteMessage(websocket.TextMessage, []byte(long)) }() // it may not be read to its end
+		for err == nil {
+			_, _, err = ws.ReadMessage()
 		}
-		if said := w.said(); !strings.Contains(said, "read limit exceeded") {
-			t.Errorf("the agent says %s", said)
+		if said := w.said(); !strings.Contains(said, "read limit exceeded") || w.hand.times() > 0 {
+			t.Errorf("done %d times, the agent says %s", w.hand.times(), said)
 		}
-		w.shut(d)
+		mine.Close()
 	})
 }
 
@@ -228,13 +244,13 @@ func TestStrangersThatStay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, 0, func(t *testing.T, w *world) {
 				var all []net.Conn
-				for range maxStrangers + 3 {
+				for range wire.MaxStrangers + 3 {
 					mine, theirs := net.Pipe()
 					w.conns <- theirs
 					all = append(all, mine)
 					go talk(mine)
 				}
-				time.Sleep(greetWithin + patience)
+				time.Sleep(wire.GreetWithin + patience)
 				w.shut(w.mustDial(&link{}))
 				for _, c := range all {
 					c.Close()
@@ -286,83 +302,13 @@ func TestRecordsThatWereChanged(t *testing.T) {
 	}
 }
 
-func TestListen(t *testing.T) {
-	for _, tc := range []struct {
-		address string
-		token   Token
-		ok      bool
-	}{
-		{"127.0.0.1:0", "", true},
-		{"[::1]:0", "", true},
-		{"127.0.0.1:0", secret, true},
-		{":0", "", false},
-		{"0.0.0.0:0", "", false},
-		{"[::]:0", "", false},
-		{"192.0.2.1:0", "", false},
-		{"0.0.0.0:0", secret, true},
-		{"nonsense", secret, false},
-	} {
-		l, err := Listen(tc.address, tc.token)
-		if l != nil {
-			l.Close()
-		}
-		if tc.address == "[::1]:0" && err != nil && !strings.Contains(err.Error(), "token") {
-			continue // no IPv6 here
-		}
-		if (err == nil) != tc.ok {
-			t.Errorf("%s with token %q: %v", tc.address, tc.token, err)
-		}
-	}
-}
-
-func TestReadToken(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, content string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	for _, tc := range []struct {
-		name, file, env string
-		want            Token
-		err             string
-	}{
-		{"file", write("good", string(secret)+"\r\n", 0o600), "x", secret, ""},
-		{"group may read", write("group", string(secret), 0o640), "", secret, ""},
-		{"all may read", write("open", string(secret), 0o644), "", "", "chmod"},
-		{"short", write("short", "12345", 0o600), "", "", "from 16 to"},
-		{"long", write("long", strings.Repeat("x", maxToken+100), 0o600), "", "", "from 16 to"},
-		{"missing", filepath.Join(dir, "no"), "", "", "no such file"},
-		{"environment", "", string(secret), secret, ""},
-		{"bad environment", "", "12345", "", "$" + TokenVariable},
-	} {
-		t.Setenv(TokenVariable, tc.env)
-		got, err := ReadToken(tc.file)
-		if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-			t.Errorf("%s: %q, %v", tc.name, got, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "12345") {
-			t.Errorf("%s: the error tells the token", tc.name)
-		}
-	}
-	os.Unsetenv(TokenVariable)
-	if got, err := ReadToken(""); got != "" || err != nil {
-		t.Errorf("nothing set: %q, %v", got, err)
-	}
-}
-
 // The whole way over TCP, on real clocks.
 func TestOverTCP(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen("127.0.0.1:0", secret)
+	l, err := wire.Listen("127.0.0.1:0", secret)
 	if err != nil {
 		t.Fatal(err)
 	}

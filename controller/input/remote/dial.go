@@ -9,24 +9,25 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 // Options say how to reach an agent.
 type Options struct {
 	Address string         // host:port
-	Token   Token          // "": none
+	Token   wire.Token     // "": none
 	Clock   timeline.Clock // nil: the rig's
 }
 
 // Open dials an address: "windows:HOST:PORT?token=FILE". path is the text between the first colon
-// and the question mark. Without a file the token is that of the environment, see [ReadToken].
+// and the question mark. Without a file the token is that of the environment, see [wire.ReadToken].
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	for name, values := range params {
 		if name != "token" || len(values) != 1 || values[0] == "" {
 			return nil, fmt.Errorf("agent at %.100s: parameter %.40q: there is token, the name of a file", path, name)
 		}
 	}
-	token, err := ReadToken(params.Get("token"))
+	token, err := wire.ReadToken(params.Get("token"))
 	if err != nil {
 		return nil, fmt.Errorf("agent at %.100s: %w", path, err)
 	}
@@ -38,7 +39,7 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 }
 
 // Dial connects to an agent. An agent that has a controller already is an error that wraps errBusy,
-// and one with another token errToken.
+// and one with another token wire.ErrToken.
 func Dial(ctx context.Context, o Options) (*Driver, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", o.Address)
@@ -75,16 +76,16 @@ func connect(ctx context.Context, conn net.Conn, o Options) (*Driver, error) {
 }
 
 // enter makes the wire and reads who the agent is.
-func (d *Driver) enter(ctx context.Context, conn net.Conn, token Token) error {
-	c, err := token.config(rigSide, agentSide)
+func (d *Driver) enter(ctx context.Context, conn net.Conn, token wire.Token) error {
+	c, err := token.Config(subprotocol, wire.RigSide, wire.AgentSide)
 	if err != nil {
 		return err
 	}
-	if d.wire, err = join(ctx, conn, c); err != nil {
-		return err
+	if d.wire, err = wire.Join(ctx, conn, c, subprotocol); err != nil {
+		return greetingError(err)
 	}
 	var g greeting
-	if err := d.wire.read(&g, patience); err != nil {
+	if err := d.wire.Read(&g, patience); err != nil {
 		return err
 	}
 	if g.Version != version {

@@ -1,9 +1,9 @@
 // Package remote is input through an agent. An agent is a small program on a board beside the
 // device, or on the device itself. It has an input driver, and executes the rig's requests.
 //
-// An agent's main opens its driver and a listener ([Listen]) and serves both ([Serve]). On the rig,
-// [Dial] and [Open] return an [input.Driver] that uses the agent's. wire.go has the connection,
-// message.go the messages.
+// An agent's main opens its driver and a listener (wire.Listen) and serves both ([Serve]). On the
+// rig, [Dial] and [Open] return an [input.Driver] that uses the agent's. message.go has the
+// messages.
 //
 // # Times
 //
@@ -28,20 +28,8 @@
 //
 // # Connection and token
 //
-// The connection is a websocket over TLS 1.3. A message is a JSON value of at most 1 MiB. An agent
-// answers an unknown operation with an error that wraps errors.ErrUnsupported, so a newer rig can
-// request more.
-//
-// Rig and agent share a token. Each side has a certificate whose Ed25519 key is derived from the
-// token. Each side derives both keys and accepts only the other's. The token is never sent. Names,
-// dates and issuers of certificates do not count, because a board may have no clock. Nobody without
-// the token can read, start, change, repeat or insert anything.
-//
-// An attacker with a connection to the agent sees its public key. It can be compared with those of
-// guessed tokens. Each guess costs 4096 iterations of PBKDF2. Use a long random token (minToken):
-// "openssl rand -hex 32" makes one. The token comes from a file or the environment. It never comes
-// from the command line, which all users of a machine can read. Without a token an agent listens on
-// the loopback interface only.
+// Package wire has the connection and the token. An agent answers an unknown operation with an
+// error that wraps errors.ErrUnsupported, so a newer rig can request more.
 //
 // Version 1 of the protocol used frames of its own over TCP. Both sides recognize a peer of that
 // version and name it in their error.

@@ -12,12 +12,13 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 // Driver is an agent's driver, from afar.
 type Driver struct {
 	address string
-	wire    *wire
+	wire    *wire.Conn
 	clock   timeline.Clock
 	info    input.Info
 	lifted  []string
@@ -244,7 +245,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*question, error) {
 	if r.Op == opClock {
 		return nil, ctx.Err()
 	}
-	if err := d.wire.write(request{ID: r.ID, Op: opCancel}, nil); err != nil {
+	if err := d.wire.Write(request{ID: r.ID, Op: opCancel}, nil); err != nil {
 		d.end(err)
 	}
 	patience := time.NewTimer(patience)
@@ -262,7 +263,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*question, error) {
 // send sends a request that is answered.
 func (d *Driver) send(r *request) (*question, error) {
 	q := &question{done: make(chan struct{})}
-	err := d.wire.write(r, func() {
+	err := d.wire.Write(r, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.number++
@@ -270,7 +271,7 @@ func (d *Driver) send(r *request) (*question, error) {
 		d.waiting[r.ID] = q
 		q.asked = d.clock.Now()
 	})
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, wire.ErrTooLong) {
 		d.mu.Lock()
 		delete(d.waiting, r.ID)
 		d.mu.Unlock()
@@ -287,7 +288,7 @@ func (d *Driver) send(r *request) (*question, error) {
 func (d *Driver) listen() {
 	for {
 		var r reply
-		if err := d.wire.read(&r, patience); err != nil {
+		if err := d.wire.Read(&r, patience); err != nil {
 			d.end(err)
 			return
 		}
@@ -341,7 +342,7 @@ func (d *Driver) end(why error) {
 	}
 	d.err = why
 	close(d.gone)
-	d.wire.conn.Close()
+	d.wire.Close()
 }
 
 // lost says why the connection has ended.
@@ -363,7 +364,7 @@ func (d *Driver) Close() error {
 	defer cancel()
 	err := d.Release(ctx)
 	if err == nil {
-		_ = d.wire.write(request{Op: opBye}, nil) // who does not hear it will know by the end of the connection
+		_ = d.wire.Write(request{Op: opBye}, nil) // who does not hear it will know by the end of the connection
 	}
 	d.closed = true
 	d.end(net.ErrClosed)

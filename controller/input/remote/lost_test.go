@@ -22,7 +22,7 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 		most time.Duration // until all is lifted
 		hear string
 	}{
-		{"rig killed", func(d *Driver, l *link) { d.wire.conn.Close() }, time.Millisecond,
+		{"rig killed", func(d *Driver, l *link) { d.wire.Close() }, time.Millisecond,
 			"connection to the agent is lost"},
 		{"cable pulled", func(d *Driver, l *link) { l.dead.Store(true) }, patience + keepAlive, "nothing was heard"},
 	} {
@@ -74,7 +74,7 @@ func TestConnectionLostBeforeItsTime(t *testing.T) {
 		d := w.mustDial(&link{})
 		go func() {
 			time.Sleep(30 * time.Millisecond)
-			d.wire.conn.Close()
+			d.wire.Close()
 		}()
 		if _, err := d.Do(w.ctx, w.rig.Now().Add(45*time.Millisecond), input.KeyDown{Key: "a"}); !errors.Is(err,
 			input.ErrGone) {

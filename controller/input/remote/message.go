@@ -12,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 // The rig names its version as the websocket's subprotocol. The agent sends a greeting, and then
@@ -24,7 +25,7 @@ const (
 // keepAlive is the interval of messages from each side. patience is the maximum silence.
 const (
 	keepAlive = 500 * time.Millisecond
-	patience  = 2 * time.Second
+	patience  = wire.Patience
 )
 
 // greeting is the agent's first message. With an error it is the last one too.
@@ -92,13 +93,6 @@ type busyError struct{}
 
 func (busyError) Error() string { return "another controller uses the agent" }
 
-// errToken says that the two sides do not have the same token.
-var errToken error = tokenError{}
-
-type tokenError struct{}
-
-func (tokenError) Error() string { return "rig and agent do not have the same token" }
-
 const maxFailure = 1000 // runes of an error's text
 
 // meaning is an error that keeps its meaning on the way.
@@ -112,7 +106,7 @@ func meanings() []meaning {
 	return []meaning{
 		{"gone", input.ErrGone}, {"unsupported", errors.ErrUnsupported}, {"closed", os.ErrClosed},
 		{"canceled", context.Canceled},
-		{"late", context.DeadlineExceeded}, {"busy", errBusy}, {"token", errToken},
+		{"late", context.DeadlineExceeded}, {"busy", errBusy}, {"token", wire.ErrToken},
 	}
 }
 

@@ -9,13 +9,14 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 // session is what one controller does. One goroutine reads, and answers what only asks for the
 // time; another one uses the driver.
 type session struct {
 	*agent
-	wire *wire
+	wire *wire.Conn
 
 	held input.Held // of the goroutine that uses the driver
 	// unsure: an action failed, and the held keys may differ.
@@ -48,7 +49,7 @@ func (s *session) run(ctx context.Context) error {
 	var current *job
 	for {
 		var r request
-		if err := s.wire.read(&r, patience); err != nil {
+		if err := s.wire.Read(&r, patience); err != nil {
 			return err
 		}
 		received := s.Clock.Now()
@@ -124,7 +125,7 @@ func (s *session) perform(j *job) {
 	a.Error = failureOf(err)
 	close(j.done)
 	if s.answer(a) != nil {
-		s.wire.conn.Close()
+		s.wire.Close()
 	}
 }
 
@@ -151,7 +152,7 @@ func (s *session) release(ctx context.Context) error {
 }
 
 func (s *session) answer(r reply) error {
-	return s.wire.write(&r, func() { r.Sent = s.Clock.Now() })
+	return s.wire.Write(&r, func() { r.Sent = s.Clock.Now() })
 }
 
 // liftTimeout is how long lifting may take when a controller has gone.

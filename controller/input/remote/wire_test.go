@@ -1,14 +1,10 @@
 package remote
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"net"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 var everything = []input.Action{
@@ -136,7 +133,7 @@ func FuzzSession(f *testing.F) {
 			mine.Close()
 		}()
 		_ = s.run(t.Context())
-		theirs.conn.Close()
+		theirs.Close()
 		s.lift()
 		if held := h.held.Lift(); len(held) > 0 {
 			t.Fatalf("held in the end: %v", held)
@@ -146,74 +143,18 @@ func FuzzSession(f *testing.F) {
 
 // plain returns a rig's websocket and the agent's wire without TLS, whose random numbers a fuzzer
 // would take for finds.
-func plain(t *testing.T) (mine *websocket.Conn, theirs *wire) {
+func plain(t *testing.T) (mine *websocket.Conn, theirs *wire.Conn) {
 	t.Helper()
 	a, b := net.Pipe()
-	p := &patient{Conn: b}
 	upgraded := make(chan error, 1)
 	go func() {
-		r, err := http.ReadRequest(bufio.NewReader(b))
-		if err == nil {
-			var u websocket.Upgrader
-			var ws *websocket.Conn
-			ws, err = u.Upgrade(response{p}, r, nil)
-			theirs = &wire{conn: p, ws: ws}
-		}
+		var err error
+		theirs, err = wire.Plain(b)
 		upgraded <- err
 	}()
 	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return a, nil }}
 	mine, _, err := d.Dial("ws://agent/", nil)
 	if err := errors.Join(err, <-upgraded); err != nil {
-		t.Fatal(err)
-	}
-	return mine, theirs
-}
-
-// passed is a connection whose first deadlines are over when they are set, as after a stall of the
-// machine.
-type passed struct {
-	net.Conn
-	first int
-}
-
-func (p *passed) SetReadDeadline(at time.Time) error {
-	if p.first--; p.first >= 0 {
-		at = time.Now().Add(-time.Second)
-	}
-	return p.Conn.SetReadDeadline(at)
-}
-
-// TestMachineStoodStill: data that arrived during a stall is read. Missing data is waited for at
-// most the patience.
-func TestMachineStoodStill(t *testing.T) {
-	agentTLS, rigTLS := must(secret.config(agentSide, rigSide)), must(secret.config(rigSide, agentSide))
-	for first, want := range map[int]error{0: nil, 1: nil, parts - 1: nil, parts: os.ErrDeadlineExceeded} {
-		mine, theirs := pipe(t, agentTLS, rigTLS)
-		sent := make(chan error, 1)
-		go func() { sent <- mine.write(request{ID: 7}, nil) }()
-		var got request
-		theirs.conn.Conn = &passed{theirs.conn.Conn, first}
-		if err := theirs.read(&got, time.Minute); !errors.Is(err, want) || err == nil && got.ID != 7 {
-			t.Errorf("%d deadlines have passed: %+v, %v", first, got, err)
-		}
-		_ = theirs.conn.Close()
-		<-sent
-		_ = mine.conn.Close()
-	}
-}
-
-// pipe returns the two ends of a wire, the rig's first.
-func pipe(t *testing.T, agentTLS, rigTLS *tls.Config) (mine, theirs *wire) {
-	t.Helper()
-	a, b := net.Pipe()
-	accepted := make(chan error, 1)
-	go func() {
-		var err error
-		theirs, _, err = accept(t.Context(), b, agentTLS)
-		accepted <- err
-	}()
-	mine, err := join(t.Context(), a, rigTLS)
-	if err := errors.Join(err, <-accepted); err != nil {
 		t.Fatal(err)
 	}
 	return mine, theirs

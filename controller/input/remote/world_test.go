@@ -15,9 +15,10 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
-const secret Token = "correct horse battery staple"
+const secret wire.Token = "correct horse battery staple"
 
 // rigClock is the truth: the time of the test's bubble.
 type rigClock struct{ began time.Time }
@@ -59,7 +60,10 @@ type hand struct {
 
 func (h *hand) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	for wait := at.Sub(h.clock.Now()); wait > 0; wait = at.Sub(h.clock.Now()) {
-		pause(ctx, wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
 		if err := ctx.Err(); err != nil {
 			return timeline.Interval{}, err
 		}
@@ -173,7 +177,7 @@ type world struct {
 	clock *agentClock
 	hand  *hand
 	conns chan net.Conn
-	token Token // of the agent
+	token wire.Token // of the agent
 	end   context.CancelFunc
 	ended chan error
 	links []*link
@@ -246,7 +250,7 @@ func inWorld(t *testing.T, ppm int64, test func(t *testing.T, w *world)) {
 }
 
 // dial connects over a link.
-func (w *world) dial(l *link, token Token) (*Driver, error) {
+func (w *world) dial(l *link, token wire.Token) (*Driver, error) {
 	if l.there == nil {
 		l.there, l.back = fixed(100*time.Microsecond), fixed(100*time.Microsecond)
 	}

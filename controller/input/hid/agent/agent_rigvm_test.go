@@ -19,6 +19,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 	"github.com/eideticker/eideticker/controller/input/internal/hosttest"
 	"github.com/eideticker/eideticker/controller/input/remote"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 const address = "127.0.0.1:4723"
@@ -27,7 +28,7 @@ const address = "127.0.0.1:4723"
 func TestTouchFromAfar(t *testing.T) {
 	loopback(t)
 	const token = "correct horse battery staple"
-	t.Setenv(remote.TokenVariable, token)
+	t.Setenv(wire.TokenVariable, token)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, address, "", "?size=1000x500&keyboard=no&pointer=no&wait=1m") }()
@@ -80,7 +81,7 @@ func TestTouchFromAfar(t *testing.T) {
 }
 
 // dial waits for the agent, which first waits for its host.
-func dial(t *testing.T, token remote.Token) *remote.Driver {
+func dial(t *testing.T, token wire.Token) *remote.Driver {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

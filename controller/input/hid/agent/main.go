@@ -27,12 +27,13 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/hid"
 	"github.com/eideticker/eideticker/controller/input/remote"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4723",
 		"address to listen at; other than this machine's own only with a token")
-	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+remote.TokenVariable)
+	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+wire.TokenVariable)
 	gadget := flag.String("input", "",
 		"the text after hid: in a device's input: a node, or ?size=1080x2400&touch=no for a gadget to set up")
 	flag.Parse()
@@ -49,11 +50,11 @@ func main() {
 }
 
 func run(ctx context.Context, address, tokenFile, gadget string) error {
-	token, err := remote.ReadToken(tokenFile)
+	token, err := wire.ReadToken(tokenFile)
 	if err != nil {
 		return err
 	}
-	l, err := remote.Listen(address, token)
+	l, err := wire.Listen(address, token)
 	if err != nil {
 		return err
 	}

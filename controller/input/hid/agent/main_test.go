@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/controller/input/remote"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 // Refused arguments do not touch any device.
 func TestRefuses(t *testing.T) {
-	t.Setenv(remote.TokenVariable, "")
-	os.Unsetenv(remote.TokenVariable)
+	t.Setenv(wire.TokenVariable, "")
+	os.Unsetenv(wire.TokenVariable)
 	if err := run(t.Context(), ":0", "", ""); err == nil || !strings.Contains(err.Error(), "give a token") {
 		t.Errorf("open to all without a token: %v", err)
 	}

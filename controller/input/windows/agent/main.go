@@ -18,12 +18,13 @@ import (
 
 	"github.com/eideticker/eideticker/controller/input/remote"
 	"github.com/eideticker/eideticker/controller/input/windows"
+	"github.com/eideticker/eideticker/controller/internal/wire"
 )
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:4723",
 		"address to listen at; other than this machine's own only with a token")
-	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+remote.TokenVariable)
+	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+wire.TokenVariable)
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "agent: %q is too much: there are flags only, see -help\n", flag.Arg(0))
@@ -38,11 +39,11 @@ func main() {
 }
 
 func run(ctx context.Context, address, tokenFile string) error {
-	token, err := remote.ReadToken(tokenFile)
+	token, err := wire.ReadToken(tokenFile)
 	if err != nil {
 		return err
 	}
-	l, err := remote.Listen(address, token)
+	l, err := wire.Listen(address, token)
 	if err != nil {
 		return err
 	}

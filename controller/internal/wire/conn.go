@@ -1,10 +1,9 @@
-package remote
+package wire
 
 import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,23 +19,27 @@ import (
 
 // Bounds of what a peer may send and how long it may take.
 const (
-	maxBody     = 1 << 20         // bytes of a message
+	MaxBody     = 1 << 20         // bytes of a message
 	maxHead     = 4 << 10         // bytes of the request for a websocket
 	buffer      = 4 << 10         // bytes of a websocket, each way
-	greetWithin = 5 * time.Second // from the first byte to the end of the handshakes
+	GreetWithin = 5 * time.Second // from the first byte to the end of the handshakes
+	Patience    = 2 * time.Second // for a write, and twice of that for a first byte
 )
 
-// wire is a websocket over TLS. Each message is a JSON value in a text message. Reading belongs to
+// Conn is a websocket over TLS. Each message is a JSON value in a text message. Reading belongs to
 // one goroutine; writing does not.
-type wire struct {
+type Conn struct {
 	conn *patient
 	ws   *websocket.Conn
 
 	writing sync.Mutex
 }
 
-// read reads a message into v, within patience.
-func (w *wire) read(v any, patience time.Duration) error {
+// Close ends the connection. It may be called at any time.
+func (w *Conn) Close() error { return w.conn.Close() }
+
+// Read reads a message into v, within patience.
+func (w *Conn) Read(v any, patience time.Duration) error {
 	w.conn.begin(patience)
 	kind, body, err := w.ws.ReadMessage()
 	var timeout net.Error
@@ -56,12 +59,12 @@ func (w *wire) read(v any, patience time.Duration) error {
 	return nil
 }
 
-// errTooLong says that a message exceeds maxBody. Nothing was written.
-var errTooLong = errors.New("message is too long")
+// ErrTooLong says that a message exceeds MaxBody. Nothing was written.
+var ErrTooLong = errors.New("message is too long")
 
-// write writes a message. If stamp is not nil, write calls it before it encodes the message. At
+// Write writes a message. If stamp is not nil, it calls it before it encodes the message. At
 // that time no other message can be written.
-func (w *wire) write(v any, stamp func()) error {
+func (w *Conn) Write(v any, stamp func()) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	if stamp != nil {
@@ -71,10 +74,10 @@ func (w *wire) write(v any, stamp func()) error {
 	if err != nil {
 		return err
 	}
-	if len(body) > maxBody {
-		return errTooLong
+	if len(body) > MaxBody {
+		return ErrTooLong
 	}
-	if err := w.ws.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := w.ws.SetWriteDeadline(time.Now().Add(Patience)); err != nil {
 		return err
 	}
 	return w.ws.WriteMessage(websocket.TextMessage, body)
@@ -117,57 +120,62 @@ func (p *patient) Read(b []byte) (int, error) {
 	}
 }
 
-// accept makes an agent's wire of a connection. rig is the rig's version of the protocol.
-func accept(ctx context.Context, conn net.Conn, c *tls.Config) (w *wire, rig string, err error) {
+// Accept makes an agent's connection. rig is the rig's protocol. A rig that sends nothing gets the
+// answer of silent, which may be nil.
+func Accept(ctx context.Context, conn net.Conn, c *tls.Config, silent func(net.Conn) error) (w *Conn, rig string,
+	err error) {
 	p := &patient{Conn: conn}
-	if err := conn.SetWriteDeadline(time.Now().Add(patience/2 + greetWithin)); err != nil {
+	if err := conn.SetWriteDeadline(time.Now().Add(Patience/2 + GreetWithin)); err != nil {
 		return nil, "", err
 	}
-	p.begin(patience / 2)
+	p.begin(Patience / 2)
 	first := make([]byte, 1)
 	if _, err := p.Read(first); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = errors.Join(errSilent, tellOldRig(conn))
+			err = errSilent
+			if silent != nil {
+				err = errors.Join(err, silent(conn))
+			}
 		}
 		return nil, "", err
 	}
 	p.first = first
-	p.begin(greetWithin)
+	p.begin(GreetWithin)
 	secure := tls.Server(p, c)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var alert *net.OpError
 		if errors.As(err, &alert) && alert.Op == "remote error" { // the rig has refused our certificate
-			err = fmt.Errorf("%w: %w", errToken, err)
+			err = fmt.Errorf("%w: %w", ErrToken, err)
 		}
 		return nil, "", err
 	}
-	r, err := http.ReadRequest(bufio.NewReader(io.LimitReader(secure, maxHead)))
+	return upgrade(p, secure)
+}
+
+// upgrade makes an agent's connection. conn is what p carries.
+func upgrade(p *patient, conn net.Conn) (w *Conn, rig string, err error) {
+	r, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, maxHead)))
 	if err != nil {
 		return nil, "", err
 	}
 	upgrader := websocket.Upgrader{Subprotocols: websocket.Subprotocols(r), ReadBufferSize: buffer,
 		WriteBufferSize: buffer}
-	ws, err := upgrader.Upgrade(response{secure}, r, nil)
+	ws, err := upgrader.Upgrade(response{conn}, r, nil)
 	if err != nil {
 		return nil, "", err
 	}
-	ws.SetReadLimit(maxBody)
-	return &wire{conn: p, ws: ws}, ws.Subprotocol(), nil
+	ws.SetReadLimit(MaxBody)
+	return &Conn{conn: p, ws: ws}, ws.Subprotocol(), nil
+}
+
+// Plain makes an agent's connection without TLS, for tests.
+func Plain(conn net.Conn) (*Conn, error) {
+	p := &patient{Conn: conn}
+	c, _, err := upgrade(p, p)
+	return c, err
 }
 
 var errSilent = errors.New("the controller sends nothing; a rig of an older release needs an agent of that release")
-
-// tellOldRig writes the first message of version 1, which a rig of that version waits for. It then
-// reports the two versions.
-func tellOldRig(conn net.Conn) error {
-	hello := map[string]any{"protocol": "eideticker-input", "version": version, "nonce": make([]byte, 32)}
-	body, err := json.Marshal(hello)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...))
-	return err
-}
 
 // response hands a connection to the websocket.
 type response struct{ net.Conn }
@@ -178,18 +186,12 @@ func (r response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return r.Conn, bufio.NewReadWriter(bufio.NewReader(r.Conn), bufio.NewWriter(r.Conn)), nil
 }
 
-// versionError says that an agent speaks another version of the protocol.
-func versionError(theirs int) error {
-	return fmt.Errorf("it speaks version %d of the protocol, this program %d; use builds of the same release", theirs,
-		version)
-}
-
-// join makes a rig's wire of a connection.
-func join(ctx context.Context, conn net.Conn, c *tls.Config) (*wire, error) {
+// Join makes a rig's connection.
+func Join(ctx context.Context, conn net.Conn, c *tls.Config, protocol string) (*Conn, error) {
 	p := &patient{Conn: conn}
-	p.begin(greetWithin)
+	p.begin(GreetWithin)
 	d := websocket.Dialer{
-		HandshakeTimeout: greetWithin, Subprotocols: []string{subprotocol}, ReadBufferSize: buffer,
+		HandshakeTimeout: GreetWithin, Subprotocols: []string{protocol}, ReadBufferSize: buffer,
 		WriteBufferSize: buffer,
 		NetDialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			secure := tls.Client(p, c)
@@ -198,20 +200,15 @@ func join(ctx context.Context, conn net.Conn, c *tls.Config) (*wire, error) {
 	}
 	ws, _, err := d.DialContext(ctx, "wss://agent/", nil)
 	if err != nil {
-		return nil, greetingError(err)
+		return nil, err
 	}
-	ws.SetReadLimit(maxBody)
-	return &wire{conn: p, ws: ws}, nil
+	ws.SetReadLimit(MaxBody)
+	return &Conn{conn: p, ws: ws}, nil
 }
 
-// greetingError says which peer it is that does not speak as an agent does.
-func greetingError(err error) error {
-	var plain tls.RecordHeaderError
-	switch {
-	case errors.As(err, &plain) && plain.RecordHeader[0] == 0 && plain.RecordHeader[4] == '{':
-		return versionError(1)
-	case errors.As(err, &plain) || errors.Is(err, websocket.ErrBadHandshake):
-		return errors.New("it is not an input agent")
-	}
-	return err
-}
+// ErrToken says that the two sides do not have the same token.
+var ErrToken error = tokenError{}
+
+type tokenError struct{}
+
+func (tokenError) Error() string { return "rig and agent do not have the same token" }

@@ -1,4 +1,4 @@
-package remote
+package wire
 
 import (
 	"crypto/ed25519"
@@ -82,17 +82,17 @@ func parseToken(s string) (Token, error) {
 
 // The sides of a connection.
 const (
-	agentSide = "agent"
-	rigSide   = "rig"
+	AgentSide = "agent"
+	RigSide   = "rig"
 )
 
 // stretch is how many iterations make a key of a token, so that guesses cost as many.
 const stretch = 1 << 12
 
-// config returns the TLS of one side. Its certificate's key is made of the token, as is the key
-// that it demands of the other side.
-func (t Token) config(mine, theirs string) (*tls.Config, error) {
-	root, err := pbkdf2.Key(sha256.New, string(t), []byte(subprotocol), stretch, sha256.Size)
+// Config returns the TLS of one side. Token and protocol give the key of its certificate, and the
+// key that it demands of the other side.
+func (t Token) Config(protocol, mine, theirs string) (*tls.Config, error) {
+	root, err := pbkdf2.Key(sha256.New, string(t), []byte(protocol), stretch, sha256.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (t Token) config(mine, theirs string) (*tls.Config, error) {
 		ClientAuth:   tls.RequireAnyClientCert, InsecureSkipVerify: true, // instead:
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey); !ok || !key.Equal(peer.Public()) {
-				return errToken
+				return ErrToken
 			}
 			return nil
 		},

@@ -1,0 +1,49 @@
+package device
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// ProfileAgent is an agent that records the programs of a device.
+type ProfileAgent struct {
+	Address   string // host:port
+	TokenFile string
+	Of        string // begin of the program's name; "": that of the browser, if it is known
+}
+
+const agentForm = "agent:HOST:PORT?token=FILE[&of=PROGRAM]"
+
+var programName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// Agent returns the agent that a profile names; false: it names none.
+func (p Profile) Agent() (ProfileAgent, bool) {
+	a, err := parseAgent(string(p))
+	return a, err == nil
+}
+
+func parseAgent(s string) (a ProfileAgent, err error) {
+	rest, ok := strings.CutPrefix(s, "agent:")
+	address, query, _ := strings.Cut(rest, "?")
+	params, err := url.ParseQuery(query)
+	if !ok || err != nil || len(s) > maxForm || !hostPort.MatchString(address) {
+		return a, fmt.Errorf("%q: must be %s", strict.Clip(s), agentForm)
+	}
+	for name, values := range params {
+		if name != "token" && name != "of" || len(values) != 1 {
+			return a, fmt.Errorf("parameter %q: must be %s", strict.Clip(name), agentForm)
+		}
+	}
+	a = ProfileAgent{address, params.Get("token"), params.Get("of")}
+	switch {
+	case a.TokenFile == "":
+		err = fmt.Errorf("%q has no token: must be %s", strict.Clip(s), agentForm)
+	case params.Has("of") && !programName.MatchString(a.Of):
+		err = fmt.Errorf("of %q: must be the name of a program, such as chromium", strict.Clip(a.Of))
+	}
+	return a, err
+}
