@@ -63,6 +63,9 @@ func (r *Events) frame(e *Event) {
 			data = jsonstream.Find(e.Args, "chrome_frame_reporter") // until Chromium 151
 		}
 		verdict, ok := states[unquoted(jsonstream.Find(data, "state"))]
+		if string(jsonstream.Find(data, "affects_smoothness")) != "true" { // nothing should move
+			ok, verdict = ok && verdict != activity.Dropped, activity.Good
+		}
 		if ok && len(r.begun) < activity.MaxFrames && len(key.id) <= activity.MaxName {
 			r.begun[key] = frame{activity.Frame{Begin: e.At, Verdict: verdict},
 				[2]int32{e.Process, jsonstream.Int(jsonstream.Find(data, "layer_tree_host_id"))}}
@@ -76,7 +79,9 @@ func (r *Events) frame(e *Event) {
 	}
 }
 
-// page returns the frames of the compositor that presented the most.
+// page returns the frames of the compositor that presented the most. Parts of one frame have the
+// same time: changes of the page that were made for an earlier period, and a period without them.
+// The best verdict counts.
 func page(all []frame) (frames []activity.Frame) {
 	count := map[[2]int32]int{}
 	var most [2]int32
@@ -92,8 +97,10 @@ func page(all []frame) (frames []activity.Frame) {
 			frames = append(frames, f.Frame)
 		}
 	}
-	slices.SortStableFunc(frames, func(a, b activity.Frame) int { return cmp.Compare(a.At, b.At) })
-	return frames
+	slices.SortStableFunc(frames, func(a, b activity.Frame) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Begin, b.Begin))
+	})
+	return slices.CompactFunc(frames, func(a, b activity.Frame) bool { return a.At == b.At })
 }
 
 // inputKinds are the kinds of the first events of the DOM that an input causes.

@@ -60,6 +60,7 @@ const (
 	eventReporter   = 32   // until Chromium 151
 	eventReporter2  = 1075 // an extension
 	reporterState   = 1
+	reporterSmooth  = 5
 	reporterHost    = 11
 	eventType       = 9
 	eventNameID     = 10

@@ -31,8 +31,9 @@ func (r *reader) compositorFrame(e *chrome.Event, track, kind uint64, reporter [
 		e.Phase, e.Name = 'e', []byte(pipeline)
 	default:
 		n := numbers(reporter)
-		e.Phase, e.Args = 'b', fmt.Appendf(nil, `{"frame_reporter":{"state":%q,"layer_tree_host_id":%d}}`,
-			states[min(n[reporterState], uint64(len(states)-1))], int32(n[reporterHost]))
+		e.Phase, e.Args = 'b', fmt.Appendf(nil,
+			`{"frame_reporter":{"state":%q,"affects_smoothness":%t,"layer_tree_host_id":%d}}`,
+			states[min(n[reporterState], uint64(len(states)-1))], n[reporterSmooth] != 0, int32(n[reporterHost]))
 	}
 	e.ID = strconv.AppendUint(nil, track, 10)
 	_ = r.events.Add(e) // frames make no record

@@ -161,7 +161,7 @@ func reporter(track, from, to uint64, of protowire.Number, state uint64) []byte 
 			append(parts, number(eventTrack, track), number(eventType, kind))...))
 	}
 	return bytes.Join([][]byte{slice(from, sliceBegin, message(eventName, []byte("PipelineReporter")),
-		message(of, number(reporterState, state), number(reporterHost, 3))),
+		message(of, number(reporterState, state), number(reporterSmooth, 1), number(reporterHost, 3))),
 		slice(from, sliceBegin, message(eventName, []byte("Stage"))), slice(to-1, sliceEnd), slice(to, sliceEnd),
 		slice(to+1, sliceEnd)}, nil)
 }
