@@ -3,6 +3,7 @@ package perfetto
 import (
 	"bytes"
 	"compress/zlib"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -195,6 +196,25 @@ func TestFrames(t *testing.T) {
 		{Begin: 20, At: 30}, {Begin: 100, At: 120}, {Begin: 110, At: 130, Verdict: activity.Partial}}
 	if !slices.Equal(c.Frames, want) {
 		t.Errorf("frames %+v, want %+v", c.Frames, want)
+	}
+}
+
+// TestChromiumFrames reads the compositor of a real Chromium 148 on a busy machine: its first packets
+// while a page drew in each animation frame.
+func TestChromiumFrames(t *testing.T) {
+	var s activitytest.Sink
+	c, err := Read(bytes.NewReader(activitytest.Unpacked(t, "testdata/frames.pftrace.gz")), &s)
+	if err != nil || len(s.Faults) > 0 || c.Damaged() {
+		t.Fatal(err, s.Faults)
+	}
+	count := map[activity.Verdict]int{}
+	for i, f := range c.Frames {
+		if count[f.Verdict]++; i > 0 && f.At <= c.Frames[i-1].At || f.At-f.Begin > 1e9 || f.Begin < 3e12 || f.At > 4e12 {
+			t.Errorf("frame %+v", f)
+		}
+	}
+	if want := map[activity.Verdict]int{activity.Good: 11, activity.Dropped: 8}; !maps.Equal(count, want) {
+		t.Errorf("verdicts %v, want %v", count, want)
 	}
 }
 
