@@ -68,21 +68,21 @@ const (
 	Dropped         // it was not presented
 )
 
-// ClaimModule is the module of functions that stand for verdicts.
-const ClaimModule = "frame claims"
+// claimModule is the module of functions that stand for verdicts.
+const claimModule = "frame claims"
 
 var verdicts = []string{"good frame", "late frame", "partial frame", "dropped frame"}
 
 // VerdictOf returns the verdict that a function stands for.
 func VerdictOf(f Function) (Verdict, bool) {
 	i := slices.Index(verdicts, f.Name)
-	return Verdict(max(i, 0)), i >= 0 && f.Module == ClaimModule
+	return Verdict(max(i, 0)), i >= 0 && f.Module == claimModule
 }
 
 // WriteFrames passes on the frames. Each is an instant with its picture as the value.
 func (c *Claims) WriteFrames(to Sink) error {
 	for _, f := range c.Frames {
-		of := to.Function(Function{Name: verdicts[f.Verdict], Module: ClaimModule, Lang: Category})
+		of := to.Function(Function{Name: verdicts[f.Verdict], Module: claimModule, Lang: Category})
 		if err := to.Event(Event{At: f.At, Kind: Instant, Ref: of, Value: int64(f.Picture)}); err != nil {
 			return err
 		}

@@ -87,7 +87,8 @@ func (c *checker) profile(p *Profile, windows int) {
 			c.require(f.By == "" || f.By == ByStrip || f.By == ByOrder, "by is %.40q", f.By)
 			c.counts("frames, jank or late", int64(f.Frames), int64(f.Matched), int64(f.Jank), int64(f.Harmless),
 				int64(f.Late), int64(f.CalledGood))
-			c.require(f.Delay.Low <= f.Delay.Value && f.Delay.Value <= f.Delay.High, "delay_ns is outside of its bounds")
+			d := f.Delay
+			c.require(d.Low <= d.Value && d.Value <= d.High, "delay_ns is outside of its bounds")
 			c.require(len(f.GoodFrames) <= MaxLate, "%d good frames, at most %d", len(f.GoodFrames), MaxLate)
 			for _, n := range f.GoodFrames {
 				c.index("good_frames", n, 0, c.frames)

@@ -155,8 +155,8 @@ func (a *Attached) describe() {
 		i.Warnings = append(i.Warnings, "The trace is truncated: its file ends within a record.")
 	}
 	if c.Slept > 0 {
-		i.Warnings = append(i.Warnings, fmt.Sprintf("The trace's device slept for %s. Records from its waking until the "+
-			"next clock snapshot may be too early by that.", time.Duration(c.Slept).Round(time.Millisecond)))
+		i.Warnings = append(i.Warnings, fmt.Sprintf("The trace's device slept for %s. Records from its waking until "+
+			"the next clock snapshot may be too early by that.", time.Duration(c.Slept).Round(time.Millisecond)))
 	}
 	sum := int64(0)
 	for _, n := range i.Skipped {

@@ -316,7 +316,8 @@ func TestPages(t *testing.T) {
 	}
 	for rig := float64(zero); rig < zero+20e9; rig += 0.3e9 {
 		earliest, latest := j.Clock.Bounds(trace(rig))
-		if rig < float64(earliest)-1 || rig > float64(latest)+1 || float64(latest-earliest) > 2.1e6+2e-3*(rig-zero)+4e6 {
+		width := float64(latest - earliest)
+		if rig < float64(earliest)-1 || rig > float64(latest)+1 || width > 6.1e6+2e-3*(rig-zero) {
 			t.Errorf("%.0f is %d to %d", rig, earliest, latest)
 		}
 	}
@@ -349,7 +350,8 @@ func TestLackingRequests(t *testing.T) {
 		if stated && (err != nil || len(j.Warnings) != 1 || !strings.Contains(j.Warnings[0], "of another browser")) {
 			t.Errorf("stated: %v, warnings %q", err, j.Warnings)
 		}
-		if !stated && (err == nil || !strings.Contains(err.Error(), "the trace lacks 6 of 13 requests, the run made them")) {
+		const want = "the trace lacks 6 of 13 requests, the run made them"
+		if !stated && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from evidence: %v", err)
 		}
 	}

@@ -50,8 +50,8 @@ func opened(c *activity.Claims, reports []site.Report) (all []clock.Evidence) {
 	return all
 }
 
-// lacks reports which of the run's requests within the trace's time the trace lacks, if these are
-// more than a third.
+// lacks reports requests that the run made within the trace's time and the trace lacks. A third of
+// them may be those of the browser itself.
 func (j *Joined) lacks(c *activity.Claims, f *runFacts) *otherRunError {
 	if f.Fall == nil || len(c.Requests) == 0 {
 		return nil

@@ -150,8 +150,8 @@ func (f *runFacts) readPictures(ctx context.Context, dir string) error {
 	return nil
 }
 
-// show notes the picture of each frame of the claims: that which the page drew in an animation frame
-// of its time.
+// show notes the picture of each frame of the claims. The page drew it in an animation frame of the
+// frame's time.
 func (f *runFacts) show(c *activity.Claims, k *activity.Clock) {
 	for i := range c.Frames {
 		earliest, latest := k.Bounds(c.Frames[i].Begin)

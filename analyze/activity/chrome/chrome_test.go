@@ -110,15 +110,17 @@ func TestChromium(t *testing.T) {
 func TestFrames(t *testing.T) {
 	frame := func(id, at, ends int, field, state string, host int) string {
 		return fmt.Sprintf(`{"ph":"b","name":"PipelineReporter","id2":{"local":"%d"},"pid":1,"tid":2,"ts":%d,
-			"args":{%q:{"state":%q,"affects_smoothness":%[7]t,"layer_tree_host_id":%[5]d}}},{"ph":"b","name":"Stage","id2":{"local":"%[1]d"},"pid":1,
-			"tid":2,"ts":%[2]d},{"ph":"e","name":"PipelineReporter","id2":{"local":"%[1]d"},"pid":1,"tid":2,"ts":%[6]d},`,
+			"args":{%q:{"state":%q,"affects_smoothness":%[7]t,"layer_tree_host_id":%[5]d}}},
+			{"ph":"b","name":"Stage","id2":{"local":"%[1]d"},"pid":1,"tid":2,"ts":%[2]d},
+			{"ph":"e","name":"PipelineReporter","id2":{"local":"%[1]d"},"pid":1,"tid":2,"ts":%[6]d},`,
 			id, at, field, state, host, ends, id < 10)
 	}
 	events := frame(1, 10, 30, "chrome_frame_reporter", "STATE_PRESENTED_ALL", 7) +
 		frame(2, 20, 29, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) +
 		frame(3, 21, 31, "frame_reporter", "STATE_PRESENTED_ALL", 8) +
 		frame(4, 22, 32, "frame_reporter", "STATE_NO_UPDATE_DESIRED", 7) +
-		frame(5, 23, 33, "frame_reporter", "STATE_DROPPED", 7) + frame(6, 40, 39, "frame_reporter", "STATE_DROPPED", 7) +
+		frame(5, 23, 33, "frame_reporter", "STATE_DROPPED", 7) +
+		frame(6, 40, 39, "frame_reporter", "STATE_DROPPED", 7) +
 		frame(7, 25, 30, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) + // a part of the first
 		frame(11, 24, 34, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) + // nothing moves
 		frame(12, 24, 35, "frame_reporter", "STATE_DROPPED", 7) +

@@ -14,8 +14,8 @@ type claim struct {
 	verdict activity.Verdict
 }
 
-// Limits of the delay from a claimed present to the captured frame, in ns, and of the number of
-// delays that fit equally well.
+// Limits. The delay is that from a claimed present to the captured frame, in ns. Several delays may
+// fit equally well.
 const (
 	maxDelay  = 500e6
 	maxDelays = 8
@@ -165,9 +165,9 @@ func (c *comparison) byPicture() [][]int {
 	return [][]int{match}
 }
 
-// byOrder returns the matches with the delays with which the most claims have a frame, the best one
-// first. Regular frames fit with several delays: a period more costs one match at the end. Each late
-// frame costs one more. Frames without a claim make the number of matches as uncertain.
+// byOrder returns the matches with the delays with which the most claims have a frame, best first.
+// Regular frames fit with several delays: a period more costs one match at the end. Each late frame
+// costs one more. Frames without a claim make the number of matches as uncertain.
 func (c *comparison) byOrder() (matches [][]int) {
 	var all, lengths []int64
 	for _, s := range c.spans {

@@ -82,8 +82,8 @@ func TestForeignClaims(t *testing.T) {
 	d := newDevice(t, native)
 	one := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
 	d.event(activity.Event{At: start, Thread: one, Kind: activity.Sample, Ref: d.stack("main"), Value: period})
-	claims := activity.Claims{Frames: []activity.Frame{{At: start + 39*ms}, {At: start + 39*ms, Verdict: activity.Dropped},
-		{At: start + 1e12}}}
+	claims := activity.Claims{Frames: []activity.Frame{{At: start + 39*ms},
+		{At: start + 39*ms, Verdict: activity.Dropped}, {At: start + 1e12}}}
 	if err := claims.WriteFrames(d); err != nil {
 		t.Fatal(err)
 	}

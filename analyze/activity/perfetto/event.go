@@ -332,8 +332,8 @@ func (r *reader) legacy(s *sequence, e *chrome.Event, raw []byte) {
 // interesting reports whether the arguments of an event are read.
 func interesting(name []byte) bool {
 	switch string(name) {
-	case `"navigationStart"`, `"ResourceSendRequest"`, `"ResourceReceiveResponse"`, `"ResourceFinish"`, `"EventDispatch"`, `"FunctionCall"`,
-		`"EvaluateScript"`, `"v8.compile"`, `"Profile"`, `"ProfileChunk"`:
+	case `"ResourceSendRequest"`, `"ResourceReceiveResponse"`, `"ResourceFinish"`, `"EventDispatch"`, `"FunctionCall"`,
+		`"EvaluateScript"`, `"v8.compile"`, `"Profile"`, `"ProfileChunk"`, `"navigationStart"`:
 		return true
 	}
 	return false

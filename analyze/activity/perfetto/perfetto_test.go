@@ -173,13 +173,17 @@ func timeline() []byte {
 	cookie := func(n uint64) []byte { return number(frameCookie, n) }
 	return bytes.Join([][]byte{message(packetOfTrace, snapshot),
 		frame(offset+10, 1, cookie(1), number(displayToken, 5)), // expected
-		frame(offset+10, actualDisplay, cookie(2), number(displayToken, 5), number(displayPresent, 1), number(displayJank, 1)),
+		frame(offset+10, actualDisplay, cookie(2), number(displayToken, 5), number(displayPresent, 1),
+			number(displayJank, 1)),
 		frame(offset+10, actualSurface, cookie(3), number(surfaceDisplay, 5), number(surfacePresent, 2),
 			number(surfaceJank, 64)),
-		frame(offset+18, frameEnd, cookie(1)), frame(offset+20, frameEnd, cookie(2)), frame(offset+20, frameEnd, cookie(3)),
-		frame(offset+20, actualDisplay, cookie(4), number(displayToken, 6), number(displayPresent, 1), number(displayJank, 1)),
+		frame(offset+18, frameEnd, cookie(1)), frame(offset+20, frameEnd, cookie(2)),
+		frame(offset+20, frameEnd, cookie(3)),
+		frame(offset+20, actualDisplay, cookie(4), number(displayToken, 6), number(displayPresent, 1),
+			number(displayJank, 1)),
 		frame(offset+21, actualSurface, cookie(5), number(surfaceDisplay, 6), number(surfacePresent, presentDropped)),
-		frame(offset+30, frameEnd, cookie(4)), frame(offset+28, frameEnd, cookie(5)), frame(offset+40, frameEnd, cookie(9)),
+		frame(offset+30, frameEnd, cookie(4)), frame(offset+28, frameEnd, cookie(5)),
+		frame(offset+40, frameEnd, cookie(9)),
 		frame(offset+40, actualDisplay, cookie(6), number(displayToken, 7), number(displayJank, 2048)),
 		frame(offset+39, frameEnd, cookie(6)), // before its begin
 		reporter(70, 100, 120, eventReporter, 1), reporter(71, 110, 130, eventReporter2, 2),
@@ -192,15 +196,16 @@ func TestFrames(t *testing.T) {
 	if err != nil || len(s.Faults) > 0 || len(s.Events) > 0 {
 		t.Fatal(err, s.Faults, s.Lines())
 	}
-	want := []activity.Frame{{Begin: 10, At: 20, Verdict: activity.Late}, {Begin: 21, At: 28, Verdict: activity.Dropped},
-		{Begin: 20, At: 30}, {Begin: 100, At: 120}, {Begin: 110, At: 130, Verdict: activity.Partial}}
+	want := []activity.Frame{{Begin: 10, At: 20, Verdict: activity.Late},
+		{Begin: 21, At: 28, Verdict: activity.Dropped}, {Begin: 20, At: 30}, {Begin: 100, At: 120},
+		{Begin: 110, At: 130, Verdict: activity.Partial}}
 	if !slices.Equal(c.Frames, want) {
 		t.Errorf("frames %+v, want %+v", c.Frames, want)
 	}
 }
 
-// TestChromiumFrames reads the compositor of a real Chromium 148 on a busy machine: its first packets
-// while a page drew in each animation frame.
+// TestChromiumFrames reads frames of a real Chromium 148 on a busy machine. The page drew in each
+// animation frame.
 func TestChromiumFrames(t *testing.T) {
 	var s activitytest.Sink
 	c, err := Read(bytes.NewReader(activitytest.Unpacked(t, "testdata/frames.pftrace.gz")), &s)
@@ -209,7 +214,8 @@ func TestChromiumFrames(t *testing.T) {
 	}
 	count := map[activity.Verdict]int{}
 	for i, f := range c.Frames {
-		if count[f.Verdict]++; i > 0 && f.At <= c.Frames[i-1].At || f.At-f.Begin > 1e9 || f.Begin < 3e12 || f.At > 4e12 {
+		count[f.Verdict]++
+		if i > 0 && f.At <= c.Frames[i-1].At || f.At-f.Begin > 1e9 || f.Begin < 3e12 || f.At > 4e12 {
 			t.Errorf("frame %+v", f)
 		}
 	}
