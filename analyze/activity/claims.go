@@ -75,8 +75,11 @@ var verdicts = []string{"good frame", "late frame", "partial frame", "dropped fr
 
 // VerdictOf returns the verdict that a function stands for.
 func VerdictOf(f Function) (Verdict, bool) {
+	if f.Module != claimModule {
+		return 0, false
+	}
 	i := slices.Index(verdicts, f.Name)
-	return Verdict(max(i, 0)), i >= 0 && f.Module == claimModule
+	return Verdict(max(i, 0)), i >= 0
 }
 
 // WriteFrames passes on the frames. Each is an instant with its picture as the value.

@@ -108,7 +108,8 @@ func (c attachCmd) print(w io.Writer, a *attach.Attached, added bool) error {
 		notes = append(notes, "Discarded: "+a.Discarded[i].Sentence(&a.Clock)+".")
 	}
 	if added {
-		if results, err := result.Read(filepath.Join(c.Folder, result.FileName)); err == nil { // just written
+		results, err := result.Read(filepath.Join(c.Folder, result.FileName))
+		if err == nil && results.Profile != nil {
 			for _, f := range results.Profile.Claims {
 				if f.Trace == a.Info.Name {
 					notes = append(notes, f.Text)
