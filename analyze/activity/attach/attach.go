@@ -132,7 +132,8 @@ func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to ac
 	}
 	if len(a.Claims.Frames) > 0 && !a.Clock.None {
 		if err := facts.readPictures(ctx, o.Run); err != nil {
-			return err
+			facts.Pictures = nil
+			a.Joined.Warnings = append(a.Joined.Warnings, fmt.Sprintf("Frames are matched by order: %v.", err))
 		}
 		facts.show(a.Claims, &a.Clock)
 	}
