@@ -133,7 +133,8 @@ func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to ac
 	if len(a.Claims.Frames) > 0 && !a.Clock.None {
 		if err := facts.readPictures(ctx, o.Run); err != nil {
 			facts.Pictures = nil
-			a.Joined.Warnings = append(a.Joined.Warnings, fmt.Sprintf("Frames are matched by order: %v.", err))
+			a.Joined.Warnings = append(a.Joined.Warnings,
+				"Frames are matched by order: the recording's code strip cannot be read.")
 		}
 		facts.show(a.Claims, &a.Clock)
 	}
