@@ -1,5 +1,7 @@
 package activity
 
+import "slices"
+
 // Claims are statements of a trace from another tool: about its clock, and about facts that the
 // recorder may have seen too. They are untrusted. Times are on the trace's clock, in ns.
 type Claims struct {
@@ -20,6 +22,11 @@ type Claims struct {
 	Resolution int64
 	Requests   []Request
 	Inputs     []Input
+	Pages      []Page
+	Frames     []Frame
+	// Slept is the time for which the trace's device slept meanwhile. Times of the trace go on then,
+	// while its CLOCK_MONOTONIC stood still.
+	Slept int64
 }
 
 // Request is a request for a resource. Times that are 0 are unknown.
@@ -36,11 +43,63 @@ type Input struct {
 	At   int64
 }
 
+// Page is a document. Its clock was 0 at Zero.
+type Page struct {
+	Address string
+	Zero    int64
+}
+
+// Frame is a frame of a browser or a display.
+type Frame struct {
+	Begin   int64 // of the display's period that it was made for
+	At      int64 // it was presented, or given up
+	Verdict Verdict
+	Picture int // number of the first stored frame that shows it, from 1; 0: unknown
+}
+
+// Verdict is a trace's claim about a frame.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Good    Verdict = iota
+	Late            // it was presented after its deadline
+	Partial         // it was presented without a part of its changes
+	Dropped         // it was not presented
+)
+
+// claimModule is the module of functions that stand for verdicts.
+const claimModule = "frame claims"
+
+var verdicts = []string{"good frame", "late frame", "partial frame", "dropped frame"}
+
+// VerdictOf returns the verdict that a function stands for.
+func VerdictOf(f Function) (Verdict, bool) {
+	if f.Module != claimModule {
+		return 0, false
+	}
+	i := slices.Index(verdicts, f.Name)
+	return Verdict(max(i, 0)), i >= 0
+}
+
+// WriteFrames passes on the frames. Each is an instant with its picture as the value.
+func (c *Claims) WriteFrames(to Sink) error {
+	for _, f := range c.Frames {
+		of := to.Function(Function{Name: verdicts[f.Verdict], Module: claimModule, Lang: Category})
+		if err := to.Event(Event{At: f.At, Kind: Instant, Ref: of, Value: int64(f.Picture)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Limits of claims.
 const (
 	MaxRequests = 20_000
 	MaxAddress  = 64 << 10 // bytes of a request's texts; longer ones are data: addresses
 	MaxInputs   = 20_000
+	MaxPages    = 1000
+	MaxFrames   = 100_000
 )
 
 // Seen notes a record's time.

@@ -21,6 +21,8 @@ type Profile struct {
 	// Events are the first garbage collections, long tasks, layouts and missed deadlines.
 	Events     []ProfileEvent `json:"events"`
 	EventsLeft int64          `json:"events_left_out"`
+	// Claims compare traces' claims about frames with the captured frames.
+	Claims []ProfileClaims `json:"claims"`
 	// Sockets has the longest waits for sockets of each thread, longest first.
 	Sockets  []SocketWait `json:"sockets"`
 	Warnings []string     `json:"warnings"`
@@ -154,6 +156,34 @@ type ProfileEvent struct {
 	Text       string `json:"text"`
 }
 
+// ProfileClaims compares the claims of a trace about frames with the captured frames of a window.
+type ProfileClaims struct {
+	Trace   string `json:"trace"`
+	Window  int    `json:"window"`
+	By      string `json:"by"`      // ByStrip or ByOrder; empty: no claim has a captured frame
+	Frames  int    `json:"frames"`  // that the trace claims to be presented
+	Matched int    `json:"matched"` // of them
+	// Delay is the time from the claimed present to the captured frame: the median, and the bounds of
+	// 95 %.
+	Delay Span `json:"delay_ns"`
+	// Jank counts claims of late, partial and dropped frames. Of them, Harmless come with a captured
+	// frame that is not late.
+	Jank     int `json:"jank"`
+	Harmless int `json:"jank_without_effect"`
+	// Late counts late captured frames. CalledGood are those that the trace calls good, and
+	// GoodFrames the first of them.
+	Late       int    `json:"late"`
+	CalledGood int    `json:"late_called_good"`
+	GoodFrames []int  `json:"good_frames"`
+	Text       string `json:"text"`
+}
+
+// Ways to match claims with captured frames.
+const (
+	ByStrip = "strip"
+	ByOrder = "order"
+)
+
 // SocketWait is a wait of a thread for a socket, joined to a request.
 type SocketWait struct {
 	Thread  int    `json:"thread"` // index in Threads; -1 unknown
@@ -186,6 +216,7 @@ const (
 	MaxTests            = 20
 	TestLevel           = 0.05 // a function is named below it
 	MaxProfileEvents    = 2000
+	MaxClaims           = 100
 	maxSocketWaits      = 3 * MaxThreads
 )
 

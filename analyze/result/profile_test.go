@@ -33,6 +33,11 @@ func TestProfilesAreChecked(t *testing.T) {
 		{func(p *Profile) { p.Events = make([]ProfileEvent, MaxProfileEvents+1) }, "2001 events"},
 		{func(p *Profile) { p.Events[0].LatestNS = 0 }, "before earliest_ns"},
 		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed 2"},
+		{func(p *Profile) { p.Claims[0].Window = 1 }, "claims[0]: window"},
+		{func(p *Profile) { p.Claims[0].By = "guess" }, "claims[0]: by"},
+		{func(p *Profile) { p.Claims[0].Delay.Low = 1e9 }, "claims[0]: delay_ns"},
+		{func(p *Profile) { p.Claims[0].GoodFrames[0] = -1 }, "claims[0]: good_frames"},
+		{func(p *Profile) { p.Claims[0].Harmless = -1 }, "claims[0]: "},
 	} {
 		r := sample()
 		tc.edit(r.Profile)

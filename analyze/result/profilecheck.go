@@ -14,7 +14,7 @@ func (c *checker) profile(p *Profile, windows int) {
 		{"traces", len(p.Traces), MaxTraces}, {"functions", len(p.Functions), MaxProfileFunctions},
 		{"threads", len(p.Threads), MaxThreads}, {"late", len(p.Late), MaxLate}, {"tests", len(p.Tests), MaxTests},
 		{"events", len(p.Events), MaxProfileEvents}, {"sockets", len(p.Sockets), maxSocketWaits},
-		{"warnings", len(p.Warnings), MaxGaps},
+		{"warnings", len(p.Warnings), MaxGaps}, {"claims", len(p.Claims), MaxClaims},
 	} {
 		c.require(l.have <= l.max, "%d %s, at most %d", l.have, l.name, l.max)
 	}
@@ -80,6 +80,21 @@ func (c *checker) profile(p *Profile, windows int) {
 			c.counts("bytes or woken_ns", s.Bytes, s.WokenNS)
 			if s.WokenNS > 0 {
 				c.index("woken_thread", s.WokenThread, -1, len(p.Threads))
+			}
+		})
+	}
+	for i, f := range p.Claims {
+		c.in(fmt.Sprintf("claims[%d]", i), func() {
+			c.name("trace", f.Trace)
+			c.index("window", f.Window, 0, windows)
+			c.require(f.By == "" || f.By == ByStrip || f.By == ByOrder, "by is %.40q", f.By)
+			c.counts("frames, jank or late", int64(f.Frames), int64(f.Matched), int64(f.Jank), int64(f.Harmless),
+				int64(f.Late), int64(f.CalledGood))
+			d := f.Delay
+			c.require(d.Low <= d.Value && d.Value <= d.High, "delay_ns is outside of its bounds")
+			c.require(len(f.GoodFrames) <= MaxLate, "%d good frames, at most %d", len(f.GoodFrames), MaxLate)
+			for _, n := range f.GoodFrames {
+				c.index("good_frames", n, 0, c.frames)
 			}
 		})
 	}

@@ -55,8 +55,22 @@ func (p *Profile) fill(r *Results) *Profile {
 			s.Text = fmt.Sprintf("%s waited %s", s.Call, duration(s.EndNS-s.BeginNS))
 		}
 	}
+	p.Claims = append([]ProfileClaims{}, p.Claims...)
+	for i := range p.Claims {
+		p.Claims[i].GoodFrames, p.Claims[i].Text = some(p.Claims[i].GoodFrames), p.Claims[i].words()
+	}
 	p.Sentence = p.summary()
 	return p
+}
+
+func (c *ProfileClaims) words() string {
+	if c.By == "" {
+		return fmt.Sprintf("%s claims %s. No captured frame fits.", c.Trace, wording.Plural(c.Frames, "frame"))
+	}
+	return fmt.Sprintf("%s: %d of %s have a captured frame by %s, %s after the claimed present. "+
+		"Jank without a visible effect: %d of %s. Late frames that the trace calls good: %d of %d.", c.Trace, c.Matched,
+		wording.Plural(c.Frames, "claimed frame"), c.By, c.Delay.time(), c.Harmless, wording.Plural(c.Jank, "claim"),
+		c.CalledGood, c.Late)
 }
 
 // duration returns a time in ns without bounds.

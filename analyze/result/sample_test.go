@@ -199,6 +199,8 @@ func sampleProfile() *Profile {
 		Events: []ProfileEvent{{Kind: EventGC, Name: "MinorGC", Thread: 1, EarliestNS: 1_020_000_000,
 			LatestNS: 1_020_300_000, DurationNS: 1_200_000, Frame: 104}},
 		EventsLeft: 3,
+		Claims: []ProfileClaims{{Trace: "chromium", By: ByStrip, Frames: 98, Matched: 96, Delay: span(4.1, 3.2, 18),
+			Jank: 3, Harmless: 1, Late: 2, CalledGood: 1, GoodFrames: []int{104}}},
 		Sockets: []SocketWait{{Thread: 1, Call: "recvfrom", BeginNS: 1_000_000_000, EndNS: 1_004_000_000, Bytes: 1400,
 			Request: "https://page.test/js/app.js", LinkNS: 1_003_000_000,
 			WokenNS: 1_005_000_000, WokenThread: 1}},

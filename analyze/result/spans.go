@@ -74,6 +74,15 @@ func (w *Window) at(frame int) int64 {
 	return w.StartNS + w.Times.Time[i]
 }
 
+// Bounds returns the bounds of the time of a frame; -1: it is not in the window.
+func (w *Window) Bounds(frame int) (earliest, latest int64) {
+	i := frame - w.Times.First
+	if i < 0 || i >= min(len(w.Times.Earliest), len(w.Times.Latest)) {
+		return -1, -1
+	}
+	return w.StartNS + w.Times.Earliest[i], w.StartNS + w.Times.Latest[i]
+}
+
 // FrameAfter returns the first changed frame after a time within a window; -1: none. Frames between
 // windows are not compared.
 func FrameAfter(windows []Window, ns int64) int {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/attach"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
@@ -105,6 +106,16 @@ func (c attachCmd) print(w io.Writer, a *attach.Attached, added bool) error {
 	notes := slices.Clone(a.Info.Warnings)
 	for i := range a.Discarded {
 		notes = append(notes, "Discarded: "+a.Discarded[i].Sentence(&a.Clock)+".")
+	}
+	if added {
+		results, err := result.Read(filepath.Join(c.Folder, result.FileName))
+		if err == nil && results.Profile != nil {
+			for _, f := range results.Profile.Claims {
+				if f.Trace == a.Info.Name {
+					notes = append(notes, f.Text)
+				}
+			}
+		}
 	}
 	return terminal.Lines(w, notes)
 }

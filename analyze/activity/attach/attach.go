@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 )
@@ -77,10 +78,7 @@ func attach(ctx context.Context, o Options) (_ *Attached, err error) {
 	}
 	a := &Attached{Info: activity.Info{Schema: activity.Schema, Version: activity.Version, Recording: facts.Recording,
 		Name: name, Command: []string{}, Warnings: []string{}, Raw: []string{filepath.Base(raw)}}}
-	if err := a.read(ctx, raw, dir); err != nil {
-		return nil, err
-	}
-	if a.Joined, err = join(a.Claims, facts, o.Clock, o.Force); err != nil {
+	if err := a.read(ctx, raw, dir, facts, o); err != nil {
 		return nil, err
 	}
 	a.describe()
@@ -96,8 +94,9 @@ func attach(ctx context.Context, o Options) (_ *Attached, err error) {
 	return a, nil
 }
 
-// read writes the index.
-func (a *Attached) read(ctx context.Context, raw, dir string) error {
+// read writes the index. It finds the relation to the run before the frames of the claims are
+// written.
+func (a *Attached) read(ctx context.Context, raw, dir string, facts *runFacts, o Options) error {
 	u, err := unpack(raw)
 	if err != nil {
 		return err
@@ -111,16 +110,35 @@ func (a *Attached) read(ctx context.Context, raw, dir string) error {
 	if err != nil {
 		return err
 	}
-	claims, err := f.read(interruptible{ctx, u}, w)
+	a.Claims, err = f.read(interruptible{ctx, u}, w)
+	if err == nil {
+		err = a.relate(ctx, facts, o, w)
+	}
 	info, closed := w.Close()
 	if err := errors.Join(err, closed); err != nil {
 		return err
 	}
-	if info.Events == 0 {
+	if info.Events == int64(len(a.Claims.Frames)) {
 		return fmt.Errorf("read %s: it has no records of threads", f.name)
 	}
-	a.Info, a.Claims = info, claims
+	a.Info = info
 	return nil
+}
+
+// relate finds the relation to the run, and passes on the frames of the claims.
+func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to activity.Sink) (err error) {
+	if a.Joined, err = join(a.Claims, facts, o.Clock, o.Force); err != nil {
+		return err
+	}
+	if len(a.Claims.Frames) > 0 && !a.Clock.None {
+		if err := facts.readPictures(ctx, o.Run); err != nil {
+			facts.Pictures = nil
+			a.Joined.Warnings = append(a.Joined.Warnings,
+				"Frames are matched by order: the recording's code strip cannot be read.")
+		}
+		facts.show(a.Claims, &a.Clock)
+	}
+	return a.Claims.WriteFrames(to)
 }
 
 // describe completes the info from the claims.
@@ -137,6 +155,10 @@ func (a *Attached) describe() {
 	}
 	if c.Truncated {
 		i.Warnings = append(i.Warnings, "The trace is truncated: its file ends within a record.")
+	}
+	if c.Slept > 0 {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("The trace's device slept for %s. Records from its waking until "+
+			"the next clock snapshot may be too early by that.", time.Duration(c.Slept).Round(time.Millisecond)))
 	}
 	sum := int64(0)
 	for _, n := range i.Skipped {

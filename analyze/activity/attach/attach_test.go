@@ -21,6 +21,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/chrome"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // real returns a trace of Chromium and the facts of its run, both reduced. Chromium loaded the
@@ -281,17 +282,94 @@ func TestInputs(t *testing.T) {
 	}
 	inputs := append(event(100, "move to 1,2, button down left, button up left"), event(200, "key down Enter")...)
 	c := &activity.Claims{Resolution: 1, Inputs: []activity.Input{{Kind: "key", At: 1207}, {Kind: "button", At: 1101}}}
-	found := pair(c, nil, inputs)
+	found := pair(c, &runFacts{Inputs: inputs})
 	if len(found) != 2 || found[0].Limits[0].At != 1208 || found[0].Limits[0].Time != 195 ||
 		found[1].Witness != "button down left" || found[1].Limits[0].Latest {
 		t.Errorf("evidence %+v", found)
 	}
-	if found := pair(c, nil, append(inputs, event(300, `text "ab"`)...)); len(found) != 1 {
+	if found := pair(c, &runFacts{Inputs: append(inputs, event(300, `text "ab"`)...)}); len(found) != 1 {
 		t.Errorf("typed text is evidence: %+v", found)
 	}
 	c.Inputs = append(c.Inputs, activity.Input{Kind: "button", At: 5})
-	if found := pair(c, nil, inputs); len(found) != 1 || found[0].Witness != "key down Enter" {
+	if found := pair(c, &runFacts{Inputs: inputs}); len(found) != 1 || found[0].Witness != "key down Enter" {
 		t.Errorf("an unequal number of inputs is evidence: %+v", found)
+	}
+}
+
+// TestPages: the document of a test page, which asked for the recorder's time, is evidence alone.
+// The trace's clock has an offset and 37 ppm.
+func TestPages(t *testing.T) {
+	const zero, drift = 50_100e9, 37e-6 // of the page's clock
+	trace := func(rig float64) int64 { return int64(7e9 + (rig-zero)/(1+drift)) }
+	page := site.Report{Page: site.Page{Path: "/framerate.html"}, Entry: 1,
+		Zero:      timeline.Interval{Earliest: zero - 1e6, Latest: zero + 1e6},
+		GreenFrom: timeline.Interval{Earliest: zero + 2e9 - 1e6, Latest: zero + 2e9 + 1e6}}
+	address := func(of string) activity.Page {
+		return activity.Page{Address: "http://page.test" + of, Zero: trace(zero)}
+	}
+	c := &activity.Claims{Begin: trace(zero), End: trace(zero + 20e9), Resolution: 1000, Pages: []activity.Page{
+		address("/framerate.html?run=X&entry=0"), address("/framerate.html?run=X&entry=1"), address("/a?entry=1")}}
+	facts := &runFacts{Begin: zero, End: zero + 20e9, Reports: []site.Report{page}}
+	j, err := join(c, facts, Mode{}, false)
+	if err != nil || !strings.Contains(j.Clock.Text, "1 page;") {
+		t.Fatalf("%v, %s", err, j.Clock.Text)
+	}
+	for rig := float64(zero); rig < zero+20e9; rig += 0.3e9 {
+		earliest, latest := j.Clock.Bounds(trace(rig))
+		width := float64(latest - earliest)
+		if rig < float64(earliest)-1 || rig > float64(latest)+1 || width > 6.1e6+2e-3*(rig-zero) {
+			t.Errorf("%.0f is %d to %d", rig, earliest, latest)
+		}
+	}
+	c.Pages = append(c.Pages, address("/framerate.html?run=Y&entry=1"))
+	if _, err := join(c, facts, Mode{}, false); err == nil {
+		t.Error("an ambiguous document is evidence")
+	}
+	page.GreenFrom = page.Zero // it asked after its end
+	page.RedTo = timeline.Interval{Earliest: zero + 9e9, Latest: zero + 9e9 + 1}
+	if e := opened(c, []site.Report{page}); len(e) != 0 {
+		t.Errorf("evidence %+v", e)
+	}
+	c.Pages = c.Pages[:3]
+	if e := opened(c, []site.Report{page}); len(e) != 1 || e[0].Limits[0].Time != zero+9e9+1 {
+		t.Errorf("evidence %+v", e)
+	}
+}
+
+// TestLackingRequests: a trace without over a third of the run's requests is of another run. With
+// the recording's clock, it may be of another browser.
+func TestLackingRequests(t *testing.T) {
+	for _, stated := range []bool{true, false} {
+		trace, facts := real(t)
+		if !stated {
+			unstated(trace)
+		}
+		c := claims(t, trace)
+		c.Requests = c.Requests[:9]
+		j, err := join(c, facts, Mode{}, false)
+		if stated && (err != nil || len(j.Warnings) != 1 || !strings.Contains(j.Warnings[0], "of another browser")) {
+			t.Errorf("stated: %v, warnings %q", err, j.Warnings)
+		}
+		const want = "the trace lacks 6 of 13 requests, the run made them"
+		if !stated && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("from evidence: %v", err)
+		}
+	}
+}
+
+// TestShow: a frame shows the picture whose animation frame has its time, if there is one alone.
+func TestShow(t *testing.T) {
+	drawn := func(from, to timeline.Time, first int) picture {
+		return picture{timeline.Interval{Earliest: from, Latest: to}, first}
+	}
+	f := &runFacts{Pictures: []picture{drawn(100, 110, 5), drawn(120, 130, 6), drawn(128, 140, 7)}}
+	c := &activity.Claims{Frames: []activity.Frame{{Begin: 105}, {Begin: 115}, {Begin: 121}, {Begin: 129}, {Begin: 141},
+		{Begin: 90}}}
+	f.show(c, &activity.Clock{Exact: true})
+	for i, want := range []int{5, 0, 6, 0, 0, 0} {
+		if got := c.Frames[i].Picture; got != want {
+			t.Errorf("frame of %d shows %d, want %d", c.Frames[i].Begin, got, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -13,12 +14,69 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/clock"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// pair joins claims of a trace with facts of a run: requests of its network, which may be nil,
-// and inputs. Claims without an unambiguous counterpart are left out.
-func pair(c *activity.Claims, fall *har.Waterfall, inputs []input) []clock.Evidence {
-	return append(requests(c, fall), pressed(c, inputs)...)
+// pair joins claims of a trace with facts of a run: requests of its network, which it may lack,
+// inputs and pages. Claims without an unambiguous counterpart are left out.
+func pair(c *activity.Claims, f *runFacts) []clock.Evidence {
+	return slices.Concat(requests(c, f.Fall), pressed(c, f.Inputs), opened(c, f.Reports))
+}
+
+// opened pairs documents with reports of test pages by path and place in the playlist, if each has
+// one. A page asks the recorder for the time just before its green, or after its end.
+func opened(c *activity.Claims, reports []site.Report) (all []clock.Evidence) {
+	for i := range reports {
+		r := &reports[i]
+		var of []activity.Page
+		for _, p := range c.Pages {
+			u, err := url.Parse(p.Address)
+			if err == nil && u.Path == r.Page.Path && u.Query().Get("entry") == strconv.Itoa(r.Entry) {
+				of = append(of, p)
+			}
+		}
+		near := r.GreenFrom
+		if near == r.Zero {
+			near = r.RedTo
+		}
+		if len(of) != 1 || !near.Valid() {
+			continue
+		}
+		at := of[0].Zero + int64(near.Earliest-r.Zero.Earliest)
+		all = append(all, clock.Evidence{Kind: "page", Witness: activity.Clean(r.Page.Path),
+			Limits: []clock.Limit{{At: at, Time: int64(near.Latest), Latest: true},
+				{At: at + c.Resolution, Time: int64(near.Earliest)}}})
+	}
+	return all
+}
+
+// lacks reports requests that the run made within the trace's time and the trace lacks. A third of
+// them may be those of the browser itself.
+func (j *Joined) lacks(c *activity.Claims, f *runFacts) *otherRunError {
+	if f.Fall == nil || len(c.Requests) == 0 {
+		return nil
+	}
+	claimed := map[string]bool{}
+	for _, q := range c.Requests {
+		claimed[key(q.Method, q.URL)] = true
+	}
+	_, from := j.Clock.Bounds(c.Begin)
+	to, _ := j.Clock.Bounds(c.End)
+	all, missing := 0, []string(nil)
+	for i := range f.Fall.Requests {
+		r := &f.Fall.Requests[i]
+		if r.Sent.Known() && int64(r.Sent.Earliest) >= from && int64(r.Sent.Latest) <= to {
+			all++
+			if k := key(r.Served.Method, r.Served.URL); !claimed[k] {
+				missing = append(missing, witness(k, 0, 1))
+			}
+		}
+	}
+	if all < 3 || 3*len(missing) <= all {
+		return nil
+	}
+	return &otherRunError{Trace: fmt.Sprintf("lacks %d of %d requests", len(missing), all), Run: "made them",
+		Contrary: missing[:min(len(missing), maxListed)]}
 }
 
 // key identifies a resource.

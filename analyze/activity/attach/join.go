@@ -86,7 +86,7 @@ const maxListed = 5
 
 // join finds the relation.
 func join(c *activity.Claims, f *runFacts, mode Mode, force bool) (Joined, error) {
-	evidence := pair(c, f.Fall, f.Inputs)
+	evidence := pair(c, f)
 	switch mode.Kind {
 	case fromEvidence:
 		return auto(c, f, evidence)
@@ -152,6 +152,9 @@ func auto(c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, e
 	if c.Monotonic {
 		j.Warnings = append(j.Warnings, "The trace states CLOCK_MONOTONIC. It is that of another boot or device.")
 	}
+	if other := j.lacks(c, f); other != nil {
+		return Joined{}, other
+	}
 	return j, j.overlaps(c, f)
 }
 
@@ -169,6 +172,10 @@ func stated(c *activity.Claims, f *runFacts, evidence []clock.Evidence, k activi
 		return Joined{}, &otherRunError{Trace: "has " + text,
 			Run:      fmt.Sprintf("contradicts %s", clock.Count(j.Discarded)),
 			Contrary: sentences(j.Discarded, &k)}
+	}
+	if other := j.lacks(c, f); other != nil { // the clock is right, but the browser may be another one
+		j.Warnings = append(j.Warnings, fmt.Sprintf("The trace may be of another browser. It %s, the run %s: %s.",
+			other.Trace, other.Run, strings.Join(other.Contrary, "; ")))
 	}
 	return j, nil
 }

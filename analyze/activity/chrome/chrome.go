@@ -1,8 +1,8 @@
 // Package chrome reads traces in Chrome's JSON format: those of Chromium, of DevTools, and of other
 // programs that write the format.
 //
-// Its events become records, and so do samples of the JavaScript profiler. Requests and inputs
-// become claims. Asynchronous events have no thread and are left out.
+// Its events become records, and so do samples of the JavaScript profiler. Requests, inputs, pages
+// and frames become claims. Other asynchronous events have no thread and are left out.
 package chrome
 
 import (
@@ -47,12 +47,15 @@ type Events struct {
 	functions map[functionKey]uint32
 	requests  map[string]int // indices in claims.Requests
 	profiles  map[string]*profile
+	begun     map[frameKey]frame
+	frames    []frame
 }
 
 // NewEvents returns a taker of events.
 func NewEvents(to activity.Sink) *Events {
 	r := &Events{to: to, threads: map[place]*thread{}, processes: map[int32]string{},
-		functions: map[functionKey]uint32{}, requests: map[string]int{}, profiles: map[string]*profile{}}
+		functions: map[functionKey]uint32{}, requests: map[string]int{}, profiles: map[string]*profile{},
+		begun: map[frameKey]frame{}}
 	r.claims.Way = "slices"
 	return r
 }
@@ -310,6 +313,7 @@ func (r *Events) Close() error {
 		}
 	}
 	r.claims.Requests = complete(r.claims.Requests)
+	r.claims.Frames = append(r.claims.Frames, page(r.frames)...)
 	return r.profileEnds()
 }
 

@@ -3,9 +3,11 @@ package chrome
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 )
 
@@ -104,10 +106,47 @@ func TestChromium(t *testing.T) {
 	}
 }
 
+// TestFrames: claims are those of the compositor with the most frames, by old and new names.
+func TestFrames(t *testing.T) {
+	frame := func(id, at, ends int, field, state string, host int) string {
+		return fmt.Sprintf(`{"ph":"b","name":"PipelineReporter","id2":{"local":"%d"},"pid":1,"tid":2,"ts":%d,
+			"args":{%q:{"state":%q,"affects_smoothness":%[7]t,"layer_tree_host_id":%[5]d}}},
+			{"ph":"b","name":"Stage","id2":{"local":"%[1]d"},"pid":1,"tid":2,"ts":%[2]d},
+			{"ph":"e","name":"PipelineReporter","id2":{"local":"%[1]d"},"pid":1,"tid":2,"ts":%[6]d},`,
+			id, at, field, state, host, ends, id < 10)
+	}
+	events := frame(1, 10, 30, "chrome_frame_reporter", "STATE_PRESENTED_ALL", 7) +
+		frame(2, 20, 29, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) +
+		frame(3, 21, 31, "frame_reporter", "STATE_PRESENTED_ALL", 8) +
+		frame(4, 22, 32, "frame_reporter", "STATE_NO_UPDATE_DESIRED", 7) +
+		frame(5, 23, 33, "frame_reporter", "STATE_DROPPED", 7) +
+		frame(6, 40, 39, "frame_reporter", "STATE_DROPPED", 7) +
+		frame(7, 25, 30, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) + // a part of the first
+		frame(11, 24, 34, "frame_reporter", "STATE_PRESENTED_PARTIAL", 7) + // nothing moves
+		frame(12, 24, 35, "frame_reporter", "STATE_DROPPED", 7) +
+		`{"ph":"e","name":"PipelineReporter","id2":{"local":"9"},"pid":1,"tid":2,"ts":50},
+		{"ph":"R","name":"navigationStart","pid":1,"tid":2,"ts":5,"args":{"data":{"documentLoaderURL":"http://a/b?c"}}}`
+	var s activitytest.Sink
+	c, err := Read(strings.NewReader("["+events+"]"), &s)
+	if err != nil || len(s.Faults) > 0 {
+		t.Fatal(err, s.Faults)
+	}
+	want := []activity.Frame{{Begin: 20_000, At: 29_000, Verdict: activity.Partial}, {Begin: 10_000, At: 30_000},
+		{Begin: 23_000, At: 33_000, Verdict: activity.Dropped}, {Begin: 24_000, At: 34_000}}
+	if !slices.Equal(c.Frames, want) {
+		t.Errorf("frames %+v, want %+v", c.Frames, want)
+	}
+	if !slices.Equal(c.Pages, []activity.Page{{Address: "http://a/b?c", Zero: 5000}}) {
+		t.Errorf("pages %+v", c.Pages)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(chromium(f))
 	f.Add([]byte(`[{"ph":"B","name":"a","pid":1,"tid":2,"ts":1},{"ph":"E","pid":1,"tid":2,"ts":3}`))
 	f.Add([]byte(`{"traceEvents":[{"ph":"M","name":"process_name","pid":1,"args":{"name":"\u001b[31m"}}]}`))
+	f.Add([]byte(`[{"ph":"b","name":"PipelineReporter","id":1,"pid":1,"ts":2,"args":{"frame_reporter":
+		{"state":"STATE_DROPPED"}}},{"ph":"e","name":"PipelineReporter","id":1,"pid":1,"ts":3}]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var s activitytest.Sink
 		_, _ = Read(bytes.NewReader(raw), &s)

@@ -1,6 +1,8 @@
 package chrome
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
@@ -10,7 +12,7 @@ import (
 // rounding is the greatest error of times that the browser prints in other units, in ns.
 const rounding = 2000
 
-// claim notes requests and inputs.
+// claim notes requests, inputs, pages and frames.
 func (r *Events) claim(e *Event) {
 	switch string(e.Name) {
 	case `"ResourceSendRequest"`:
@@ -24,7 +26,81 @@ func (r *Events) claim(e *Event) {
 		if kind != "" && len(r.claims.Inputs) < activity.MaxInputs {
 			r.claims.Inputs = append(r.claims.Inputs, activity.Input{Kind: kind, At: e.At})
 		}
+	case `"navigationStart"`:
+		address := unquoted(jsonstream.Find(e.Args, "data", "documentLoaderURL"))
+		if len(r.claims.Pages) < activity.MaxPages && address != "" && len(address) <= activity.MaxAddress {
+			r.claims.Pages = append(r.claims.Pages, activity.Page{Address: address, Zero: e.At})
+		}
+	case `"PipelineReporter"`:
+		r.frame(e)
 	}
+}
+
+// frameKey identifies a frame until its end.
+type frameKey struct {
+	process int32
+	id      string
+}
+
+// frame is a frame of a compositor. A browser has several: its own, and those of its pages.
+type frame struct {
+	activity.Frame
+	compositor [2]int32
+}
+
+// states are verdicts by the state of a compositor's frame. Others had nothing to show.
+var states = map[string]activity.Verdict{"STATE_PRESENTED_ALL": activity.Good,
+	"STATE_PRESENTED_PARTIAL": activity.Partial, "STATE_DROPPED": activity.Dropped}
+
+// frame notes a frame of a compositor. Its record begins with the display's period, and ends when
+// the frame was presented.
+func (r *Events) frame(e *Event) {
+	key := frameKey{e.Process, string(e.ID)}
+	switch e.Phase {
+	case 'b', 'S':
+		data := jsonstream.Find(e.Args, "frame_reporter")
+		if data == nil {
+			data = jsonstream.Find(e.Args, "chrome_frame_reporter") // until Chromium 151
+		}
+		verdict, ok := states[unquoted(jsonstream.Find(data, "state"))]
+		if string(jsonstream.Find(data, "affects_smoothness")) != "true" { // nothing should move
+			ok, verdict = ok && verdict != activity.Dropped, activity.Good
+		}
+		if ok && len(r.begun) < activity.MaxFrames && len(key.id) <= activity.MaxName {
+			r.begun[key] = frame{activity.Frame{Begin: e.At, Verdict: verdict},
+				[2]int32{e.Process, jsonstream.Int(jsonstream.Find(data, "layer_tree_host_id"))}}
+		}
+	case 'e', 'F':
+		f, ok := r.begun[key]
+		delete(r.begun, key)
+		if f.At = e.At; ok && e.At >= f.Begin && len(r.frames) < activity.MaxFrames {
+			r.frames = append(r.frames, f)
+		}
+	}
+}
+
+// page returns the frames of the compositor that presented the most. Parts of one frame have the
+// same time: changes of the page that were made for an earlier period, and a period without them.
+// The best verdict counts.
+func page(all []frame) (frames []activity.Frame) {
+	count := map[[2]int32]int{}
+	var most [2]int32
+	for _, f := range all {
+		if f.Verdict != activity.Dropped {
+			if count[f.compositor]++; count[f.compositor] > count[most] {
+				most = f.compositor
+			}
+		}
+	}
+	for _, f := range all {
+		if f.compositor == most {
+			frames = append(frames, f.Frame)
+		}
+	}
+	slices.SortStableFunc(frames, func(a, b activity.Frame) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.Begin, b.Begin))
+	})
+	return slices.CompactFunc(frames, func(a, b activity.Frame) bool { return a.At == b.At })
 }
 
 // inputKinds are the kinds of the first events of the DOM that an input causes.

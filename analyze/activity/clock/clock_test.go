@@ -205,6 +205,36 @@ func TestManyContradictions(t *testing.T) {
 	}
 }
 
+// TestLargestSets: no set of random evidence that agrees is larger than the one that is found.
+func TestLargestSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 4))
+	for range 400 {
+		n := 2 + r.IntN(7)
+		spread := int64(1) << (4 + r.IntN(24))
+		evidence := make([]Evidence, n)
+		for i := range evidence {
+			at, low := r.Int64N(1e10), r.Int64N(spread)-spread/2+int64(1e-3*2e10*(r.Float64()-0.5))
+			evidence[i] = Evidence{"request", fmt.Sprint(i), []Limit{{at, at + low + r.Int64N(1+spread/4), true},
+				{at + r.Int64N(1e6), at + low, false}}}
+		}
+		best := 0
+		for set := 1<<n - 1; set > 0 && best < n; set-- { // large ones come early
+			var some []Evidence
+			for i := range evidence {
+				if set>>i&1 == 1 {
+					some = append(some, evidence[i])
+				}
+			}
+			if len(some) > best && len(corners(some, 0)) > 0 {
+				best = len(some)
+			}
+		}
+		if found, _ := largest(evidence, 0); found != best {
+			t.Errorf("found %d of %d that agree, want %d: %v", found, n, best, evidence)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	upper := Evidence{"request", "a", []Limit{{0, 100, true}}}
 	lower := Evidence{"input", "b", []Limit{{0, 50, false}}}

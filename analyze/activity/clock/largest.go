@@ -31,7 +31,9 @@ func (s sets) split(evidence []Evidence) (inside, outside []Evidence) {
 }
 
 // search looks for the largest sets of evidence with a common offset and drift. For one drift,
-// Marzullo's algorithm finds them. A range of drifts is divided while it can have a larger set.
+// Marzullo's algorithm finds them. A range of drifts is divided while it can have a larger set. In
+// the smallest ranges, all drifts are tried at which a set can change. The search ends after a
+// number of sweeps: then a larger set may exist.
 type search struct {
 	evidence []limits
 	edges    []edge // of the last sweep
@@ -170,5 +172,35 @@ func (s *search) divide(from, to float64) {
 	if to-from > s.step {
 		s.divide(from, middle)
 		s.divide(middle, to)
+	} else if s.sweep(from, to, nil) > s.best {
+		s.exact(from, to)
+	}
+}
+
+// exact tries all drifts of a range. Sets change where the boundaries of two inequalities cross.
+func (s *search) exact(from, to float64) {
+	at := []float64{from, to}
+	s.limits(true, func(x, y float64) {
+		s.limits(false, func(x2, y2 float64) {
+			if b := (y - y2) / (x - x2); b > from && b < to { // false without a crossing
+				at = append(at, b)
+			}
+		})
+	})
+	slices.Sort(at)
+	for i := 1; i < len(at) && s.left > 0; i++ {
+		s.try((at[i-1] + at[i]) / 2)
+	}
+}
+
+// limits visits the inequalities of one side.
+func (s *search) limits(latest bool, visit func(x, y float64)) {
+	for i := range s.evidence {
+		l := &s.evidence[i]
+		for k, x := range l.x {
+			if l.latest[k] == latest {
+				visit(x, l.y[k])
+			}
+		}
 	}
 }

@@ -30,6 +30,7 @@ type builder struct {
 	from      int64 // of lanes
 	step      int64
 	lanes     [][]int64 // ns by step
+	claims    []claim   // of the trace that is read
 }
 
 // Results returns the part of results.json. The windows have their results already. A trace that
@@ -118,8 +119,10 @@ func (b *builder) trace(s *Source, spans [][]result.FrameSpan, late []lateSpan) 
 	err := b.totals(s, &of)
 	b.Traces = append(b.Traces, of)
 	if err != nil || info.Clock.None {
+		b.claims = nil
 		return err
 	}
+	b.compareClaims(info.Name, of.ClockNS)
 	for i := range late {
 		l := &late[i]
 		from, to := s.Between(l.FromNS, l.ToNS)
@@ -180,6 +183,8 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 		Event: func(e activity.Event, st *activity.State) {
 			events.add(e, st)
 			switch e.Kind {
+			case activity.Instant:
+				b.addClaim(s, e)
 			case activity.Sample:
 				if path = s.stackOf(path[:0], e.Ref); len(path) > 0 {
 					add(e.Value)

@@ -21,6 +21,9 @@ const (
 	ownEnd    = 128
 )
 
+// minSleep is more than the error of a snapshot, in ns.
+const minSleep = 10e6
+
 // snapshot reads times of several clocks at one instant.
 func (r *reader) snapshot(s *sequence, raw []byte) {
 	type reading struct {
@@ -29,6 +32,7 @@ func (r *reader) snapshot(s *sequence, raw []byte) {
 	}
 	var all []reading
 	at, known := int64(0), false
+	boot := int64(-1)
 	fields(raw, func(f field) {
 		if f.number != snapshotClock || len(all) > 64 {
 			return
@@ -51,13 +55,20 @@ func (r *reader) snapshot(s *sequence, raw []byte) {
 			return
 		}
 		all = append(all, c)
-		if c.id == monotonic {
+		switch c.id {
+		case monotonic:
 			at, known = c.value, true
+		case boottime:
+			boot = c.value
 		}
 	})
 	if !known {
 		return
 	}
+	if first, ok := r.clocks[boottime]; ok && boot >= 0 && at+r.claims.Slept-boot < first-minSleep {
+		r.claims.Slept = first + boot - at // only CLOCK_BOOTTIME went on
+	}
+	at += r.claims.Slept
 	for _, c := range all {
 		c.offset = at - c.value*c.unit
 		if c.id < own {
@@ -189,7 +200,7 @@ func (r *reader) event(s *sequence, p *packet, at int64) error {
 	e := chrome.Event{At: at, Timed: true}
 	track, kind := s.track, uint64(0)
 	var arguments [][]byte
-	var legacy []byte
+	var legacy, reporter []byte
 	var begins, ends []uint64 // flows
 	whole := fields(p.event, func(f field) {
 		switch f.number {
@@ -211,6 +222,8 @@ func (r *reader) event(s *sequence, p *packet, at int64) error {
 			arguments = append(arguments, f.bytes)
 		case eventLegacy:
 			legacy = f.bytes
+		case eventReporter, eventReporter2:
+			reporter = f.bytes
 		case eventCounter:
 			e.Args = append(strconv.AppendInt([]byte(`{"value":`), int64(f.n), 10), '}')
 		case eventCounterF:
@@ -246,6 +259,9 @@ func (r *reader) event(s *sequence, p *packet, at int64) error {
 	}
 	if legacy != nil {
 		r.legacy(s, &e, legacy)
+	}
+	if legacy == nil && r.compositorFrame(&e, track, kind, reporter) {
+		return nil
 	}
 	if e.Phase == 0 || e.Thread == 0 && e.Phase != 'C' {
 		return nil // asynchronous events are not of a thread
@@ -317,7 +333,7 @@ func (r *reader) legacy(s *sequence, e *chrome.Event, raw []byte) {
 func interesting(name []byte) bool {
 	switch string(name) {
 	case `"ResourceSendRequest"`, `"ResourceReceiveResponse"`, `"ResourceFinish"`, `"EventDispatch"`, `"FunctionCall"`,
-		`"EvaluateScript"`, `"v8.compile"`, `"Profile"`, `"ProfileChunk"`:
+		`"EvaluateScript"`, `"v8.compile"`, `"Profile"`, `"ProfileChunk"`, `"navigationStart"`:
 		return true
 	}
 	return false

@@ -23,6 +23,7 @@ const (
 	packetClock      = 58
 	packetDefaults   = 59
 	packetTrack      = 60
+	packetFrame      = 76
 
 	snapshotClock = 1
 	clockID       = 1
@@ -56,6 +57,11 @@ const (
 	eventCategoryID = 3
 	eventArgument   = 4
 	eventLegacy     = 6
+	eventReporter   = 32   // until Chromium 151
+	eventReporter2  = 1075 // an extension
+	reporterState   = 1
+	reporterSmooth  = 5
+	reporterHost    = 11
 	eventType       = 9
 	eventNameID     = 10
 	eventTrack      = 11
@@ -88,6 +94,17 @@ const (
 	argumentTextID = 17
 
 	metadataBrowser = 2
+
+	actualDisplay  = 2
+	actualSurface  = 4
+	frameEnd       = 5
+	frameCookie    = 1
+	displayToken   = 2
+	displayPresent = 4
+	displayJank    = 7
+	surfaceDisplay = 3 // its token
+	surfacePresent = 6
+	surfaceJank    = 9
 )
 
 // field is a field of a message.
@@ -96,6 +113,16 @@ type field struct {
 	kind   protowire.Type
 	n      uint64 // of numbers
 	bytes  []byte // of texts and messages
+}
+
+// numbers returns the numbers in the first fields of a message by the field's number.
+func numbers(raw []byte) (all [12]uint64) {
+	fields(raw, func(f field) {
+		if int(f.number) < len(all) {
+			all[f.number] = f.n
+		}
+	})
+	return all
 }
 
 // fields goes through the fields of a message. It reports whether the message is well formed.

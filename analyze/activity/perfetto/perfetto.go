@@ -1,8 +1,9 @@
-// Package perfetto reads traces in Perfetto's protobuf format, such as those of Chromium. Track
-// events become records as in package chrome.
+// Package perfetto reads traces in Perfetto's protobuf format, such as those of Chromium and
+// Android. Track events become records as in package chrome. Frames of displays become claims.
 //
-// Records have the time of CLOCK_MONOTONIC, if the trace has snapshots of it. Events of tracks that
-// are not threads are left out. So are other records of the format, such as those of ftrace.
+// Records have the time of CLOCK_MONOTONIC, if the trace has snapshots of it. After a sleep of the
+// device, times go on as those of CLOCK_BOOTTIME do. Events of tracks that are not threads are left
+// out. So are other records of the format.
 package perfetto
 
 import (
@@ -55,6 +56,10 @@ type reader struct {
 	base      uint64           // clock of the records; 0: not known yet
 	interned  int64            // bytes of names
 	inflated  int64
+
+	compositor map[uint64]int    // open slices of compositors' frames, by track
+	begun      map[uint64]actual // by cookie
+	frames     []actual
 }
 
 // track is a thread, a process, or a part of one.
@@ -93,7 +98,7 @@ const (
 // a file without a trace.
 func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 	r := &reader{events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
-		clocks: map[uint64]int64{}}
+		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{}}
 	r.claims = r.events.Claims()
 	r.claims.Engine, r.claims.Resolution = "perfetto", 1000
 	err := r.packets(bufio.NewReaderSize(from, 256<<10), 0)
@@ -106,10 +111,11 @@ func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Perfetto trace: %w", err)
 	}
-	r.claims.Monotonic = r.base == monotonic
+	r.claims.Monotonic = r.base == monotonic && r.claims.Slept == 0
 	if offset, ok := r.clocks[realtime]; ok && r.base == monotonic {
 		r.claims.Wall, r.claims.WallWithin = -offset, 1e9
 	}
+	r.claims.Frames = r.displayed()
 	return r.claims, r.events.Close()
 }
 
@@ -166,6 +172,7 @@ type packet struct {
 	time, clock, sequence, flags         uint64
 	timed, clocked                       bool
 	event, interned, defaults, track     []byte
+	frame                                []byte
 	snapshot, process, thread, packed    []byte
 	metadata                             []byte
 	isEvent, isSnapshot, isPacked, clear bool
@@ -200,6 +207,8 @@ func (p *packet) read(raw []byte) bool {
 			p.thread = f.bytes
 		case packetMetadata:
 			p.metadata = f.bytes
+		case packetFrame:
+			p.frame = f.bytes
 		case packetCompressed:
 			p.packed, p.isPacked = f.bytes, true
 		}
@@ -253,7 +262,7 @@ func (r *reader) packet(raw []byte, depth int) error {
 			}
 		})
 	}
-	if !p.isEvent {
+	if !p.isEvent && p.frame == nil {
 		return nil
 	}
 	// Times are differences, so each one counts, also of events that are skipped.
@@ -263,6 +272,8 @@ func (r *reader) packet(raw []byte, depth int) error {
 		r.claims.Skip("records without names")
 	case !ok:
 		r.claims.Skip("records of unknown clocks")
+	case p.frame != nil:
+		r.frameEvent(p.frame, at)
 	default:
 		return r.event(s, &p, at)
 	}

@@ -3,12 +3,14 @@ package perfetto
 import (
 	"bytes"
 	"compress/zlib"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 )
 
@@ -147,11 +149,113 @@ func TestPackets(t *testing.T) {
 	}
 }
 
+// frame returns a packet of the FrameTimeline.
+func frame(at uint64, kind protowire.Number, parts ...[]byte) []byte {
+	return message(packetOfTrace, number(packetTime, at), number(packetClock, boottime),
+		message(packetFrame, message(kind, parts...)))
+}
+
+// reporter returns the packets of a compositor's frame, with a stage in it.
+func reporter(track, from, to uint64, of protowire.Number, state uint64) []byte {
+	slice := func(at, kind uint64, parts ...[]byte) []byte {
+		return message(packetOfTrace, number(packetTime, at), number(packetClock, monotonic), message(packetEvent,
+			append(parts, number(eventTrack, track), number(eventType, kind))...))
+	}
+	return bytes.Join([][]byte{slice(from, sliceBegin, message(eventName, []byte("PipelineReporter")),
+		message(of, number(reporterState, state), number(reporterSmooth, 1), number(reporterHost, 3))),
+		slice(from, sliceBegin, message(eventName, []byte("Stage"))), slice(to-1, sliceEnd), slice(to, sliceEnd),
+		slice(to+1, sliceEnd)}, nil)
+}
+
+// timeline has frames of displays and surfaces, and frames of a compositor.
+func timeline() []byte {
+	const offset = 4_000_000 // of CLOCK_BOOTTIME
+	cookie := func(n uint64) []byte { return number(frameCookie, n) }
+	return bytes.Join([][]byte{message(packetOfTrace, snapshot),
+		frame(offset+10, 1, cookie(1), number(displayToken, 5)), // expected
+		frame(offset+10, actualDisplay, cookie(2), number(displayToken, 5), number(displayPresent, 1),
+			number(displayJank, 1)),
+		frame(offset+10, actualSurface, cookie(3), number(surfaceDisplay, 5), number(surfacePresent, 2),
+			number(surfaceJank, 64)),
+		frame(offset+18, frameEnd, cookie(1)), frame(offset+20, frameEnd, cookie(2)),
+		frame(offset+20, frameEnd, cookie(3)),
+		frame(offset+20, actualDisplay, cookie(4), number(displayToken, 6), number(displayPresent, 1),
+			number(displayJank, 1)),
+		frame(offset+21, actualSurface, cookie(5), number(surfaceDisplay, 6), number(surfacePresent, presentDropped)),
+		frame(offset+30, frameEnd, cookie(4)), frame(offset+28, frameEnd, cookie(5)),
+		frame(offset+40, frameEnd, cookie(9)),
+		frame(offset+40, actualDisplay, cookie(6), number(displayToken, 7), number(displayJank, 2048)),
+		frame(offset+39, frameEnd, cookie(6)), // before its begin
+		reporter(70, 100, 120, eventReporter, 1), reporter(71, 110, 130, eventReporter2, 2),
+		reporter(72, 115, 131, eventReporter2, 0), reporter(73, 120, 140, eventReporter2, 9)}, nil)
+}
+
+func TestFrames(t *testing.T) {
+	var s activitytest.Sink
+	c, err := Read(bytes.NewReader(timeline()), &s)
+	if err != nil || len(s.Faults) > 0 || len(s.Events) > 0 {
+		t.Fatal(err, s.Faults, s.Lines())
+	}
+	want := []activity.Frame{{Begin: 10, At: 20, Verdict: activity.Late},
+		{Begin: 21, At: 28, Verdict: activity.Dropped}, {Begin: 20, At: 30}, {Begin: 100, At: 120},
+		{Begin: 110, At: 130, Verdict: activity.Partial}}
+	if !slices.Equal(c.Frames, want) {
+		t.Errorf("frames %+v, want %+v", c.Frames, want)
+	}
+}
+
+// TestChromiumFrames reads frames of a real Chromium 148 on a busy machine. The page drew in each
+// animation frame.
+func TestChromiumFrames(t *testing.T) {
+	var s activitytest.Sink
+	c, err := Read(bytes.NewReader(activitytest.Unpacked(t, "testdata/frames.pftrace.gz")), &s)
+	if err != nil || len(s.Faults) > 0 || c.Damaged() {
+		t.Fatal(err, s.Faults)
+	}
+	count := map[activity.Verdict]int{}
+	for i, f := range c.Frames {
+		count[f.Verdict]++
+		if i > 0 && f.At <= c.Frames[i-1].At || f.At-f.Begin > 1e9 || f.Begin < 3e12 || f.At > 4e12 {
+			t.Errorf("frame %+v", f)
+		}
+	}
+	if want := map[activity.Verdict]int{activity.Good: 11, activity.Dropped: 8}; !maps.Equal(count, want) {
+		t.Errorf("verdicts %v, want %v", count, want)
+	}
+}
+
+// TestSleep: while the device sleeps, only CLOCK_BOOTTIME goes on. So do times of the trace.
+func TestSleep(t *testing.T) {
+	happened := func(clock, at uint64) []byte {
+		return message(packetOfTrace, number(packetTime, at), number(packetClock, clock), message(packetEvent,
+			number(eventType, instant), message(eventName, []byte("a")), number(eventTrack, 7)))
+	}
+	clocks := func(mono, boot uint64) []byte {
+		return message(packetOfTrace, message(packetSnapshot, reading(monotonic, mono), reading(boottime, boot)))
+	}
+	raw := bytes.Join([][]byte{message(packetOfTrace, thread), clocks(1e9, 3e9), happened(monotonic, 1.5e9),
+		clocks(2e9, 4.001e9), happened(boottime, 4.5e9), happened(boottime, 9.5e9), clocks(3e9, 10e9), // 5 s of sleep
+		happened(monotonic, 3.5e9), happened(boottime, 10.6e9)}, nil)
+	var s activitytest.Sink
+	c, err := Read(bytes.NewReader(raw), &s)
+	if err != nil || c.Slept != 4.999e9 || c.Monotonic {
+		t.Fatalf("%v, %+v", err, c)
+	}
+	var at []int64
+	for _, e := range s.Events {
+		at = append(at, e.At)
+	}
+	if want := []int64{1.5e9, 2.499e9, 7.499e9, 8.499e9, 8.599e9}; !slices.Equal(at, want) {
+		t.Errorf("times %d, want %d", at, want)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(chromium(f)[:20_000])
 	f.Add(message(packetOfTrace, snapshot, thread))
 	f.Add(append(message(packetOfTrace, number(packetSequence, 1), snapshot, thread),
 		event(1, number(eventType, instant))...))
+	f.Add(timeline())
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		Begins(raw)
 		var s activitytest.Sink

@@ -87,6 +87,8 @@ func Profile(w *result.Window, index int, late []int, name string) *result.Profi
 				Frame: -1})
 	}
 	p.EventsLeft = 3
+	p.Claims = []result.ProfileClaims{{Trace: name, Window: index, By: result.ByStrip, Frames: 120, Matched: 118,
+		Delay: span(4.1, 1), Jank: 3, Harmless: 1, Late: len(late), CalledGood: len(late), GoodFrames: late}}
 	p.Tests = []result.ProfileTest{
 		{Function: 2, LateNS: 11_200_000, LowNS: 9_800_000, HighNS: 12_900_000, OtherNS: 300_000, FrameNS: 33 * ms,
 			Frames: 14, P: 0.002, Named: true},

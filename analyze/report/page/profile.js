@@ -226,7 +226,7 @@ export function profile(results, seek) {
       l.sentence)))] : null,
     p.test_text || p.tests.length
       ? [h('h4', null, 'Late frames compared with others'), h('p', null, p.test_text)] : null,
-    tests(p), functions(p), threads(p), sockets(p, results, seek), traces(p));
+    tests(p), functions(p), threads(p), sockets(p, results, seek), claims(p, windows, seek), traces(p));
 }
 
 /**
@@ -305,6 +305,25 @@ function sockets(p, results, seek) {
     woke ? h('td', {'data-of': 'then woke'}, next(s)) : null,
     h('td', null, at(s.end_ns)))));
 }
+
+/**
+ * claims are those of the traces about frames, beside the captured frames.
+ * @param {Profile} p
+ * @param {import('rig').Window[]} windows
+ * @param {(frame: number) => void} seek
+ */
+const claims = (p, windows, seek) => table('Frames that the traces claim', ['Trace',
+  ['With a captured frame', 'Of the frames that the trace claims to be presented'],
+  ['Delay', 'From the claimed present to the captured frame: median, and the bounds of 95 %'],
+  ['Claims of jank', 'Late, partial and dropped frames'], ['without effect', 'The captured frame is not late'],
+  ['Late frames', 'Of the captured ones'], ['called good', 'The trace claims no jank'], 'These are'],
+p.claims.map((c) => h('tr', null,
+  h('th', {scope: 'row'}, c.trace, windows[c.window]?.name ? h('small', null, windows[c.window].name) : null,
+    c.by ? h('small', null, `matched by ${c.by}`) : null),
+  cell('with a captured frame', `${grouped(c.matched)} of ${grouped(c.frames)}`),
+  cell('delay', c.matched ? banded(c.delay_ns) : 'unknown'), cell('claims of jank', grouped(c.jank)),
+  cell('without effect', grouped(c.jank_without_effect)), cell('late frames', grouped(c.late)),
+  cell('called good', grouped(c.late_called_good)), h('td', null, c.good_frames.map((n) => frameButton(n, seek))))));
 
 /** @param {Profile} p */
 function traces(p) {

@@ -540,6 +540,21 @@ export interface ProfileEvent {
   text: string;
 }
 
+export interface ProfileClaims {
+  trace: string;
+  window: number;
+  by: string;
+  frames: number;
+  matched: number;
+  delay_ns: Span;
+  jank: number;
+  jank_without_effect: number;
+  late: number;
+  late_called_good: number;
+  good_frames: number[];
+  text: string;
+}
+
 export interface SocketWait {
   thread: number;
   call: string;
@@ -565,6 +580,7 @@ export interface Profile {
   other_frames: number;
   events: ProfileEvent[];
   events_left_out: number;
+  claims: ProfileClaims[];
   sockets: SocketWait[];
   warnings: string[];
 }
