@@ -37,7 +37,7 @@ func checkProfile(t *suite.Test, d device.Description) error {
 }
 
 // errUntrustedProfile is the error of an untrusted test whose profile would change its browser.
-var errUntrustedProfile = fmt.Errorf("an untrusted test may sample its browser only; use samples: %w",
+var errUntrustedProfile = fmt.Errorf("an untrusted test may sample and trace its browser only; use samples or js: %w",
 	errors.ErrUnsupported)
 
 // CheckUntrustedProfile rejects the ways that an untrusted test must not use.
@@ -48,11 +48,11 @@ func CheckUntrustedProfile(t *suite.Test) error {
 	return nil
 }
 
-// Explain has a test record all that explains late frames: samples, socket calls, and the calls and
-// errors of scripts if these can be instrumented.
+// Explain has a test record all that explains late frames: samples, names of JavaScript functions,
+// socket calls, and the calls and errors of scripts if these can be instrumented.
 func Explain(t *suite.Test) {
 	if !t.Profile.Given() {
-		t.Profile = suite.Profile{Native: suite.ProfileSamples, Sockets: true}
+		t.Profile = suite.Profile{Native: suite.ProfileSamples, JS: suite.ProfileAuto, Sockets: true}
 	}
 	if t.Script.Given() {
 		return

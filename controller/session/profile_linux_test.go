@@ -92,16 +92,31 @@ func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
 	}
 }
 
-// TestProfileWithoutEngine: a run whose engine is missing is whole, and says how to repair that.
-func TestProfileWithoutEngine(t *testing.T) {
-	needBrowsers(t, "chromium")
-	takeTurn(t)
+// TestTraceNamesTheSlowFunction: without samples, the browser's own trace names the function that
+// kept the screen still. A note says how to repair the missing engine.
+//
+// Fault: The profiler of native code is not installed
+func TestTraceNamesTheSlowFunction(t *testing.T) {
+	needBrowsers(t, "chromium", "firefox")
 	t.Setenv("PATH", onlyBrowsers(t))
-	server := servePlanted(t, 1, 10, 0)
-	made, _ := playScripts(t, profiledTest(t, server.URL, "samples", ""), "chromium")
-	notes := strings.Join(made.Record.Notes, "\n")
-	if made.Found.Results.Profile != nil || !strings.Contains(notes, "perf") || !strings.Contains(notes, "linux-perf") {
-		t.Errorf("profile %+v, notes %s", made.Found.Results.Profile, notes)
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			takeTurn(t)
+			server := servePlanted(t, 1, 60, 400)
+			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}", ""), browser)
+			p, notes := made.Found.Results.Profile, strings.Join(made.Record.Notes, "\n")
+			if p == nil || !strings.Contains(notes, "linux-perf") {
+				t.Fatalf("profile %+v, notes %s", p, notes)
+			}
+			server.mu.Lock()
+			truth := server.truth[0]
+			server.mu.Unlock()
+			checkProfiledFrame(t, p, truth.Inside*1e6)
+			info, err := activity.ReadInfo(filepath.Join(dir, made.Dir, activity.TracesDir, "js"))
+			if err != nil || !info.Clock.Exact || len(info.Warnings) > 0 || len(info.Skipped) > 0 || info.Why == "" {
+				t.Errorf("%+v, %v", info, err)
+			}
+		})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // Profile selects the recorded activity of the device's processes during a run. It adds load.
 type Profile struct {
 	Native string `yaml:"native"` // "": none, unless another key asks for more
-	JS     string `yaml:"js"`     // "": map, if native code is sampled
+	JS     string `yaml:"js"`     // "": map, if native code is sampled and that works
 	// Sockets records the socket calls.
 	Sockets bool `yaml:"sockets"`
 	Rate    int  `yaml:"rate" min:"1" max:"20000"` // samples per second; 0: 997
@@ -20,13 +20,13 @@ type Profile struct {
 	While string `yaml:"while"`
 }
 
-// The ways. Native code takes the first four, and JavaScript the last two. Both take none.
+// The ways. Native code takes the first four, and JavaScript the last three. Both take none.
 const (
 	ProfileSamples   = "samples"
 	profileFunctions = "functions"
 	profileImports   = "imports"
-	profileAuto      = "auto" // the first of functions, imports and samples that works
 	ProfileNone      = "none"
+	ProfileAuto      = "auto"  // the first of functions, imports and samples that works; of map and trace
 	ProfileMap       = "map"   // samples have the names of JavaScript's functions
 	profileTrace     = "trace" // of the browser itself
 )
@@ -38,7 +38,9 @@ const (
 )
 
 // Given reports if anything is recorded.
-func (p Profile) Given() bool { return p.native() || p.JS == profileTrace || p.Sockets }
+func (p Profile) Given() bool {
+	return p.native() || p.JS == profileTrace || p.JS == ProfileAuto || p.Sockets
+}
 
 func (p Profile) native() bool { return p.Native != "" && p.Native != ProfileNone }
 
@@ -65,13 +67,13 @@ func ParseProfile(list string) (p Profile, err error) {
 	for _, name := range strings.Split(list, ",") {
 		native, js := p.Native, p.JS
 		switch name = strings.TrimSpace(name); name {
-		case ProfileSamples, profileFunctions, profileImports, profileAuto:
+		case ProfileSamples, profileFunctions, profileImports, ProfileAuto:
 			p.Native = name
 		case ProfileMap, profileTrace:
 			p.JS = name
 		case "js":
 			if p.JS = profileTrace; strings.Contains(list, ProfileSamples) {
-				p.JS = "" // the default of the browser
+				p.JS = ProfileAuto
 			}
 		case "sockets":
 			p.Sockets = true
@@ -93,15 +95,15 @@ func (p *Profile) check(*Known) error {
 			found.add(problem(at(key), "%s %q: must be one of %s", key, strict.Clip(value), strings.Join(all, ", ")))
 		}
 	}
-	of("native", p.Native, ProfileSamples, profileFunctions, profileImports, profileAuto, ProfileNone)
-	of("js", p.JS, ProfileMap, profileTrace, ProfileNone)
+	of("native", p.Native, ProfileSamples, profileFunctions, profileImports, ProfileAuto, ProfileNone)
+	of("js", p.JS, ProfileMap, profileTrace, ProfileAuto, ProfileNone)
 	switch {
 	case len(found) > 0:
 	case p.JS == ProfileMap && p.Native != ProfileSamples:
 		found.add(problem(at("js"), "js: map names functions of samples; add native: samples"))
 	case !p.Given():
 		found.add(problem(nil, "profile is empty: add native, js or sockets"))
-	case p.Rate > 0 && p.Native != ProfileSamples && p.Native != profileAuto:
+	case p.Rate > 0 && p.Native != ProfileSamples && p.Native != ProfileAuto:
 		found.add(problem(at("rate"), "rate needs native: samples"))
 	case p.While != "" && p.While != profileContent && p.While != profileRun:
 		found.add(problem(at("while"), "while %q: must be %s or %s", strict.Clip(p.While), profileContent, profileRun))
