@@ -1,11 +1,9 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,64 +66,64 @@ func (f *firefox) Stop(ctx context.Context) (activity.Info, error) {
 	return f.info, nil
 }
 
+const (
+	// gathers is the longest wait for the profiles of Firefox's other processes.
+	gathers    = time.Minute
+	looksEvery = 100 * time.Millisecond
+	// alone is the end of a profile of the first process. Firefox writes it before the whole one.
+	alone = `"processes":[]}`
+)
+
 // await waits until the profile is complete. An incomplete one is a warning.
 func (f *firefox) await(ctx context.Context) error {
-	t := &growing{ctx: ctx, pattern: filepath.Join(f.dir, "*.json"), limit: f.o.Limit}
-	err := jsonstream.New(t).Skip()
-	if t.file == nil {
-		return err
-	}
-	f.file = t.file.Name()
-	if err = cmp.Or(t.failed, err); err != nil {
-		f.warn("The trace ends early: %v.", err)
-	}
-	return t.file.Close()
-}
-
-// growing reads a file that another process creates and writes.
-type growing struct {
-	ctx     context.Context
-	pattern string
-	limit   int64
-	file    *os.File
-	failed  error
-}
-
-// growsEvery is the time between two looks at a growing file.
-const growsEvery = 50 * time.Millisecond
-
-// Read waits for at least one byte.
-func (g *growing) Read(b []byte) (n int, err error) {
-	tick, late := time.NewTicker(growsEvery), time.NewTimer(patience)
+	tick, late := time.NewTicker(looksEvery), time.NewTimer(gathers)
 	defer tick.Stop()
 	defer late.Stop()
-	for {
-		if names, _ := filepath.Glob(g.pattern); g.file == nil && len(names) > 0 {
-			if g.file, err = os.Open(names[0]); err != nil {
-				return 0, err
-			}
-		}
-		if g.file != nil {
-			n, err = g.file.Read(b)
-			if g.limit -= int64(n); g.limit < 0 {
-				n, err = 0, errors.New("its file reached the limit")
-			}
-			if n > 0 || err != nil && !errors.Is(err, io.EOF) {
-				g.failed = err
-				return n, err
-			}
-		}
+	var err error
+	for last := int64(-1); err == nil; {
 		select {
 		case <-tick.C:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
 			continue
-		case <-g.ctx.Done():
-			err = context.Cause(g.ctx)
 		case <-late.C:
-			err = fmt.Errorf("Firefox wrote nothing for %v", patience)
+			err = fmt.Errorf("Firefox did not complete its profile within %v", gathers)
+			continue
 		}
-		g.failed = err
-		return 0, err
+		names, _ := filepath.Glob(filepath.Join(f.dir, "*.json"))
+		if len(names) == 0 {
+			continue
+		}
+		f.file = names[0]
+		switch now := size(f.file); {
+		case now > f.o.Limit:
+			err = errors.New("its file reached the limit")
+		case now != last: // it grows
+			last = now
+			late.Reset(gathers)
+		case complete(f.file, now):
+			return nil
+		}
 	}
+	if f.file == "" {
+		return err
+	}
+	f.warn("The trace is not complete: %v.", err)
+	return nil
+}
+
+// complete reports whether a file has a whole profile of all processes.
+func complete(path string, size int64) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() // only read
+	end := make([]byte, len(alone))
+	if _, err := file.ReadAt(end, max(0, size-int64(len(end)))); err != nil || string(end) == alone {
+		return false
+	}
+	return jsonstream.New(file).Skip() == nil
 }
 
 // catches returns the first process of a tree that has a handler for a signal; 0: none.

@@ -229,12 +229,13 @@ func TestFirefoxTrace(t *testing.T) {
 	const profile = `{"meta":{"startTimeAsClockMonotonicNanosecondsSinceBoot":%d,"interval":1},"libs":[],` +
 		`"threads":[{"name":"GeckoMain","tid":8,"pid":7,"samples":{"schema":{"stack":0,"time":1},"data":[[0,0.001]]},` +
 		`"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},` +
-		`"frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["slow (http://a.test/}a.js:3:1)"]}]}`
+		`"frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["slow (http://a.test/}a.js:3:1)"]}],` +
+		`"processes":[{"threads":[]}]}`
 	for _, tc := range []struct {
 		name, writes, warns, fails string
 		limit                      int64
 	}{
-		{name: "in pieces", writes: `head -c 100 profile > $to; sleep 0.1; tail -c +101 profile >> $to`},
+		{name: "in pieces", writes: `cp first $to; sleep 0.5; head -c 100 profile > $to; sleep 0.3; tail -c +101 profile >> $to`},
 		{name: "takes no signal", fails: "Firefox does not take the signal"},
 		{name: "limit", writes: `head -c 3000000 /dev/zero | tr "\\000" "[" > $to`, limit: 1 << 20, warns: "its file reached the limit"},
 	} {
@@ -253,7 +254,9 @@ func TestFirefoxTrace(t *testing.T) {
 			p := start(t, s, program)
 			_, err := p.out.ReadString('\n') // it runs
 			raw := fmt.Sprintf(profile, int64(timeline.Monotonic().Now()))
-			if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "profile"), []byte(raw), 0o644)); err != nil {
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, "profile"), []byte(raw), 0o644),
+				os.WriteFile(filepath.Join(dir, "first"), []byte(`{"threads":[],`+alone), 0o644))
+			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = s.Stop(t.Context())
@@ -274,20 +277,24 @@ func TestFirefoxTrace(t *testing.T) {
 	}
 }
 
-// TestGrowingFile: the wait for a file ends with its context.
-func TestGrowingFile(t *testing.T) {
+// TestIncompleteProfile: the wait for a profile ends with its context. One of the first process alone
+// is not complete.
+func TestIncompleteProfile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f := &firefox{dir: t.TempDir()}
 	if err := f.await(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	f.o.Limit = 1000
-	if err := os.WriteFile(filepath.Join(f.dir, "x.json"), []byte(`{"a":`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.await(ctx); err != nil || len(f.info.Warnings) != 1 {
-		t.Error(err, f.info.Warnings)
+	path := filepath.Join(f.dir, "x.json")
+	for text, want := range map[string]bool{"": false, `{"threads":[],"processes":[{}]}`: true, `{"a":"}`: false,
+		`{"threads":[{"a":1}],"processes":[]}`: false, `{"threads":[{"a":1}],"processes":[`: false} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if complete(path, int64(len(text))) != want {
+			t.Errorf("%s is complete: %t", text, !want)
+		}
 	}
 }
 
