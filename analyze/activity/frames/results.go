@@ -243,8 +243,7 @@ func (b *builder) function(s *Source, g int32) int {
 	return i
 }
 
-// nativeName is the name of the trace of native code. It measures the time of threads. Its names of
-// threads are those of the system, which are short.
+// nativeName is the name of the trace of native code. It measures the time of threads.
 const nativeName = "native"
 
 // own notes the threads whose time a trace counts: native code before others, so that no time counts
@@ -279,8 +278,13 @@ func (b *builder) thread(s *Source, number uint32) int {
 	key := [2]int32{t.Process, t.ID}
 	i, ok := b.threads[key]
 	if ok && b.origins[i] != s {
-		if of := &b.Threads[i]; t.Name != "" && (of.Name == "" || s.Info().Name != nativeName) {
+		// the browser has longer names of threads, and the system more exact ones of processes
+		of, isNative := &b.Threads[i], s.Info().Name == nativeName
+		if t.Name != "" && (of.Name == "" || !isNative) {
 			of.Name = t.Name
+		}
+		if t.ProcessName != "" && (of.ProcessName == "" || isNative) {
+			of.ProcessName = t.ProcessName
 		}
 		b.origins[i] = s
 	} else if !ok || b.Threads[i].Name != t.Name && t.Name != "" && b.Threads[i].Name != "" {
@@ -404,6 +408,10 @@ func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileAct
 	if g := f.Longest.Group; g >= 0 {
 		low, high := f.Longest.Bounds()
 		of.Function, of.FunctionNS = b.function(f.source, g), f.spanOf(f.Longest.NS, low, high, whole)
+		if span := &of.FunctionNS; f != a { // elapsed time, in which the thread may not have run
+			span.Value, span.High = min(span.Value, of.Running.Value), min(span.High, of.Running.High)
+			span.Low = min(span.Low, span.Value)
+		}
 	}
 	of.Tree = b.nodes(f, 0)
 	for _, w := range a.Waits[:min(len(a.Waits), result.MaxWaits)] {
