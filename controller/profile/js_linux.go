@@ -25,7 +25,7 @@ type tracer struct {
 	root   int
 	since  int64  // records have later times
 	file   string // raw
-	failed error  // why there is no trace
+	failed error  // why the trace is missing
 	ids    threadIDs
 }
 
@@ -56,7 +56,7 @@ func (t *tracer) prepare(cmd *exec.Cmd, program string) (raw string, at int, err
 			return "", at, errUnneeded
 		}
 		_, why := nameScripts(&exec.Cmd{Path: cmd.Path, Args: slices.Clone(cmd.Args)}, "")
-		t.info.Why = cmp.Or(why, "there are no samples")
+		t.info.Why = cmp.Or(why, "samples are missing")
 	}
 	if at < 0 {
 		return "", at, &missingError{jsDir, filepath.Base(cmd.Path) + " is not " + t.o.Browser, ""}
@@ -97,7 +97,8 @@ func (t *tracer) Convert(ctx context.Context, recording string, spans []timeline
 		info.Warnings = append(info.Warnings, "The trace is truncated.")
 	}
 	// All records were made between two readings of CLOCK_MONOTONIC.
-	if bad := !claims.Monotonic || claims.Begin+claims.Resolution < t.since || claims.End > info.EndNS; bad && info.Events > 0 {
+	during := claims.Begin+claims.Resolution >= t.since && claims.End <= info.EndNS
+	if info.Events > 0 && (!claims.Monotonic || !during) {
 		info.Clock = activity.Clock{None: true, Text: "unknown"}
 		info.Warnings = append(info.Warnings, "The times are not those of CLOCK_MONOTONIC while the browser ran.")
 	}

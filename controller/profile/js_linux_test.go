@@ -90,7 +90,9 @@ func peer(t *testing.T, cmd *exec.Cmd, answer func(method string) string) {
 // Fault: Chromium ends or refuses while its trace is read
 func TestChromiumTrace(t *testing.T) {
 	const ok = `{"id": %d, "result": {}}`
-	const ended = ok + "\n" + `{"method": "Tracing.tracingComplete", "params": {"dataLossOccurred": LOST, "stream": "1"}}`
+	const ended = ok + "\n" +
+		`{"method": "Tracing.tracingComplete", "params": {"dataLossOccurred": LOST, "stream": "1"}}`
+	const part = `{"id": %d, "result": {"data": "DATA"}}`
 	for _, tc := range []struct {
 		name   string
 		change map[string]string // of answers by method
@@ -110,10 +112,10 @@ func TestChromiumTrace(t *testing.T) {
 		{name: "ends while it is read", change: map[string]string{"IO.read": `{"id": %d, "result": PART}`}, events: 1,
 			warns: "The trace ends early: the browser closed"},
 		{name: "never ends", limit: 1 << 20, events: 0, warns: "it has more than 1048576 bytes",
-			change: map[string]string{"IO.read": `{"id": %d, "result": {"data": "` + strings.Repeat("\\n", 1000) + `"}}`}},
-		{name: "empty parts", change: map[string]string{"IO.read": `{"id": %d, "result": {"data": ""}}`},
+			change: map[string]string{"IO.read": strings.Replace(part, "DATA", strings.Repeat("\\n", 1000), 1)}},
+		{name: "empty parts", change: map[string]string{"IO.read": strings.Replace(part, "DATA", "", 1)},
 			fails: "trace of chromium: IO.read: an empty part"},
-		{name: "no base64", change: map[string]string{"IO.read": `{"id": %d, "result": {"data": "?", "base64Encoded": true}}`},
+		{name: "no base64", change: map[string]string{"IO.read": strings.Replace(part, "DATA", `?", "base64Encoded": true, "x": "`, 1)},
 			fails: "trace of chromium: IO.read: illegal base64"},
 		{name: "another clock", clock: 1, events: 1, warns: "The times are not those of CLOCK_MONOTONIC"},
 	} {
@@ -195,7 +197,7 @@ func TestTracerIsChosen(t *testing.T) {
 	}{
 		{jsAuto, "chromium", []string{"chromium", "--js-flags=" + scriptFlags}, "", ""},
 		{jsAuto, "chromium", []string{"chromium"}, "Chromium's sandbox keeps pages from writing files", ""},
-		{jsAuto, "chromium", []string{"chromium", "--no-sandbox"}, "there are no samples", ""},
+		{jsAuto, "chromium", []string{"chromium", "--no-sandbox"}, "samples are missing", ""},
 		{jsAuto, "firefox", []string{"firefox"}, "firefox does not write maps of its functions", ""},
 		{jsTrace, "chromium", []string{"uftrace", "record", "/usr/bin/chromium"}, "as selected", ""},
 		{jsTrace, "chromium", []string{"chromium", pipeFlag}, "", "its developer tools are in use"},
@@ -235,9 +237,11 @@ func TestFirefoxTrace(t *testing.T) {
 		name, writes, warns, fails string
 		limit                      int64
 	}{
-		{name: "in pieces", writes: `cp first $to; sleep 0.5; head -c 100 profile > $to; sleep 0.3; tail -c +101 profile >> $to`},
+		{name: "in pieces",
+			writes: `cp first $to; sleep 0.5; head -c 100 profile > $to; sleep 0.3; tail -c +101 profile >> $to`},
 		{name: "takes no signal", fails: "Firefox does not take the signal"},
-		{name: "limit", writes: `head -c 3000000 /dev/zero | tr "\\000" "[" > $to`, limit: 1 << 20, warns: "its file reached the limit"},
+		{name: "limit", limit: 1 << 20, warns: "its file reached the limit",
+			writes: `head -c 3000000 /dev/zero | tr "\\000" "[" > $to`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -277,8 +281,8 @@ func TestFirefoxTrace(t *testing.T) {
 	}
 }
 
-// TestIncompleteProfile: the wait for a profile ends with its context. One of the first process alone
-// is not complete.
+// TestIncompleteProfile: the wait for a profile ends with its context. A profile of the first
+// process alone is not complete.
 func TestIncompleteProfile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -48,8 +48,8 @@ func CheckUntrustedProfile(t *suite.Test) error {
 	return nil
 }
 
-// Explain has a test record all that explains late frames: samples, names of JavaScript functions,
-// socket calls, and the calls and errors of scripts if these can be instrumented.
+// Explain has a test record all that explains late frames: samples with names of JavaScript
+// functions, and socket calls. It adds the calls and errors of scripts that can be instrumented.
 func Explain(t *suite.Test) {
 	if !t.Profile.Given() {
 		t.Profile = suite.Profile{Native: suite.ProfileSamples, JS: suite.ProfileAuto, Sockets: true}

@@ -129,7 +129,9 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 			// on a busy machine, other work may take more of the frame
 			if ran := int64(truth.Inside * 1e6); p.Functions[slow].TotalNS < ran/5 ||
 				!slices.ContainsFunc(p.Late, func(l result.ProfileLate) bool {
-					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool { return inTree(a.Tree, slow) })
+					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool {
+						return inTree(a.Tree, slow)
+					})
 				}) {
 				t.Errorf("slow ran for %d ns: %+v in %+v", ran, p.Functions[slow], p.Late)
 			}

@@ -265,12 +265,12 @@ func TestThreadOfTwoTraces(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		d := newDevice(t, native)
 		thread := d.Thread(activity.Thread{Process: 7, ID: 8, Name: "chromium", ProcessName: "chromium renderer"})
-		for _, e := range []activity.Event{{At: 12, Kind: activity.In}, {At: 62, Kind: activity.Out, Ref: d.stack("main", "?")},
-			{At: 100, Kind: activity.In}} {
+		for _, e := range []activity.Event{{At: 12, Kind: activity.In}, {At: 100, Kind: activity.In},
+			{At: 62, Kind: activity.Out, Ref: d.stack("main", "?")}} {
 			e.At, e.Thread = start+e.At*ms, thread
 			d.event(e)
 		}
-		js := newDevice(t, activity.Info{Name: "js", Engine: "chromium", Way: "trace", Clock: activity.Clock{Exact: true}})
+		js := newDevice(t, activity.Info{Name: "js", Engine: "chromium", Way: "trace", Clock: native.Clock})
 		thread = js.Thread(activity.Thread{Process: 7, ID: 8, Name: "CrRendererMain", ProcessName: "Renderer"})
 		js.event(activity.Event{At: start + 12*ms, Thread: thread, Kind: activity.Slice, Ref: js.function("RunTask"),
 			Value: 60 * ms})

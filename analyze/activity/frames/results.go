@@ -246,7 +246,7 @@ func (b *builder) function(s *Source, g int32) int {
 // nativeName is the name of the trace of native code. It measures the time of threads.
 const nativeName = "native"
 
-// own notes the threads whose time a trace counts: native code before others, so that no time counts
+// own notes the threads whose time a trace counts. Native code is before others. No time counts
 // twice.
 func (b *builder) own(s *Source) {
 	info := s.Info()

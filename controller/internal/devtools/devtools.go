@@ -1,5 +1,5 @@
-// Package devtools calls Chrome's developer tools by a pipe
-// (https://chromedevtools.github.io/devtools-protocol/). Messages are JSON and end with a zero byte.
+// Package devtools calls Chrome's developer tools by a pipe. Messages are JSON and end with a zero
+// byte. See https://chromedevtools.github.io/devtools-protocol/.
 package devtools
 
 import (

@@ -21,7 +21,7 @@ func (said) Write(b []byte) (int, error) { return len(b), nil }
 // Fault: A browser sends damaged or endless messages
 func TestReplies(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"answer":     {`{"method":"other"}` + "\x00" + `{"id":9,"result":1}` + "\x00" + `{"id":1,"result":"yes"}` + "\x00", ""},
+		"answer":     {`{"method":"other"}` + "\x00" + `{"id":9}` + "\x00" + `{"id":1,"result":"yes"}` + "\x00", ""},
 		"damaged":    {"{]\x00\x00\xff\x00" + `{"id":1,"result":"yes"}` + "\x00", ""},
 		"refused":    {`{"id":1,"error":{"message":"no"}}` + "\x00", "a: no"},
 		"no text":    {`{"id":1,"result":7}` + "\x00", "json: cannot unmarshal number into Go value of type string"},
@@ -51,7 +51,8 @@ func TestEvent(t *testing.T) {
 		`{"id":1,"result":{}}` + "\x00")}, "a")
 	defer c.Close()
 	var n int
-	if err := errors.Join(c.Call(t.Context(), "", "x", nil, &struct{}{}), c.Event(t.Context(), &n)); err != nil || n != 1 {
+	err := errors.Join(c.Call(t.Context(), "", "x", nil, &struct{}{}), c.Event(t.Context(), &n))
+	if err != nil || n != 1 {
 		t.Error(n, err)
 	}
 }
