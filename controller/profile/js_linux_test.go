@@ -87,7 +87,7 @@ func peer(t *testing.T, cmd *exec.Cmd, answer func(method string) string) {
 // TestChromiumTrace: a trace is read from the pipe, with the records of the content. An incomplete
 // one is reported, and one that is missing has a reason.
 //
-// Fault: Chromium ends or refuses while its trace is read
+// Fault: The browser refuses its trace, or ends while the trace is read
 func TestChromiumTrace(t *testing.T) {
 	const ok = `{"id": %d, "result": {}}`
 	const ended = ok + "\n" +

@@ -144,8 +144,6 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 }
 
 // TestUntrustedProfile: an untrusted test samples and traces its own browser, without other ways.
-//
-// Fault: An untrusted test asks for a profiler that changes its browser
 func TestUntrustedProfile(t *testing.T) {
 	for profile, allowed := range map[string]bool{"samples": true, "js": true, "samples,js,sockets": true,
 		"functions": false, "imports,js": false, "auto": false} {

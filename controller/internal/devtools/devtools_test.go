@@ -17,8 +17,6 @@ func (said) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestReplies: an answer belongs to its command. Damaged messages, and events of other methods, are
 // dropped.
-//
-// Fault: A browser sends damaged or endless messages
 func TestReplies(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"answer":     {`{"method":"other"}` + "\x00" + `{"id":9}` + "\x00" + `{"id":1,"result":"yes"}` + "\x00", ""},
