@@ -137,9 +137,9 @@ func (p *perf) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 		}
 		return &missingError{Samples, "perf cannot record: " + err.Error(), ""}
 	}
-	if p.o.JS == jsMap { // Convert removes the maps, so perf must run
+	if p.o.JS == jsMap || p.o.JS == jsAuto { // Convert removes the maps, so perf must run
 		why := ""
-		if p.maps, why = nameScripts(cmd, raw); why != "" {
+		if p.maps, why = nameScripts(cmd, raw); why != "" && (p.o.JS == jsMap || p.o.Browser == "") {
 			p.warn("JavaScript functions have no names: %s.", why)
 		}
 	}

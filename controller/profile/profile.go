@@ -30,6 +30,7 @@ const (
 
 	jsMap   = "map"   // names of JavaScript functions in samples
 	jsTrace = "trace" // the browser's own trace
+	jsAuto  = auto    // map if it works, else trace
 )
 
 // Defaults of [Options].
@@ -42,7 +43,7 @@ const (
 // Options select engines.
 type Options struct {
 	Native  string // Samples, functions, imports, auto, none or ""
-	JS      string // jsMap, jsTrace, none or ""
+	JS      string // jsMap, jsTrace, jsAuto, none or ""
 	Sockets bool
 	Rate    int    // samples per second; 0: defaultRate
 	Content bool   // keep only records between Content(true) and Content(false)
@@ -69,6 +70,9 @@ func (e *missingError) Error() string {
 	}
 	return text
 }
+
+// errUnneeded is the error of an engine whose records another engine has.
+var errUnneeded = errors.New("another engine has the records")
 
 // engine records one kind of activity. Its methods are called once each in this order, except
 // Content. They are not called at the same time.
@@ -162,8 +166,8 @@ func (o *Options) check() error {
 	if !slices.Contains([]string{"", none, auto, Samples, functions, imports}, o.Native) {
 		return fmt.Errorf("unknown way %q; use samples, functions, imports, auto or none", o.Native)
 	}
-	if !slices.Contains([]string{"", none, jsMap, jsTrace}, o.JS) {
-		return fmt.Errorf("unknown way %q for JavaScript; use map, trace or none", o.JS)
+	if !slices.Contains([]string{"", none, jsMap, jsTrace, jsAuto}, o.JS) {
+		return fmt.Errorf("unknown way %q for JavaScript; use map, trace, auto or none", o.JS)
 	}
 	if o.Rate == 0 {
 		o.Rate = defaultRate
@@ -297,9 +301,9 @@ func (s *Session) prepare(cmd *exec.Cmd) error {
 	s.started = true
 	s.engines = slices.DeleteFunc(s.engines, func(e engine) bool {
 		err := e.Prepare(s.ctx, cmd)
-		if err != nil {
+		if err != nil && !errors.Is(err, errUnneeded) {
 			s.failed = append(s.failed, err)
-		} else if s.on { // the content includes the start of the program
+		} else if err == nil && s.on { // the content includes the start of the program
 			e.Content(true)
 		}
 		return err != nil

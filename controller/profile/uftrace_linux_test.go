@@ -118,8 +118,8 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	if _, err := Open(t.Context(), Options{JS: jsTrace, Dir: t.TempDir()}); err == nil ||
-		!strings.Contains(err.Error(), "eideticker attach") {
-		t.Errorf("traces of browsers: %v", err)
+		!strings.Contains(err.Error(), "only the browser of a recorded run is traced") {
+		t.Errorf("trace of a program: %v", err)
 	}
 	for name, o := range map[string]Options{"way": {Native: "x"}, "rate": {Rate: -1}, "js": {JS: "x"},
 		"limit": {Limit: 1}} {

@@ -47,7 +47,7 @@ func BoardOf(d device.Description) (profile.Board, bool) {
 
 // errUntrustedProfile is the error of an untrusted test whose profile would record more than its
 // browser.
-var errUntrustedProfile = fmt.Errorf("an untrusted test may sample its browser only; use samples: %w",
+var errUntrustedProfile = fmt.Errorf("an untrusted test may sample and trace its browser only; use samples or js: %w",
 	errors.ErrUnsupported)
 
 // Bounds of the profile of an untrusted test.
@@ -70,11 +70,11 @@ func CheckUntrustedProfile(t *suite.Test) error {
 	return nil
 }
 
-// Explain has a test record all that explains late frames: samples, socket calls, and the calls and
-// errors of scripts if these can be instrumented.
+// Explain has a test record all that explains late frames: samples with names of JavaScript
+// functions, and socket calls. It adds the calls and errors of scripts that can be instrumented.
 func Explain(t *suite.Test) {
 	if !t.Profile.Given() {
-		t.Profile = suite.Profile{Native: suite.ProfileSamples, Sockets: true}
+		t.Profile = suite.Profile{Native: suite.ProfileSamples, JS: suite.ProfileAuto, Sockets: true}
 	}
 	if t.Script.Given() {
 		return

@@ -64,8 +64,8 @@ func TestProfileNamesTheSlowFunction(t *testing.T) {
 	}
 }
 
-// checkProfiledFrame expects a late frame before which slow ran longest, for about ran ns.
-func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
+// slowFunction returns the place of the planted function.
+func slowFunction(t *testing.T, p *result.Profile) int {
 	t.Helper()
 	slow := slices.IndexFunc(p.Functions, func(f result.ProfileFunction) bool {
 		return f.Name == "slow" && f.Language == "javascript" && strings.HasSuffix(f.File, "/app.js") && f.Line == 3
@@ -73,6 +73,20 @@ func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
 	if slow < 0 {
 		t.Fatalf("functions %+v", p.Functions)
 	}
+	return slow
+}
+
+// inTree reports whether a tree has a function.
+func inTree(all []result.ProfileNode, function int) bool {
+	return slices.ContainsFunc(all, func(n result.ProfileNode) bool {
+		return n.Function == function || inTree(n.Callers, function)
+	})
+}
+
+// checkProfiledFrame expects a late frame before which slow ran longest, for about ran ns.
+func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
+	t.Helper()
+	slow := slowFunction(t, p)
 	for _, late := range p.Late {
 		for _, thread := range late.Threads {
 			// a sampled time leaves out the time off the CPU, which is long on a busy machine
@@ -92,16 +106,54 @@ func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
 	}
 }
 
-// TestProfileWithoutEngine: a run whose engine is missing is whole, and says how to repair that.
-func TestProfileWithoutEngine(t *testing.T) {
-	needBrowsers(t, "chromium")
-	takeTurn(t)
+// TestTraceNamesTheSlowFunction: without samples, the browser's own trace names the function that
+// kept the screen still. A note says how to repair the missing engine.
+//
+// Fault: The profiler of native code is not installed
+func TestTraceNamesTheSlowFunction(t *testing.T) {
+	needBrowsers(t, "chromium", "firefox")
 	t.Setenv("PATH", onlyBrowsers(t))
-	server := servePlanted(t, 1, 10, 0)
-	made, _ := playScripts(t, profiledTest(t, server.URL, "samples", ""), "chromium")
-	notes := strings.Join(made.Record.Notes, "\n")
-	if made.Found.Results.Profile != nil || !strings.Contains(notes, "perf") || !strings.Contains(notes, "linux-perf") {
-		t.Errorf("profile %+v, notes %s", made.Found.Results.Profile, notes)
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			takeTurn(t)
+			server := servePlanted(t, 1, 60, 400)
+			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}", ""), browser)
+			p, notes := made.Found.Results.Profile, strings.Join(made.Record.Notes, "\n")
+			if p == nil || !strings.Contains(notes, "linux-perf") {
+				t.Fatalf("profile %+v, notes %s", p, notes)
+			}
+			server.mu.Lock()
+			truth := server.truth[0]
+			server.mu.Unlock()
+			slow := slowFunction(t, p)
+			// on a busy machine, other work may take more of the frame
+			if ran := int64(truth.Inside * 1e6); p.Functions[slow].TotalNS < ran/5 ||
+				!slices.ContainsFunc(p.Late, func(l result.ProfileLate) bool {
+					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool {
+						return inTree(a.Tree, slow)
+					})
+				}) {
+				t.Errorf("slow ran for %d ns: %+v in %+v", ran, p.Functions[slow], p.Late)
+			}
+			info, err := activity.ReadInfo(filepath.Join(dir, made.Dir, activity.TracesDir, "js"))
+			if err != nil || !info.Clock.Exact || len(info.Warnings) > 0 || info.Why == "" {
+				t.Errorf("%+v, %v", info, err)
+			}
+		})
+	}
+}
+
+// TestUntrustedProfile: an untrusted test samples and traces its own browser, without other ways.
+func TestUntrustedProfile(t *testing.T) {
+	for profile, allowed := range map[string]bool{"samples": true, "js": true, "samples,js,sockets": true,
+		"functions": false, "imports,js": false, "auto": false} {
+		p, err := suite.ParseProfile(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckUntrustedProfile(&suite.Test{Profile: p}); (err == nil) != allowed {
+			t.Errorf("%s: %v", profile, err)
+		}
 	}
 }
 

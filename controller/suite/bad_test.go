@@ -144,7 +144,7 @@ var bad = []struct{ name, file, want string }{
 	{"profile of nothing", head + "profile: {}\n", "bad.yaml:3:10: profile is empty: add native, js or sockets"},
 	{"profile in short", head + "profile: sample\n", `bad.yaml:3:10: native "sample": must be one of samples, ` +
 		"functions, imports, auto, none"},
-	{"profile, js", head + "profile: {js: mop}\n", `bad.yaml:3:15: js "mop": must be one of map, trace, none`},
+	{"profile, js", head + "profile: {js: mop}\n", `bad.yaml:3:15: js "mop": must be one of map, trace, auto, none`},
 	{"profile, map without samples", head + "profile: {native: functions, js: map}\n",
 		"bad.yaml:3:34: js: map names functions of samples; add native: samples"},
 	{"profile, rate of nothing", head + "profile: {sockets: true, rate: 100}\n",

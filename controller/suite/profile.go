@@ -12,7 +12,7 @@ import (
 // Profile selects the recorded activity of the device's processes during a run. It adds load.
 type Profile struct {
 	Native string `yaml:"native"` // "": none, unless another key asks for more
-	JS     string `yaml:"js"`     // "": map, if native code is sampled
+	JS     string `yaml:"js"`     // "": map, if native code is sampled and that works
 	// Sockets records the socket calls.
 	Sockets bool `yaml:"sockets"`
 	Rate    int  `yaml:"rate" min:"1" max:"20000"` // samples per second; 0: 997
@@ -22,13 +22,13 @@ type Profile struct {
 	Strict bool   `yaml:"strict"` // a profile that is not complete rejects the run
 }
 
-// The ways. Native code takes the first four, and JavaScript the last two. Both take none.
+// The ways. Native code takes the first four, and JavaScript the last three. Both take none.
 const (
 	ProfileSamples   = "samples"
 	profileFunctions = "functions"
 	profileImports   = "imports"
-	ProfileAuto      = "auto" // the first of functions, imports and samples that works
 	ProfileNone      = "none"
+	ProfileAuto      = "auto"  // the first of functions, imports and samples that works; of map and trace
 	ProfileMap       = "map"   // samples have the names of JavaScript's functions
 	profileTrace     = "trace" // of the browser itself
 )
@@ -40,7 +40,9 @@ const (
 )
 
 // Given reports if anything is recorded.
-func (p Profile) Given() bool { return p.native() || p.JS == profileTrace || p.Sockets }
+func (p Profile) Given() bool {
+	return p.native() || p.JS == profileTrace || p.JS == ProfileAuto || p.Sockets
+}
 
 func (p Profile) native() bool { return p.Native != "" && p.Native != ProfileNone }
 
@@ -73,7 +75,7 @@ func ParseProfile(list string) (p Profile, err error) {
 			p.JS = name
 		case "js":
 			if p.JS = profileTrace; strings.Contains(list, ProfileSamples) {
-				p.JS = "" // the default of the browser
+				p.JS = ProfileAuto
 			}
 		case "sockets":
 			p.Sockets = true
@@ -96,7 +98,7 @@ func (p *Profile) check(*Known) error {
 		}
 	}
 	of("native", p.Native, ProfileSamples, profileFunctions, profileImports, ProfileAuto, ProfileNone)
-	of("js", p.JS, ProfileMap, profileTrace, ProfileNone)
+	of("js", p.JS, ProfileMap, profileTrace, ProfileAuto, ProfileNone)
 	switch {
 	case len(found) > 0:
 	case p.JS == ProfileMap && p.Native != ProfileSamples:

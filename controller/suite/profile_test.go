@@ -5,7 +5,7 @@ import "testing"
 func TestParseProfile(t *testing.T) {
 	for text, want := range map[string]Profile{
 		"samples":            {Native: ProfileSamples},
-		"samples,js,sockets": {Native: ProfileSamples, Sockets: true},
+		"samples,js,sockets": {Native: ProfileSamples, JS: ProfileAuto, Sockets: true},
 		"functions, js":      {Native: profileFunctions, JS: profileTrace},
 		"js":                 {JS: profileTrace},
 		"sockets":            {Sockets: true},

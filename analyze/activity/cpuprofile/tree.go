@@ -1,8 +1,6 @@
 package cpuprofile
 
 import (
-	"strings"
-
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
 )
@@ -95,13 +93,15 @@ func (t *Tree) node(id int32) *node {
 
 // call takes the function of a node.
 func (n *node) call(raw []byte) {
-	f := activity.Function{Lang: activity.Script}
+	f, own := activity.Function{Lang: activity.Script}, true
 	jsonstream.Fields(raw, func(key, value []byte) bool {
 		switch string(key) {
 		case "functionName":
 			f.Name, _ = jsonstream.Text(value)
 		case "url":
 			f.File, _ = jsonstream.Text(value)
+		case "scriptId":
+			own = string(value) != "0" && string(value) != `"0"`
 		case "lineNumber":
 			f.Line = max(0, int(jsonstream.Int(value))+1) // from 0 in the file
 		}
@@ -117,7 +117,7 @@ func (n *node) call(raw []byte) {
 		n.idle = true
 	case f.Name == "":
 		f.Name = "(anonymous)"
-	case strings.HasPrefix(f.Name, "(") && f.File == "": // (program) and (garbage collector)
+	case f.File == "" && (!own || f.Name[0] == '('): // of the engine, such as (program)
 		f.Lang = activity.Native
 	}
 	n.function = f

@@ -264,6 +264,43 @@ func TestFewLateFramesAreInconclusive(t *testing.T) {
 	}
 }
 
+// TestThreadOfTwoTraces: native code counts the time of a thread, and the browser's own trace names
+// its script. The order of the traces does not matter.
+func TestThreadOfTwoTraces(t *testing.T) {
+	w := window([]int64{0, 10 * ms, 80 * ms, 90 * ms, 100 * ms, 110 * ms})
+	for _, first := range []int{0, 1} {
+		d := newDevice(t, native)
+		thread := d.Thread(activity.Thread{Process: 7, ID: 8, Name: "chromium", ProcessName: "chromium renderer"})
+		for _, e := range []activity.Event{{At: 12, Kind: activity.In}, {At: 100, Kind: activity.In},
+			{At: 62, Kind: activity.Out, Ref: d.stack("main", "?")}} {
+			e.At, e.Thread = start+e.At*ms, thread
+			d.event(e)
+		}
+		js := newDevice(t, activity.Info{Name: "js", Engine: "chromium", Way: "trace", Clock: native.Clock})
+		thread = js.Thread(activity.Thread{Process: 7, ID: 8, Name: "CrRendererMain", ProcessName: "Renderer"})
+		js.event(activity.Event{At: start + 12*ms, Thread: thread, Kind: activity.Slice, Ref: js.function("RunTask"),
+			Value: 60 * ms})
+		for i := range int64(60) {
+			js.event(activity.Event{At: start + (12+i)*ms, Thread: thread, Kind: activity.Sample,
+				Ref: js.stack("app.js|slow"), Value: ms})
+		}
+		traces := []*activity.Trace{d.open(), js.open()}
+		p := completed(t, frames.Results([]*activity.Trace{traces[first], traces[1-first]}, []result.Window{w}), w)
+		if len(p.Threads) != 1 || p.Threads[0].Name != "CrRendererMain" ||
+			p.Threads[0].ProcessName != "chromium renderer" || p.Threads[0].RunningNS != 50*ms {
+			t.Errorf("threads %+v", p.Threads)
+		}
+		if len(p.Late) != 1 || len(p.Late[0].Threads) != 1 {
+			t.Fatalf("late frames %+v", p.Late)
+		}
+		a := p.Late[0].Threads[0]
+		if f := p.Functions[a.Function]; f.Name != "slow" || f.SelfNS != 60*ms || a.Running.Value != 50*ms ||
+			a.FunctionNS.Value != 50*ms || !a.Sampled || len(a.Tree) == 0 {
+			t.Errorf("%+v of %+v", f, a)
+		}
+	}
+}
+
 // TestSwitchesAreExact: with switches, the three times add up to the frame. Waits have their
 // functions and the thread that woke them.
 func TestSwitchesAreExact(t *testing.T) {

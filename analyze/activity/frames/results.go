@@ -26,11 +26,20 @@ type builder struct {
 	windows   []result.Window
 	chosen    bool                           // the late frames are chosen ones
 	functions map[result.ProfileFunction]int // without times
-	threads   map[[2]int32]int
-	from      int64 // of lanes
+	threads   map[[2]int32]int               // the last one of a number
+	places    map[threadOf]int
+	origins   []*Source            // by thread: the last one that named it
+	owners    map[[2]int32]*Source // that count the time of a thread
+	from      int64                // of lanes
 	step      int64
 	lanes     [][]int64 // ns by step
 	claims    []claim   // of the trace that is read
+}
+
+// threadOf is a thread of a trace.
+type threadOf struct {
+	s      *Source
+	number uint32
 }
 
 // Results returns the part of results.json. The windows have their results already. A trace that
@@ -50,7 +59,7 @@ func Table(traces []*activity.Trace, windows []result.Window, chosen []result.Fr
 
 func results(traces []*activity.Trace, windows []result.Window, late []lateSpan) *result.Profile {
 	b := &builder{Profile: &result.Profile{}, windows: windows, functions: map[result.ProfileFunction]int{},
-		threads: map[[2]int32]int{}}
+		threads: map[[2]int32]int{}, places: map[threadOf]int{}, owners: map[[2]int32]*Source{}}
 	if len(traces) > result.MaxTraces {
 		b.warn("A run has at most %d traces: %d are left out.", result.MaxTraces, len(traces)-result.MaxTraces)
 		traces = traces[:result.MaxTraces]
@@ -70,12 +79,16 @@ func results(traces []*activity.Trace, windows []result.Window, late []lateSpan)
 		slices.SortStableFunc(late, func(a, b lateSpan) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
 		late = late[:min(len(late), maxCandidates)]
 	}
-	for _, t := range traces {
-		info := t.Info()
+	sources := make([]*Source, len(traces))
+	for i, t := range traces {
+		sources[i] = NewSource(t)
+		b.own(sources[i])
+	}
+	for _, s := range sources {
+		info := s.Info()
 		for _, w := range info.Warnings {
 			b.warn("%s: %s", info.Name, w)
 		}
-		s := NewSource(t)
 		if err := b.trace(s, spans, late); err != nil {
 			b.warn("%s is not complete: %v.", info.Name, err)
 		}
@@ -132,7 +145,7 @@ func (b *builder) trace(s *Source, spans [][]result.FrameSpan, late []lateSpan) 
 		}
 		for _, a := range all {
 			l.ran = max(l.ran, a.Running)
-			l.active = append(l.active, activeOf{a, s, of.ClockNS})
+			l.active = append(l.active, activeOf{Activity: a, source: s, clock: of.ClockNS})
 		}
 	}
 	tests, err := s.Compare(spans)
@@ -218,7 +231,7 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 			continue
 		}
 		f := &b.Functions[b.function(s, int32(g))]
-		f.SelfNS, f.TotalNS = sum(f.SelfNS, t.self), sum(f.TotalNS, t.total)
+		f.SelfNS, f.TotalNS = max(f.SelfNS, t.self), max(f.TotalNS, t.total) // two traces may see one time
 		if t.calls > 0 {
 			f.Calls = max(f.Calls, 0) + t.calls
 		}
@@ -238,24 +251,67 @@ func (b *builder) function(s *Source, g int32) int {
 	return i
 }
 
-// thread returns the place of a thread in the results. Those of two traces are one.
+// nativeName is the name of the trace of native code. It measures the time of threads.
+const nativeName = "native"
+
+// own notes the threads whose time a trace counts. Native code is before others. No time counts
+// twice.
+func (b *builder) own(s *Source) {
+	info := s.Info()
+	if info.Way == activity.WaySockets || info.Clock.None {
+		return
+	}
+	for _, t := range s.Threads()[1:] {
+		key := [2]int32{t.Process, t.ID}
+		if b.owners[key] == nil || info.Name == nativeName {
+			b.owners[key] = s
+		}
+	}
+}
+
+// owns reports whether the time of a thread is that of a trace.
+func (b *builder) owns(s *Source, number uint32) bool {
+	t := s.Threads()[number]
+	owner := b.owners[[2]int32{t.Process, t.ID}]
+	return owner == nil || owner == s
+}
+
+// thread returns the place of a thread in the results. Those of two traces with one number are one.
+// Those of one trace are two if their names differ, for the system reuses numbers.
 func (b *builder) thread(s *Source, number uint32) int {
+	if i, ok := b.places[threadOf{s, number}]; ok {
+		return i
+	}
 	t := s.Threads()[number]
 	key := [2]int32{t.Process, t.ID}
 	i, ok := b.threads[key]
-	if !ok || b.Threads[i].Name != t.Name && t.Name != "" && b.Threads[i].Name != "" {
+	if ok && b.origins[i] != s {
+		// the browser has longer names of threads, and the system more exact ones of processes
+		of, isNative := &b.Threads[i], s.Info().Name == nativeName
+		if t.Name != "" && (of.Name == "" || !isNative) {
+			of.Name = t.Name
+		}
+		if t.ProcessName != "" && (of.ProcessName == "" || isNative) {
+			of.ProcessName = t.ProcessName
+		}
+		b.origins[i] = s
+	} else if !ok || b.Threads[i].Name != t.Name && t.Name != "" && b.Threads[i].Name != "" {
 		i = len(b.Threads)
 		b.threads[key] = i
 		b.Threads = append(b.Threads, result.ProfileThread{Process: int(t.Process), ID: int(t.ID), Name: t.Name,
 			ProcessName: t.ProcessName, FromNS: b.from, StepNS: b.step})
-		b.lanes = append(b.lanes, nil)
+		b.lanes, b.origins = append(b.lanes, nil), append(b.origins, s)
 	}
+	b.places[threadOf{s, number}] = i
 	return i
 }
 
 // lane counts a time in which a thread ran.
 func (b *builder) lane(s *Source, number uint32, from, to int64) {
 	i := b.thread(s, number)
+	if !b.owns(s, number) {
+		return
+	}
 	b.Threads[i].RunningNS = sum(b.Threads[i].RunningNS, to-from)
 	if b.step == 0 || s.Info().Clock.None {
 		return
@@ -280,7 +336,37 @@ type lateSpan struct {
 type activeOf struct {
 	Activity
 	source *Source
-	clock  int64 // half width
+	clock  int64     // half width
+	named  *activeOf // of another trace, which names the script; nil: none
+}
+
+// joined returns one activity for each thread. Its times are those of the trace that counts them.
+// Its functions are those of another trace if only that one names a script.
+func (b *builder) joined(all []activeOf) (joined []activeOf) {
+	places := map[int]int{} // by thread
+	for _, a := range all {
+		i := b.thread(a.source, a.Thread)
+		k, ok := places[i]
+		if !ok {
+			places[i] = len(joined)
+			joined = append(joined, a)
+			continue
+		}
+		had := joined[k]
+		if b.owns(a.source, a.Thread) && !b.owns(had.source, had.Thread) {
+			a, had = had, a
+		}
+		if had.named == nil && !had.script() && a.script() {
+			had.named = &a
+		}
+		joined[k] = had
+	}
+	return joined
+}
+
+// script reports whether the longest function is one of JavaScript.
+func (a *activeOf) script() bool {
+	return a.Longest.Group >= 0 && a.source.Group(a.Longest.Group).Lang == activity.Script
 }
 
 // addLate adds the worst late frames.
@@ -290,16 +376,15 @@ func (b *builder) addLate(late []lateSpan) {
 			continue
 		}
 		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS}
+		l.active = b.joined(l.active)
 		slices.SortStableFunc(l.active, func(a, b activeOf) int {
 			return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(longest(b.Waits), longest(a.Waits)))
 		})
 		for _, a := range l.active {
-			i := b.thread(a.source, a.Thread)
-			if len(of.Threads) == result.MaxLateThreads ||
-				slices.ContainsFunc(of.Threads, func(had result.ProfileActive) bool { return had.Thread == i }) {
-				continue
+			if len(of.Threads) == result.MaxLateThreads {
+				break
 			}
-			of.Threads = append(of.Threads, b.active(&a, i, l.ToNS-l.FromNS))
+			of.Threads = append(of.Threads, b.active(&a, b.thread(a.source, a.Thread), l.ToNS-l.FromNS))
 		}
 		b.Late = append(b.Late, of)
 	}
@@ -319,7 +404,8 @@ func (a *activeOf) spanOf(ns, low, high, whole int64) result.Span {
 }
 
 func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileActive {
-	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: a.Longest.Samples > 0,
+	f := cmp.Or(a.named, a)
+	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.Longest.Samples > 0,
 		Running: a.spanOf(a.Running, a.Low, a.High, whole)}
 	if a.Switches {
 		of.Runnable = a.spanOf(a.Runnable, a.Runnable, a.Runnable, whole)
@@ -327,11 +413,15 @@ func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileAct
 	} else {
 		of.Runnable.High, of.Waiting.High = float64(whole), float64(whole)
 	}
-	if g := a.Longest.Group; g >= 0 {
-		low, high := a.Longest.Bounds()
-		of.Function, of.FunctionNS = b.function(a.source, g), a.spanOf(a.Longest.NS, low, high, whole)
+	if g := f.Longest.Group; g >= 0 {
+		low, high := f.Longest.Bounds()
+		of.Function, of.FunctionNS = b.function(f.source, g), f.spanOf(f.Longest.NS, low, high, whole)
+		if span := &of.FunctionNS; f != a { // elapsed time, in which the thread may not have run
+			span.Value, span.High = min(span.Value, of.Running.Value), min(span.High, of.Running.High)
+			span.Low = min(span.Low, span.Value)
+		}
 	}
-	of.Tree = b.nodes(a, 0)
+	of.Tree = b.nodes(f, 0)
 	for _, w := range a.Waits[:min(len(a.Waits), result.MaxWaits)] {
 		wait := result.ProfileWait{BeginNS: a.source.When(w.Begin), EndNS: a.source.When(w.End), WokenBy: -1}
 		for _, g := range w.Path[:min(len(w.Path), result.MaxWaitStack)] {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,95 +8,23 @@ import (
 	"io"
 
 	"github.com/eideticker/eideticker/capture/timeline"
+	internal "github.com/eideticker/eideticker/controller/internal/devtools"
 )
 
-// devtools evaluates expressions by Chrome's developer tools
-// (https://chromedevtools.github.io/devtools-protocol/).
+// devtools evaluates expressions by Chrome's developer tools.
 type devtools struct {
-	pipe    io.ReadWriter
-	next    int
+	*internal.Conn
 	session string // of the page; "": not attached
-	heard   chan answer
-	stop    context.CancelFunc
 	clock   timeline.Clock
 }
 
-// answer is the answer to a command. Events have no ID.
-type answer struct {
-	ID     int             `json:"id"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct {
-		Message string `json:"message"`
-	} `json:"error"`
-	lost error // the connection's end
-}
-
-// maxAnswer limits a message of the browser.
-const maxAnswer = 4 << 20
-
 // newDevtools reads from the pipe until that ends or Close is called.
 func newDevtools(pipe io.ReadWriter) *devtools {
-	ctx, stop := context.WithCancel(context.Background())
-	d := &devtools{pipe: pipe, heard: make(chan answer), stop: stop, clock: timeline.Monotonic()}
-	go func() {
-		messages := bufio.NewScanner(pipe)
-		messages.Buffer(nil, maxAnswer)
-		messages.Split(byZero)
-		for over := false; !over; {
-			var a answer
-			if over = !messages.Scan(); over {
-				a.lost = errors.Join(errors.New("the browser closed its developer tools"), messages.Err())
-			} else if err := json.Unmarshal(messages.Bytes(), &a); err == nil && a.ID == 0 {
-				continue // an event
-			}
-			select {
-			case d.heard <- a:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return d
-}
-
-// byZero splits messages that end with a zero byte.
-func byZero(data []byte, _ bool) (int, []byte, error) {
-	for i, c := range data {
-		if c == 0 {
-			return i + 1, data[:i], nil
-		}
-	}
-	return 0, nil, nil
+	return &devtools{Conn: internal.New(pipe, ""), clock: timeline.Monotonic()}
 }
 
 func (d *devtools) call(ctx context.Context, method string, params, result any) error {
-	d.next++
-	raw, err := json.Marshal(struct {
-		ID      int    `json:"id"`
-		Session string `json:"sessionId,omitempty"`
-		Method  string `json:"method"`
-		Params  any    `json:"params"`
-	}{d.next, d.session, method, params})
-	if err == nil {
-		_, err = d.pipe.Write(append(raw, 0))
-	}
-	for err == nil {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case a := <-d.heard:
-			switch {
-			case a.lost != nil:
-				return a.lost
-			case a.ID != d.next: // of a command whose answer was not awaited
-				continue
-			case a.Error != nil:
-				return fmt.Errorf("%s: %.300s", method, a.Error.Message)
-			}
-			return json.Unmarshal(a.Result, result)
-		}
-	}
-	return err
+	return d.Call(ctx, d.session, method, params, result)
 }
 
 // attach selects the browser's page.
@@ -173,6 +100,6 @@ func (d *devtools) Navigate(ctx context.Context, address string) (timeline.Inter
 
 // Close implements [Page]. The pipe stays open.
 func (d *devtools) Close() error {
-	d.stop()
+	d.Conn.Close()
 	return nil
 }

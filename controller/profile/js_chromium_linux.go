@@ -1,0 +1,190 @@
+package profile
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/perfetto"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/internal/devtools"
+)
+
+const (
+	pipeFlag     = "--remote-debugging-pipe"
+	tracePart    = 1 << 20 // bytes of an answer
+	chromiumFile = "trace.pftrace"
+)
+
+// chromium records Chromium's trace by a pipe to its developer tools. Pages cannot reach the pipe.
+// Chromium ends with the pipe, so it stays open until then.
+type chromium struct {
+	tracer
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	to, from *os.File
+	theirs   []*os.File
+	conn     *devtools.Conn // nil: the program was not started
+	joined   sync.WaitGroup
+}
+
+func newChromium(t tracer) *chromium {
+	t.reader = perfetto.Read
+	return &chromium{tracer: t}
+}
+
+func (c *chromium) Prepare(ctx context.Context, cmd *exec.Cmd) error {
+	raw, at, err := c.prepare(cmd, "chrom")
+	if err != nil {
+		return err
+	}
+	if len(cmd.ExtraFiles) > 0 || slices.Contains(cmd.Args, pipeFlag) {
+		return &missingError{jsDir, "its developer tools are in use", "leave out vitals"}
+	}
+	in, to, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	from, out, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, in.Close(), to.Close())
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.to, c.from, c.theirs = to, from, []*os.File{in, out}
+	c.file = filepath.Join(raw, chromiumFile)
+	cmd.ExtraFiles = c.theirs // files 3 and 4, as the browser expects
+	cmd.Args = slices.Insert(cmd.Args, at+1, pipeFlag)
+	return nil
+}
+
+// traceConfig selects the records. The browser keeps them in its memory until the end.
+var traceConfig = json.RawMessage(`{"transferMode": "ReturnAsStream", "streamFormat": "proto",
+	"traceConfig": {"recordMode": "recordUntilFull", "traceBufferSizeInKb": 409600, "includedCategories": [
+	"devtools.timeline", "v8", "blink.user_timing", "disabled-by-default-v8.cpu_profiler", "disabled-by-default-v8.gc"],
+	"excludedCategories": ["*"]}}`)
+
+func (c *chromium) Started(pid int) {
+	c.root = pid
+	for _, f := range c.theirs {
+		_ = f.Close() // the browser has its own
+	}
+	c.conn = devtools.New(struct {
+		io.Reader
+		io.Writer
+	}{c.from, c.to}, "Tracing.tracingComplete")
+	c.joined.Go(func() {
+		var ignored json.RawMessage
+		c.failed = c.conn.Call(c.ctx, "", "Tracing.start", traceConfig, &ignored)
+		c.info.BeginNS = int64(timeline.Monotonic().Now())
+	})
+}
+
+func (c *chromium) Stop(ctx context.Context) (activity.Info, error) {
+	if c.conn == nil {
+		return c.info, nil
+	}
+	late := time.AfterFunc(patience, func() { c.cancel(errSilent) })
+	c.joined.Wait()
+	late.Stop()
+	c.cancel(nil)
+	c.ids = namespaces(c.root)
+	if c.failed == nil {
+		c.failed = c.fetch(ctx)
+	}
+	c.conn.Close()
+	c.info.EndNS = int64(timeline.Monotonic().Now())
+	return c.info, nil
+}
+
+// fetch ends the trace and reads it. An incomplete one is a warning.
+func (c *chromium) fetch(ctx context.Context) (err error) {
+	var ignored json.RawMessage
+	if err := c.call(ctx, "Tracing.end", struct{}{}, &ignored); err != nil {
+		return err
+	}
+	var done struct {
+		Lost   bool   `json:"dataLossOccurred"`
+		Stream string `json:"stream"`
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	defer cancel()
+	if err := c.conn.Event(timed, &done); err != nil {
+		return err
+	}
+	if done.Lost {
+		c.warn("Chromium lost records of its trace.")
+	}
+	f, err := os.Create(c.file)
+	if err != nil {
+		return err
+	}
+	size, err := c.copy(ctx, f, done.Stream)
+	if err = errors.Join(err, f.Close()); err != nil && size > 0 {
+		c.warn("The trace ends early: %v.", err)
+		return nil
+	}
+	return err
+}
+
+// errSilent is the error of a browser that does not answer.
+var errSilent = fmt.Errorf("no answer within %v", patience)
+
+func (c *chromium) call(ctx context.Context, method string, params, result any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	defer cancel()
+	return c.conn.Call(ctx, "", method, params, result)
+}
+
+// copy reads a stream of the browser and returns its size.
+func (c *chromium) copy(ctx context.Context, to io.Writer, stream string) (size int64, err error) {
+	for {
+		var part struct {
+			Data   string `json:"data"`
+			Base64 bool   `json:"base64Encoded"`
+			EOF    bool   `json:"eof"`
+		}
+		if err := c.call(ctx, "IO.read", map[string]any{"handle": stream, "size": tracePart}, &part); err != nil {
+			return size, err
+		}
+		data := []byte(part.Data)
+		if part.Base64 {
+			if data, err = base64.StdEncoding.DecodeString(part.Data); err != nil {
+				return size, fmt.Errorf("IO.read: %w", err)
+			}
+		}
+		n, err := to.Write(data[:min(int64(len(data)), c.o.Limit-size)])
+		size += int64(n)
+		switch {
+		case err != nil:
+			return size, err
+		case n < len(data):
+			return size, fmt.Errorf("it has more than %d bytes", c.o.Limit)
+		case part.EOF:
+			return size, nil
+		case n == 0:
+			return size, errors.New("IO.read: an empty part")
+		}
+	}
+}
+
+func (c *chromium) Convert(ctx context.Context, recording string, spans []timeline.Interval) (activity.Info, error) {
+	c.discard()
+	return c.tracer.Convert(ctx, recording, spans)
+}
+
+// discard closes the pipe. The browser has ended.
+func (c *chromium) discard() {
+	if c.conn != nil {
+		_ = errors.Join(c.to.Close(), c.from.Close())
+	}
+}
