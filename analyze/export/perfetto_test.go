@@ -39,8 +39,8 @@ func traced(t *testing.T, name string,
 	return trace
 }
 
-// TestStacksOfTwoTraces: native samples, JavaScript's calls and waits of one thread are tracks below
-// it, although they overlap. Times are those of the recording.
+// TestStacksOfTwoTraces: one thread has native samples and waits, and calls of JavaScript. They
+// overlap, so each has a track.
 func TestStacksOfTwoTraces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
 	w, err := recording.Create(path, recording.Options{NoDirect: true})
