@@ -105,6 +105,27 @@ func TestPlacesOfStrippedPrograms(t *testing.T) {
 	if n < 7 {
 		t.Errorf("the program has %d functions", n)
 	}
+	bare := compile(t, "testdata/tree.c", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
+		"-Wl,--build-id=0xabcd")
+	if f, err = elf.Open(bare); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if symbols, err = f.Symbols(); err != nil {
+		t.Fatal(err)
+	}
+	n = 0
+	for _, s := range symbols {
+		if s.Name == "main" || s.Name == "burn" || s.Name == "waits" {
+			n++
+			if begin, build := places.begin(bare, s.Value+1); begin != s.Value+1 || build != "abcd" {
+				t.Errorf("without an entry, %#x of %s is in %#x of %q", s.Value+1, s.Name, begin, build)
+			}
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d functions without an entry", n)
+	}
 	for _, path := range []string{"missing", "testdata/tree.c"} {
 		if begin, build := places.begin(path, 5); begin != 5 || build != "" {
 			t.Errorf("%s: %d, %q", path, begin, build)

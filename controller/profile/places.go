@@ -14,6 +14,7 @@ type places struct{ modules map[string]*module }
 type module struct {
 	segments []elf.ProgHeader
 	begins   []uint64 // addresses of functions, ascending
+	ends     []uint64 // of these functions
 	build    string
 }
 
@@ -41,7 +42,8 @@ func (p *places) begin(path string, offset uint64) (begin uint64, build string) 
 			break
 		}
 	}
-	if i := sort.Search(len(m.begins), func(i int) bool { return m.begins[i] > offset }); i > 0 {
+	if i := sort.Search(len(m.begins), func(i int) bool { return m.begins[i] > offset }); i > 0 &&
+		offset < m.ends[i-1] { // a module may have entries of some functions only
 		offset = m.begins[i-1]
 	}
 	return offset, m.build
@@ -70,9 +72,20 @@ func openModule(path string) *module {
 		return m
 	}
 	count := min(uint64(binary.LittleEndian.Uint32(table[8:])), uint64(len(table)-12)/8)
-	m.begins = make([]uint64, count)
+	m.begins, m.ends = make([]uint64, count), make([]uint64, count)
+	entries, base := section(f, ".eh_frame", 64*maxBegins), uint64(0)
+	if entries != nil {
+		base = f.Section(".eh_frame").Addr
+	}
+	relative := func(to uint64, raw []byte) uint64 { return to + uint64(int64(int32(binary.LittleEndian.Uint32(raw)))) }
 	for i := range m.begins {
-		m.begins[i] = s.Addr + uint64(int64(int32(binary.LittleEndian.Uint32(table[12+8*i:]))))
+		m.begins[i] = relative(s.Addr, table[12+8*i:])
+		// An entry has its length and its parent, then the function's begin and size.
+		entry := relative(s.Addr, table[16+8*i:]) - base
+		if m.ends[i] = m.begins[i]; entry < uint64(len(entries)) && len(entries[entry:]) >= 16 &&
+			relative(base+entry+8, entries[entry+8:]) == m.begins[i] {
+			m.ends[i] += uint64(binary.LittleEndian.Uint32(entries[entry+12:]))
+		}
 	}
 	if !sort.SliceIsSorted(m.begins, func(a, b int) bool { return m.begins[a] < m.begins[b] }) {
 		m.begins = nil
