@@ -33,13 +33,14 @@ func parseAgent(s string) (a ProfileAgent, err error) {
 	if !ok || err != nil || len(s) > maxForm || !hostPort.MatchString(address) {
 		return a, fmt.Errorf("%q: must be %s", strict.Clip(s), agentForm)
 	}
+	a = ProfileAgent{address, params.Get("token"), params.Get("of")}
 	for name, values := range params {
 		if name != "token" && name != "of" || len(values) != 1 {
-			return a, fmt.Errorf("parameter %q: must be %s", strict.Clip(name), agentForm)
+			err = fmt.Errorf("parameter %q: must be %s", strict.Clip(name), agentForm)
 		}
 	}
-	a = ProfileAgent{address, params.Get("token"), params.Get("of")}
 	switch {
+	case err != nil:
 	case a.TokenFile == "":
 		err = fmt.Errorf("%q has no token: must be %s", strict.Clip(s), agentForm)
 	case params.Has("of") && !programName.MatchString(a.Of):

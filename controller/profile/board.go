@@ -136,11 +136,10 @@ func (b Board) open(ctx context.Context, o Options) (engine, error) {
 	return e, nil
 }
 
-// measurements are the exchanges in a row before and after a recording.
-const measurements = 16
-
-// maxExchanges bounds their evidence.
-const maxExchanges = 10_000
+const (
+	measurements = 16     // exchanges in a row, before and after a recording
+	maxExchanges = 10_000 // that are evidence
+)
 
 func (b *board) exchange(times int) (err error) {
 	for i := 0; i < times && err == nil; i++ {

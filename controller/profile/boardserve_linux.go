@@ -98,20 +98,13 @@ func namespaceOffset() time.Duration {
 	return 0
 }
 
-// serve serves a rig.
-func (a *Agent) serve(ctx context.Context, c *wire.Conn, rig string, log *slog.Logger) error {
-	var refused error
-	switch {
-	case rig != boardProtocol:
-		refused = fmt.Errorf("the rig speaks %.40q, the agent %s; use builds of the same release", rig, boardProtocol)
-	case !a.using.TryLock():
-		refused = errors.New("another rig uses the agent")
-	default:
-		defer a.using.Unlock()
+// serve serves a rig. Keys of a connection depend on the protocol, so the rig has the same.
+func (a *Agent) serve(ctx context.Context, c *wire.Conn, _ string, log *slog.Logger) error {
+	if !a.using.TryLock() {
+		busy := errors.New("another rig uses the agent")
+		return errors.Join(busy, c.Write(boardHello{Error: busy.Error()}, nil))
 	}
-	if refused != nil {
-		return errors.Join(refused, c.Write(boardHello{Error: refused.Error()}, nil))
-	}
+	defer a.using.Unlock()
 	var u unix.Utsname
 	_ = unix.Uname(&u) // it never fails
 	hello := boardHello{Engines: map[string]string{Samples: "", "sockets": "the agent cannot record them"},

@@ -40,10 +40,7 @@ type perf struct {
 	running []int32 // processes at the end of the recording
 }
 
-const (
-	nativeDir = "native"
-	perfFile  = "perf.data"
-)
+const perfFile = "perf.data"
 
 func openPerf(ctx context.Context, o Options) (engine, error) {
 	p := &perf{recorder: recorder{o: o}}

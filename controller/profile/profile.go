@@ -40,6 +40,8 @@ const (
 	maxRate      = 20_000  // Hz
 )
 
+const nativeDir = "native" // of the trace of native code
+
 // Options select engines.
 type Options struct {
 	Native  string // Samples, functions, imports, auto, none or ""

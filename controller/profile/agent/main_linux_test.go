@@ -15,12 +15,14 @@ func TestRefuses(t *testing.T) {
 	}
 	for name, want := range map[string]string{"": "-token-file is missing", "/nowhere": "no such file",
 		file: "chmod 600"} {
-		if err := run(t.Context(), "127.0.0.1:0", name, t.TempDir()); err == nil || !strings.Contains(err.Error(), want) {
+		err := run(t.Context(), "127.0.0.1:0", name, t.TempDir())
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("token file %q: %v; want %s", name, err, want)
 		}
 	}
 	for _, address := range []string{":4724", "0.0.0.0:4724", "[::]:4724"} {
-		if err := run(t.Context(), address, file, t.TempDir()); err == nil || !strings.Contains(err.Error(), "interface") {
+		err := run(t.Context(), address, file, t.TempDir())
+		if err == nil || !strings.Contains(err.Error(), "interface") {
 			t.Errorf("address %s: %v", address, err)
 		}
 	}
