@@ -491,3 +491,31 @@ func TestTracesWithoutClockHaveNoFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestFramesWithLostRecordsAreNotCompared: frames in a gap, and after the end of a trace that was
+// cut, allow no conclusions.
+func TestFramesWithLostRecordsAreNotCompared(t *testing.T) {
+	const period = 16 * ms
+	info := native
+	info.BeginNS, info.EndNS, info.Cut = start, start+37*period+period/2, "the disk is full"
+	d := newDevice(t, info)
+	thread := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	var spans []result.FrameSpan
+	for i := range int64(40) {
+		from := start + i*period
+		spans = append(spans, result.FrameSpan{Frame: int(i), FromNS: from, ToNS: from + period, Long: i%4 == 0})
+		if i < 37 {
+			d.event(activity.Event{At: from + ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("loop"), Value: ms})
+		}
+	}
+	d.event(activity.Event{At: start + 4*period + ms, Kind: activity.Lost, Ref: 7, Value: period})
+	trace := d.open()
+	c, err := frames.NewSource(trace).Compare([][]result.FrameSpan{spans})
+	if err != nil || c.Gaps != 5 || c.Late != 9 || c.Other != 26 {
+		t.Errorf("%d late and %d others, %d left out, %v", c.Late, c.Other, c.Gaps, err)
+	}
+	if c, err = frames.NewSource(trace).Compare([][]result.FrameSpan{spans[:20]}); err != nil || c.Late != 5 ||
+		len(c.Tests) > 0 {
+		t.Errorf("%+v, %v: want five late frames, of which four can be compared", c, err)
+	}
+}
