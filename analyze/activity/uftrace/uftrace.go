@@ -62,7 +62,13 @@ type stream struct {
 	thread  uint32
 	process int32
 	open    []uint32
-	failed  string // kind of the damage at which it ended
+	failed  string   // kind of the damage at which it ended
+	session *session // of the process until a time; nil: to be found
+	until   int64
+	cache   [256]struct { // functions of the session
+		addr   uint64
+		number uint32
+	}
 }
 
 type reader struct {
@@ -132,11 +138,17 @@ func (r *reader) openAll() error {
 // merge reads all files in the order of time.
 func (r *reader) merge() error {
 	for len(r.streams) > 0 {
-		s := r.streams[0]
-		if err := r.record(s); err != nil {
-			return err
+		s, next, more := r.streams[0], int64(math.MaxInt64), true
+		for _, other := range r.streams[1:min(3, len(r.streams))] {
+			next = min(next, other.next.at)
 		}
-		if s.advance() {
+		for more && s.next.at <= next {
+			if err := r.record(s); err != nil {
+				return err
+			}
+			more = s.advance()
+		}
+		if more {
 			heap.Fix(&r.streams, 0)
 		} else {
 			heap.Pop(&r.streams)
@@ -152,6 +164,7 @@ func (r *reader) merge() error {
 }
 
 func (r *reader) done(s *stream) {
+	r.ends[s.process] = max(r.ends[s.process], s.last)
 	s.file.Close()
 	s.in = nil
 	if s.failed != "" {
@@ -163,14 +176,15 @@ func (r *reader) done(s *stream) {
 // advance reads the next call or return. It skips other records.
 func (s *stream) advance() bool {
 	for {
-		var raw [16]byte
-		if _, err := io.ReadFull(s.in, raw[:]); err != nil {
-			if !errors.Is(err, io.EOF) {
+		raw, err := s.in.Peek(16)
+		if err != nil {
+			if len(raw) > 0 || !errors.Is(err, io.EOF) {
 				s.failed = "cut records"
 			}
 			return false
 		}
-		at, word := binary.LittleEndian.Uint64(raw[:]), binary.LittleEndian.Uint64(raw[8:])
+		at, word := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
+		_, _ = s.in.Discard(16) // they are in the buffer
 		n := record{at: int64(min(at, math.MaxInt64)), kind: int(word & 3), depth: int(word >> 6 & 0x3ff),
 			addr: word >> 16}
 		more := word>>2&1 == 1
@@ -216,6 +230,8 @@ func (r *reader) record(s *stream) error {
 				return err
 			}
 			s.tasks = s.tasks[1:]
+			r.ends[s.process] = max(r.ends[s.process], s.last)
+			s.session = nil
 		}
 		s.thread, s.process = r.to.Thread(s.tasks[0].Thread), s.tasks[0].Process
 		if s.thread == 0 {
@@ -236,8 +252,8 @@ func (r *reader) record(s *stream) error {
 	if r.counts.Begin == 0 {
 		r.counts.Begin = n.at
 	}
-	r.counts.End, s.last, r.ends[s.process] = n.at, n.at, n.at
-	f := r.tables.function(r.to, s.process, n)
+	r.counts.End, s.last = n.at, n.at
+	f := r.function(s, n)
 	if n.kind == entry {
 		// A call at the depth of an open one: that one was left by longjmp, an exception or exec.
 		if err := r.close(s, n.depth, n.at); err != nil {
@@ -264,6 +280,19 @@ func (r *reader) record(s *stream) error {
 	}
 	s.open = s.open[:n.depth]
 	return r.event(s, activity.Return, n.at, f, 0)
+}
+
+// function returns the number of a record's function.
+func (r *reader) function(s *stream, n record) uint32 {
+	if s.session == nil || n.at >= s.until {
+		s.session, s.until = r.tables.session(s.process, n.at)
+		clear(s.cache[:])
+	}
+	c := &s.cache[(n.addr^n.addr>>8)>>2%uint64(len(s.cache))]
+	if c.addr != n.addr || c.number == 0 {
+		c.addr, c.number = n.addr, s.session.function(r.to, n.addr)
+	}
+	return c.number
 }
 
 // close ends the open calls from a depth on. Their returns are not recorded.
