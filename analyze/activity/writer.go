@@ -19,7 +19,8 @@ import (
 const (
 	magic      = "EIDETR1\n"
 	footerSize = 32
-	runEvents  = 1 << 20 // events that are sorted in memory
+	runEvents  = 1 << 18 // events that are sorted in memory
+	maxSpilled = 40      // bytes of an event in the temporary file
 	maxStacks  = 1 << 22
 	maxFuncs   = 1 << 20
 	maxStrings = 64 << 20 // bytes of all names
@@ -57,7 +58,7 @@ type pending struct {
 
 // before orders events by time. Slices come after others of their time, the longest first, so that
 // outer ones come before inner ones.
-func before(a, b pending) int {
+func before(a, b *pending) int {
 	if c := cmp.Compare(a.At, b.At); c != 0 {
 		return c
 	}
@@ -176,7 +177,7 @@ func (w *Writer) Event(e Event) error {
 		w.last = append(w.last, -maxTime)
 	}
 	w.last[e.Thread] = max(w.last[e.Thread], e.At)
-	w.buffer = append(w.buffer, pending{e, uint32(len(w.buffer))})
+	w.buffer = append(spacious(w.buffer, w.room), pending{e, uint32(len(w.buffer))})
 	if len(w.buffer) >= w.room {
 		w.sortRun()
 		w.fail(w.spillRun())
@@ -211,9 +212,19 @@ func (w *Writer) fail(err error) {
 	}
 }
 
+// spacious returns a list with space for one more. A list that grows to a limit is copied less often
+// than by append alone.
+func spacious[T any](all []T, most int) []T {
+	if len(all) < cap(all) {
+		return all
+	}
+	return slices.Grow(all, min(3*len(all)+1024, max(most-len(all), 1)))
+}
+
 func (w *Writer) sortRun() {
-	if !slices.IsSortedFunc(w.buffer, before) {
-		slices.SortFunc(w.buffer, before)
+	compare := func(a, b pending) int { return before(&a, &b) }
+	if !slices.IsSortedFunc(w.buffer, compare) {
+		slices.SortFunc(w.buffer, compare)
 	}
 }
 
@@ -236,7 +247,7 @@ func (w *Writer) spillRun() (err error) {
 		_, _ = out.Write(raw) // Flush returns the error
 	}
 	w.runs = append(w.runs, run{left: len(w.buffer), order: uint32(len(w.runs)),
-		in: bufio.NewReaderSize(io.NewSectionReader(w.spill, from, w.size-from), 1<<16)})
+		in: bufio.NewReaderSize(io.NewSectionReader(w.spill, from, w.size-from), 1<<14)})
 	w.buffer = w.buffer[:0]
 	if err = out.Flush(); err != nil {
 		err = fmt.Errorf("sort trace: %w", err)
@@ -258,13 +269,26 @@ func (r *run) read() error {
 		return io.EOF
 	}
 	r.left--
-	kind, err := r.in.ReadByte()
-	at, err2 := binary.ReadVarint(r.in)
-	thread, err3 := binary.ReadUvarint(r.in)
-	ref, err4 := binary.ReadUvarint(r.in)
-	value, err5 := binary.ReadVarint(r.in)
-	r.next = pending{Event{r.next.At + at, uint32(thread), Kind(kind), uint32(ref), value}, r.order}
-	if err = cmp.Or(err, err2, err3, err4, err5); err != nil {
+	raw, err := r.in.Peek(maxSpilled) // fewer at the end
+	at, rest := int64(0), raw
+	signed := func() int64 {
+		n, size := binary.Varint(rest)
+		rest = rest[max(size, 0):]
+		return n
+	}
+	unsigned := func() uint32 {
+		n, size := binary.Uvarint(rest)
+		rest = rest[max(size, 0):]
+		return uint32(n)
+	}
+	if len(raw) > 0 {
+		rest = raw[1:]
+		at = r.next.At + signed()
+		r.next = pending{Event{at, unsigned(), Kind(raw[0]), unsigned(), 0}, r.order}
+		r.next.Value = signed()
+		_, err = r.in.Discard(len(raw) - len(rest))
+	}
+	if err != nil {
 		err = fmt.Errorf("sort trace: %w", err)
 	}
 	return err
@@ -274,7 +298,7 @@ func (r *run) read() error {
 type merge []*run
 
 func (m merge) Len() int           { return len(m) }
-func (m merge) Less(i, k int) bool { return before(m[i].next, m[k].next) < 0 }
+func (m merge) Less(i, k int) bool { return before(&m[i].next, &m[k].next) < 0 }
 func (m merge) Swap(i, k int)      { m[i], m[k] = m[k], m[i] }
 func (m *merge) Push(x any)        { *m = append(*m, x.(*run)) }
 func (m *merge) Pop() any {
@@ -313,7 +337,7 @@ func (w *Writer) sorted(put func(Event)) error {
 			heap.Pop(&m)
 		case err != nil:
 			return err
-		default:
+		case len(m) > 1 && m.Less(1, 0) || len(m) > 2 && m.Less(2, 0):
 			heap.Fix(&m, 0)
 		}
 	}
@@ -372,7 +396,7 @@ func (w *Writer) append(e Event) {
 		w.block.begin = e.At
 		w.block.states = w.now.busy(e.At)
 	}
-	w.block.events = append(w.block.events, e)
+	w.block.events = append(spacious(w.block.events, blockEvents), e)
 	w.now.step(e)
 }
 
