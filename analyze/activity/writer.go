@@ -41,6 +41,8 @@ type Writer struct {
 	out    *os.File
 	at     int64 // bytes of out
 	zstd   *zstd.Encoder
+	raw    []byte // of the last block
+	packed []byte
 	block  block
 	now    states
 	blocks []entry
@@ -406,12 +408,16 @@ func (w *Writer) flush() {
 		return
 	}
 	at := w.at
-	w.writeFrame(w.block.append(nil))
+	w.raw = w.block.append(w.raw[:0])
+	w.writeFrame(w.raw)
 	w.blocks = append(w.blocks, entry{at: at, size: w.at - at, first: w.block.begin, last: w.block.events[n-1].At})
 	w.block.events = w.block.events[:0]
 }
 
-func (w *Writer) writeFrame(raw []byte) { w.write(w.zstd.EncodeAll(raw, nil)) }
+func (w *Writer) writeFrame(raw []byte) {
+	w.packed = w.zstd.EncodeAll(raw, w.packed[:0])
+	w.write(w.packed)
+}
 
 func (w *Writer) write(b []byte) {
 	n, err := w.out.Write(b)
@@ -460,7 +466,7 @@ func (w *Writer) Close() (Info, error) {
 	if w.err != nil {
 		_ = os.Remove(w.out.Name()) // the first error matters
 	}
-	w.tables, w.buffer, w.block, w.now = tables{}, nil, block{}, states{}
+	w.tables, w.buffer, w.block, w.now, w.raw, w.packed = tables{}, nil, block{}, states{}, nil, nil
 	return w.info, w.err
 }
 

@@ -38,6 +38,7 @@ const (
 	lost
 	event
 
+	buffers  = 512 << 10 // bytes of all streams, except small ones
 	magic    = 5
 	maxDepth = 1023
 	maxTime  = 1 << 60
@@ -54,6 +55,7 @@ type record struct {
 // stream is the file of a thread. Its open calls are by depth; 0: one whose begin is not recorded.
 type stream struct {
 	in      *bufio.Reader
+	ahead   []byte // in its buffer
 	file    io.Closer
 	tasks   []task // of its thread number, by time
 	next    record
@@ -121,7 +123,7 @@ func (r *reader) openAll() error {
 		if err != nil {
 			return err
 		}
-		s := &stream{in: bufio.NewReaderSize(f, 16<<10), file: f, tasks: r.tables.tasks[int32(tid)]}
+		s := &stream{in: bufio.NewReaderSize(f, max(buffers/len(names), 16<<10)), file: f, tasks: r.tables.tasks[int32(tid)]}
 		if len(s.tasks) == 0 { // a thread that task.txt does not have
 			s.tasks = []task{{Thread: activity.Thread{Process: int32(tid), ID: int32(tid)}}}
 		}
@@ -176,15 +178,17 @@ func (r *reader) done(s *stream) {
 // advance reads the next call or return. It skips other records.
 func (s *stream) advance() bool {
 	for {
-		raw, err := s.in.Peek(16)
-		if err != nil {
-			if len(raw) > 0 || !errors.Is(err, io.EOF) {
-				s.failed = "cut records"
+		if len(s.ahead) < 16 {
+			if err := s.fill(); len(s.ahead) < 16 {
+				if len(s.ahead) > 0 || !errors.Is(err, io.EOF) {
+					s.failed = "cut records"
+				}
+				return false
 			}
-			return false
 		}
+		raw := s.ahead[:16]
+		s.ahead = s.ahead[16:]
 		at, word := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
-		_, _ = s.in.Discard(16) // they are in the buffer
 		n := record{at: int64(min(at, math.MaxInt64)), kind: int(word & 3), depth: int(word >> 6 & 0x3ff),
 			addr: word >> 16}
 		more := word>>2&1 == 1
@@ -210,15 +214,27 @@ func (s *stream) advance() bool {
 	}
 }
 
+// fill reads on, behind the bytes that were read ahead.
+func (s *stream) fill() (err error) {
+	_, _ = s.in.Discard(s.in.Buffered() - len(s.ahead)) // they are in the buffer
+	s.ahead, err = s.in.Peek(s.in.Size())
+	return err
+}
+
 // skipData skips the data of an event: its size in two bytes, and bytes up to a multiple of eight.
 func (s *stream) skipData() bool {
-	var size [2]byte
-	if _, err := io.ReadFull(s.in, size[:]); err != nil {
+	if len(s.ahead) < 2 && s.fill() != nil && len(s.ahead) < 2 {
 		return false
 	}
-	n := (int(binary.LittleEndian.Uint16(size[:])) + 2 + 7) / 8 * 8
-	_, err := s.in.Discard(n - 2)
-	return err == nil
+	n := (int(binary.LittleEndian.Uint16(s.ahead)) + 2 + 7) / 8 * 8
+	for n > len(s.ahead) {
+		n -= len(s.ahead)
+		if s.ahead = nil; s.fill() != nil && len(s.ahead) < n {
+			return false
+		}
+	}
+	s.ahead = s.ahead[n:]
+	return true
 }
 
 // record passes a call or a return on.
