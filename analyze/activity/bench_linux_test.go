@@ -94,7 +94,8 @@ func writeProto(w *bufio.Writer, size int) error {
 	packet(number(nil, 13, 1), message(nil, 6, monotonic, own), message(nil, 59, number(nil, 58, 64)))
 	for i := range uint64(8) {
 		packet(message(nil, 60, number(nil, 1, i+1), message(nil, 4, number(nil, 1, 1), number(nil, 2, i+1))))
-		packet(message(nil, 12, message(nil, 2, number(nil, 1, i+1), message(nil, 2, []byte("Task"), []byte{'a' + byte(i)}))))
+		name := message(nil, 2, []byte("Task"), []byte{'a' + byte(i)})
+		packet(message(nil, 12, message(nil, 2, number(nil, 1, i+1), name)))
 	}
 	for i := uint64(0); n < size; i++ {
 		track := number(nil, 11, i%8+1)
@@ -268,8 +269,8 @@ func command(b *testing.B, input, name string, args ...string) string {
 
 // traceChromium records a page in Chromium, and returns the file: json or proto.
 func traceChromium(b *testing.B, kind string) string {
-	const page = `data:text/html,<canvas id=c></canvas><script>let c=document.getElementById("c").getContext("2d"),n=0;` +
-		`function f(){n++;for(let i=0;i<200;i++){c.fillStyle="rgb("+i+","+n%25255+",9)";c.fillRect(i,n%25150,9,9)};` +
+	const page = `data:text/html,<!doctype html><canvas id=c></canvas><script>` +
+		`let c=document.getElementById("c").getContext("2d"),n=0;function f(){n++;for(let i=0;i<200;i++){c.fillStyle="rgb("+i+","+n%25255+",9)";c.fillRect(i,n%25150,9,9)};` +
 		`document.title=n;let p=document.createElement("p");p.textContent=n;document.body.append(p);` +
 		`if(n>60)document.body.children[2].remove();requestAnimationFrame(f)};f()</script>`
 	dir := b.TempDir()
@@ -359,8 +360,8 @@ func readingFigures(b *testing.B, turns int) (all []*activitytest.Figure) {
 		{"perf", "", 0, 0.5, samples, whole("perf", samples+".txt"), nil},
 	} {
 		mega := float64(bytesOf(b, s.file)) / 1e6
-		reads := &activitytest.Figure{Name: "reading " + s.name, Anchor: s.anchor, Unit: "MB/s CPU", Goal: s.goal, Least: true}
-		writes := &activitytest.Figure{Name: s.name + " to index.etr", Anchor: s.anchor, Unit: "MB/s CPU", Least: true}
+		reads := &activitytest.Figure{Name: "reading " + s.name, Anchor: s.anchor, Unit: "MB/s", Goal: s.goal, Least: true}
+		writes := &activitytest.Figure{Name: s.name + " to index.etr", Anchor: s.anchor, Unit: "MB/s", Least: true}
 		index := &activitytest.Figure{Name: "index.etr of " + s.name, Anchor: "raw", Unit: "MB", Goal: s.size,
 			Theirs: []float64{mega}}
 		for range turns {
@@ -484,7 +485,7 @@ func windowFigure(b *testing.B) *activitytest.Figure {
 // trace.
 func TestReadersAllocateLittle(t *testing.T) {
 	for name, most := range map[string]struct{ count, bytes float64 }{
-		"JSON": {2, 200}, "Perfetto": {2, 200}, "Gecko": {2, 200}, "perf": {2, 400},
+		"JSON": {1, 60}, "Perfetto": {1.6, 60}, "Gecko": {0.5, 100}, "perf": {2, 120},
 	} {
 		var raw bytes.Buffer
 		if err := formats[name].write(bufio.NewWriter(&raw), 4<<20); err != nil {

@@ -182,7 +182,7 @@ type ride struct {
 }
 
 // scene draws a fixed number of frames and loads 50 resources several times.
-const scene = `<canvas id=c width=600 height=400></canvas><script>
+const scene = `<!doctype html><canvas id=c width=600 height=400></canvas><script>
 let c = document.getElementById("c").getContext("2d"), n = 0, times = [];
 function work(k) { let s = 0; for (let i = 0; i < 4e4; i++) s += Math.sqrt(i * k); return s; }
 function frame(t) {
