@@ -3,6 +3,7 @@ package activitytest
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 )
@@ -17,12 +18,12 @@ type Figure struct {
 	Ours, Theirs []float64
 }
 
-// spread returns the median of numbers and a text with their range.
+// spread returns the median of numbers and a text with their range. Failed turns are NaN.
 func spread(all []float64) (float64, string) {
-	if len(all) == 0 {
-		return 0, "–"
+	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(all)), func(x float64) bool { return x != x })
+	if len(sorted) == 0 {
+		return math.NaN(), "–"
 	}
-	sorted := slices.Sorted(slices.Values(all))
 	n := len(sorted)
 	median := (sorted[(n-1)/2] + sorted[n/2]) / 2
 	if n == 1 {
@@ -56,7 +57,10 @@ func Print(w io.Writer, all []*Figure) error {
 		}
 		if f.Goal > 0 {
 			goal, reached = fmt.Sprintf("%s %.3g", sign, f.Goal), "yes"
-			if f.Least && median < f.Goal || !f.Least && median > f.Goal {
+			switch {
+			case math.IsNaN(median):
+				reached = "unknown"
+			case f.Least && median < f.Goal, !f.Least && median > f.Goal:
 				reached = "no"
 			}
 		}

@@ -24,15 +24,19 @@ const (
 type reader struct {
 	to       activity.Sink
 	claims   activity.Claims
-	held     int // bytes
+	held     int // bytes of tables
+	limit    int
 	strings  int
 	requests map[string]int // indices in claims.Requests, by number and address
 }
 
 // Read reads a profile. Damaged records are skipped and counted. The error is that of the sink, or
 // of a file without a profile.
-func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
-	r := &reader{to: to, requests: map[string]int{}}
+func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) { return read(from, to, maxHeld) }
+
+// read reads a profile. Its tables may need some bytes of memory.
+func read(from io.Reader, to activity.Sink, limit int) (*activity.Claims, error) {
+	r := &reader{to: to, limit: limit, requests: map[string]int{}}
 	r.claims.Engine, r.claims.Way, r.claims.Resolution = "gecko", "samples and markers", 1
 	s := jsonstream.New(from)
 	err := r.process(s, 0)

@@ -122,8 +122,8 @@ func (t records) next(name string) int64 {
 
 // hold counts bytes that are kept until their thread is passed on.
 func (r *reader) hold(bytes int) error {
-	if r.held += bytes; r.held > maxHeld {
-		return fmt.Errorf("over %d MiB of records whose tables are not complete", maxHeld>>20)
+	if r.held += bytes; r.held > r.limit {
+		return fmt.Errorf("over %d MiB of records whose tables are not complete", r.limit>>20)
 	}
 	return nil
 }
