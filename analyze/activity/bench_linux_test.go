@@ -59,7 +59,8 @@ func (c *counted) printf(text string, args ...any) {
 // writeJSON writes tasks of eight threads with inner slices, flows and arguments.
 func writeJSON(w *bufio.Writer, size int) error {
 	c := &counted{w, 0}
-	c.printf(`{"traceEvents":[{"args":{"name":"Main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,"tid":1}`)
+	c.printf(`{"traceEvents":[{"args":{"name":"Main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,` +
+		`"tid":1}`)
 	for i := 0; c.n < size; i++ {
 		at, thread := 50_000_000+i*100, i%8+1
 		c.printf(",\n"+`{"args":{"src_file":"../../base/task/thread_controller.cc","src_func":"RunTask"},`+
@@ -152,7 +153,8 @@ func writeGecko(w *bufio.Writer, size int) error {
 func writePerf(w *bufio.Writer, size int) error {
 	c := &counted{w, 0}
 	for i := 0; c.n < size; i++ {
-		c.printf("CrRendererMain  100/%d [00%d] %d.%09d:    1003009 cycles: \n", 101+i%8, i%2, 50+i/5000, i%5000*200_000)
+		c.printf("CrRendererMain  100/%d [00%d] %d.%09d:    1003009 cycles: \n", 101+i%8, i%2, 50+i/5000,
+			i%5000*200_000)
 		for k := range 22 {
 			c.printf("\t    %x blink::Function%d<int>+0x%x (/usr/lib/chromium/chromium)\n", 0x55550000+k*64, k*(i%9), k)
 		}
@@ -270,7 +272,8 @@ func command(b *testing.B, input, name string, args ...string) string {
 // traceChromium records a page in Chromium, and returns the file: json or proto.
 func traceChromium(b *testing.B, kind string) string {
 	const page = `data:text/html,<!doctype html><canvas id=c></canvas><script>` +
-		`let c=document.getElementById("c").getContext("2d"),n=0;function f(){n++;for(let i=0;i<200;i++){c.fillStyle="rgb("+i+","+n%25255+",9)";c.fillRect(i,n%25150,9,9)};` +
+		`let c=document.getElementById("c").getContext("2d"),n=0;` +
+		`function f(){n++;for(let i=0;i<200;i++){c.fillStyle="rgb("+i+","+n%25255+",9)";c.fillRect(i,n%25150,9,9)};` +
 		`document.title=n;let p=document.createElement("p");p.textContent=n;document.body.append(p);` +
 		`if(n>60)document.body.children[2].remove();requestAnimationFrame(f)};f()</script>`
 	dir := b.TempDir()
@@ -355,12 +358,16 @@ func readingFigures(b *testing.B, turns int) (all []*activitytest.Figure) {
 			_, err := uftrace.Read(os.DirFS(calls), to)
 			return err
 		}, func() float64 {
-			return seconds(b, func() error { command(b, "", "uftrace", "report", "--no-pager", "-d", calls); return nil })
+			return seconds(b, func() error {
+				command(b, "", "uftrace", "report", "--no-pager", "-d", calls)
+				return nil
+			})
 		}},
 		{"perf", "", 0, 0.5, samples, whole("perf", samples+".txt"), nil},
 	} {
 		mega := float64(bytesOf(b, s.file)) / 1e6
-		reads := &activitytest.Figure{Name: "reading " + s.name, Anchor: s.anchor, Unit: "MB/s", Goal: s.goal, Least: true}
+		reads := &activitytest.Figure{Name: "reading " + s.name, Anchor: s.anchor, Unit: "MB/s", Goal: s.goal,
+			Least: true}
 		writes := &activitytest.Figure{Name: s.name + " to index.etr", Anchor: s.anchor, Unit: "MB/s", Least: true}
 		index := &activitytest.Figure{Name: "index.etr of " + s.name, Anchor: "raw", Unit: "MB", Goal: s.size,
 			Theirs: []float64{mega}}
@@ -370,7 +377,10 @@ func readingFigures(b *testing.B, turns int) (all []*activitytest.Figure) {
 				reads.Theirs = append(reads.Theirs, mega/s.theirs())
 			}
 			size := int64(0)
-			writes.Ours = append(writes.Ours, mega/seconds(b, func() error { _, size = indexed(b, s.read); return nil }))
+			writes.Ours = append(writes.Ours, mega/seconds(b, func() error {
+				_, size = indexed(b, s.read)
+				return nil
+			}))
 			index.Ours = []float64{float64(size) / 1e6}
 		}
 		writes.Theirs = reads.Theirs

@@ -214,8 +214,8 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// spacious returns a list with space for one more. A list that grows to a limit is copied less often
-// than by append alone.
+// spacious returns a list with space for one more. It copies lists that grow to a limit less often
+// than append does.
 func spacious[T any](all []T, most int) []T {
 	if len(all) < cap(all) {
 		return all

@@ -128,8 +128,8 @@ func tried(t testing.TB, name string, args ...string) string {
 // functionFigures compares recording and conversion of calls with uftrace, in turns.
 func functionFigures(t testing.TB, turns, size int) []*activitytest.Figure {
 	plain, compiled := compile(t, "testdata/calls.c"), compile(t, "testdata/calls.c", "-pg")
-	out, s := record(t, Options{Native: functions}, compiled, "12")
-	small := grind(t, s)
+	_, few := record(t, Options{Native: functions}, compiled, "12")
+	small := grind(t, few)
 	file := filepath.Join(t.TempDir(), "callgrind")
 	tried(t, "valgrind", "-q", "--tool=callgrind", "--callgrind-out-file="+file, plain, "12")
 	text, err := os.ReadFile(file)
@@ -145,7 +145,7 @@ func functionFigures(t testing.TB, turns, size int) []*activitytest.Figure {
 	arg := strconv.Itoa(size)
 	calls := int64(0)
 	for range turns {
-		out, s = record(t, Options{Native: functions}, compiled, arg)
+		out, s := record(t, Options{Native: functions}, compiled, arg)
 		begin := used(unix.RUSAGE_SELF)
 		all := grind(t, s)
 		cpu.Ours = append(cpu.Ours, used(unix.RUSAGE_SELF)-begin)
@@ -189,7 +189,10 @@ let c = document.getElementById("c").getContext("2d"), n = 0, times = [];
 function work(k) { let s = 0; for (let i = 0; i < 4e4; i++) s += Math.sqrt(i * k); return s; }
 function frame(t) {
 	times.push(t);
-	for (let i = 0; i < 60; i++) { c.fillStyle = "rgb(" + i + "," + n % 255 + ",9)"; c.fillRect(i * 9, n % 350, 9, 40); }
+	for (let i = 0; i < 60; i++) {
+		c.fillStyle = "rgb(" + i + "," + n % 255 + ",9)";
+		c.fillRect(i * 9, n % 350, 9, 40);
+	}
 	document.title = work(n);
 	if (n % 30 == 0) for (let i = 0; i < 50; i++) fetch("/resource?" + n + "-" + i).then(r => r.text());
 	if (++n < 240) return requestAnimationFrame(frame);

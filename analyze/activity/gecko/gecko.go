@@ -234,10 +234,12 @@ func (r *reader) thread(s *jsonstream.Stream, t *thread) error {
 			return integer(&t.info.ID)
 		case "samples":
 			t.samples = records{}
-			return r.table(s, map[string]int{"stack": 0, "time": 6, "timeDeltas": 6, "threadCPUDelta": 0}, t.samples.put, nil)
+			return r.table(s, map[string]int{"stack": 0, "time": 6, "timeDeltas": 6, "threadCPUDelta": 0},
+				t.samples.put, nil)
 		case "markers":
 			t.markers = records{}
-			return r.table(s, map[string]int{"name": 0, "startTime": 6, "endTime": 6, "phase": 0}, t.markers.put, t.claim)
+			return r.table(s, map[string]int{"name": 0, "startTime": 6, "endTime": 6, "phase": 0},
+				t.markers.put, t.claim)
 		}
 		return r.tables(s, &t.tables, key)
 	})

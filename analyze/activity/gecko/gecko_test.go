@@ -125,7 +125,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	for _, begin := range []string{`{"shared":{"stackTable":{"prefix":[`, `{"threads":[{"stringArray":[`,
 		`{"threads":[{"samples":{"time":[`, `{"threads":[{"markers":{"name":[`} {
 		from := io.MultiReader(strings.NewReader(begin), endless(`1,1,1,1,`))
-		if _, err := read(from, &activitytest.Sink{}, 1<<20); err == nil || !strings.Contains(err.Error(), "over 1 MiB") {
+		_, err := read(from, &activitytest.Sink{}, 1<<20)
+		if err == nil || !strings.Contains(err.Error(), "over 1 MiB") {
 			t.Errorf("%s: %v", begin, err)
 		}
 	}

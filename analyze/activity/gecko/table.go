@@ -129,8 +129,8 @@ func (r *reader) hold(bytes int) error {
 }
 
 // table reads the columns that shifts names, each with the power of ten of its unit. In raw
-// profiles a table has a schema and rows, and in processed ones a list for each column. Put gets the
-// numbers, and data the cells of the column data.
+// profiles a table has a schema and rows. In processed ones it has a list for each column. Put gets
+// the numbers, and data the cells of the column data.
 func (r *reader) table(s *jsonstream.Stream, shifts map[string]int, put func(column string, row, n int64) int,
 	data func(row int64, raw []byte) int) error {
 	var schema []string

@@ -123,7 +123,8 @@ func (r *reader) openAll() error {
 		if err != nil {
 			return err
 		}
-		s := &stream{in: bufio.NewReaderSize(f, max(buffers/len(names), 16<<10)), file: f, tasks: r.tables.tasks[int32(tid)]}
+		in := bufio.NewReaderSize(f, max(buffers/len(names), 16<<10))
+		s := &stream{in: in, file: f, tasks: r.tables.tasks[int32(tid)]}
 		if len(s.tasks) == 0 { // a thread that task.txt does not have
 			s.tasks = []task{{Thread: activity.Thread{Process: int32(tid), ID: int32(tid)}}}
 		}
