@@ -12,7 +12,7 @@ SUITES  := netsim/instrument/testdata/suites
 ARCHIVES := netsim/instrument/testdata/archives
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-rig archives clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig archives clean
 
 deps:
 	@.ci/deps
@@ -141,6 +141,15 @@ bench-read bench-analyze: bench-%: deps
 # The rewriter of scripts and its inserted code, beside istanbul, swc and V8: four minutes.
 bench-scripts: webui $(ANCHORS)/node_modules/.package-lock.json
 	$(BENCH) 'BesideIstanbul|Gates' ./netsim/instrument
+
+# Profiles of programs and of Chromium, beside perf, uftrace, valgrind and strace: ten minutes.
+bench-profile: deps
+	$(BENCH) '^BenchmarkProfile$$' ./controller/profile
+
+# Readers of traces and their index, beside Python, protoc and uftrace; bounds of simulated clocks. It takes five minutes.
+bench-attach: deps
+	$(BENCH) '^BenchmarkAttach$$' ./analyze/activity
+	$(GO) test -count=1 -v -run '^TestSimulatedClocks$$' ./analyze/activity/clock
 
 # What the capture thread costs a frame, beside other programs on the same device of a VM, as far as they are installed. It takes
 # some five minutes.

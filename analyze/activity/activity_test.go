@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 var exact = Info{Name: "native", Engine: "perf", Clock: Clock{Exact: true}}
@@ -454,58 +453,6 @@ func FuzzBlock(f *testing.F) {
 			}
 		}
 	})
-}
-
-// BenchmarkHour writes an hour with 30 threads and reads windows of 16 ms, each from a new trace.
-func BenchmarkHour(b *testing.B) {
-	w, dir := writer(b, 30)
-	random := rand.New(rand.NewPCG(1, 1))
-	var stacks []uint32
-	for range 20_000 {
-		stack := uint32(0)
-		for range 22 {
-			stack = w.Stack(stack, 1+random.Uint32N(30))
-		}
-		stacks = append(stacks, stack)
-	}
-	hour := int64(time.Hour)
-	for at := int64(0); at < hour; at += 500_000 {
-		thread := 1 + uint32(random.ExpFloat64()*4)%30
-		stack := stacks[int(random.ExpFloat64()*500)%len(stacks)]
-		for i, e := range []Event{{Kind: Woken, Ref: 1}, {Kind: In}, {Kind: Sample, Ref: stack, Value: 1_003_009},
-			{Kind: Out, Ref: stack}} {
-			e.At, e.Thread = at+int64(i)*100_000+random.Int64N(100_000), thread
-			if err := w.Event(e); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	info, err := w.Close()
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := os.Stat(filepath.Join(dir, IndexFile))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		trace, err := Open(dir)
-		if err != nil {
-			b.Fatal(err)
-		}
-		from := random.Int64N(hour)
-		if _, err := trace.At(from); err != nil {
-			b.Fatal(err)
-		}
-		for _, err := range trace.Events(from, from+16_000_000) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		trace.Close()
-	}
-	b.ReportMetric(float64(s.Size())/float64(info.Events), "bytes/event")
-	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/window")
 }
 
 // TestNamesHaveNoQueries: the index of a trace has addresses without queries. Rename replaces

@@ -110,8 +110,16 @@ func (in *input) byte() byte {
 	return in.raw[in.at-1]
 }
 
-// number reads a number up to a limit.
+// number reads a number up to a limit. Most have one byte.
 func (in *input) number(limit uint64) uint64 {
+	if in.at < len(in.raw) && in.raw[in.at] < 0x80 && uint64(in.raw[in.at]) <= limit && in.err == nil {
+		in.at++
+		return uint64(in.raw[in.at-1])
+	}
+	return in.longNumber(limit)
+}
+
+func (in *input) longNumber(limit uint64) uint64 {
 	if in.err != nil {
 		return 0
 	}

@@ -19,7 +19,8 @@ import (
 const (
 	magic      = "EIDETR1\n"
 	footerSize = 32
-	runEvents  = 1 << 20 // events that are sorted in memory
+	runEvents  = 1 << 18 // events that are sorted in memory
+	maxSpilled = 40      // bytes of an event in the temporary file
 	maxStacks  = 1 << 22
 	maxFuncs   = 1 << 20
 	maxStrings = 64 << 20 // bytes of all names
@@ -41,6 +42,8 @@ type Writer struct {
 	out    *os.File
 	at     int64 // bytes of out
 	zstd   *zstd.Encoder
+	raw    []byte // of the last block
+	packed []byte
 	block  block
 	now    states
 	blocks []entry
@@ -60,7 +63,7 @@ type pending struct {
 
 // before orders events by time. Slices come after others of their time, the longest first, so that
 // outer ones come before inner ones.
-func before(a, b pending) int {
+func before(a, b *pending) int {
 	if c := cmp.Compare(a.At, b.At); c != 0 {
 		return c
 	}
@@ -190,7 +193,7 @@ func (w *Writer) keep(e Event) {
 		w.last = append(w.last, -maxTime)
 	}
 	w.last[e.Thread] = max(w.last[e.Thread], e.At)
-	w.buffer = append(w.buffer, pending{e, uint32(len(w.buffer))})
+	w.buffer = append(spacious(w.buffer, w.room), pending{e, uint32(len(w.buffer))})
 	if len(w.buffer) >= w.room {
 		w.sortRun()
 		w.fail(w.spillRun())
@@ -224,9 +227,19 @@ func (w *Writer) fail(err error) {
 	}
 }
 
+// spacious returns a list with space for one more. It copies lists that grow to a limit less often
+// than append does.
+func spacious[T any](all []T, most int) []T {
+	if len(all) < cap(all) {
+		return all
+	}
+	return slices.Grow(all, min(3*len(all)+1024, max(most-len(all), 1)))
+}
+
 func (w *Writer) sortRun() {
-	if !slices.IsSortedFunc(w.buffer, before) {
-		slices.SortFunc(w.buffer, before)
+	compare := func(a, b pending) int { return before(&a, &b) }
+	if !slices.IsSortedFunc(w.buffer, compare) {
+		slices.SortFunc(w.buffer, compare)
 	}
 }
 
@@ -249,7 +262,7 @@ func (w *Writer) spillRun() (err error) {
 		_, _ = out.Write(raw) // Flush returns the error
 	}
 	w.runs = append(w.runs, run{left: len(w.buffer), order: uint32(len(w.runs)),
-		in: bufio.NewReaderSize(io.NewSectionReader(w.spill, from, w.size-from), 1<<16)})
+		in: bufio.NewReaderSize(io.NewSectionReader(w.spill, from, w.size-from), 1<<14)})
 	w.buffer = w.buffer[:0]
 	if err = out.Flush(); err != nil {
 		err = fmt.Errorf("sort trace: %w", err)
@@ -271,13 +284,26 @@ func (r *run) read() error {
 		return io.EOF
 	}
 	r.left--
-	kind, err := r.in.ReadByte()
-	at, err2 := binary.ReadVarint(r.in)
-	thread, err3 := binary.ReadUvarint(r.in)
-	ref, err4 := binary.ReadUvarint(r.in)
-	value, err5 := binary.ReadVarint(r.in)
-	r.next = pending{Event{r.next.At + at, uint32(thread), Kind(kind), uint32(ref), value}, r.order}
-	if err = cmp.Or(err, err2, err3, err4, err5); err != nil {
+	raw, err := r.in.Peek(maxSpilled) // fewer at the end
+	at, rest := int64(0), raw
+	signed := func() int64 {
+		n, size := binary.Varint(rest)
+		rest = rest[max(size, 0):]
+		return n
+	}
+	unsigned := func() uint32 {
+		n, size := binary.Uvarint(rest)
+		rest = rest[max(size, 0):]
+		return uint32(n)
+	}
+	if len(raw) > 0 {
+		rest = raw[1:]
+		at = r.next.At + signed()
+		r.next = pending{Event{at, unsigned(), Kind(raw[0]), unsigned(), 0}, r.order}
+		r.next.Value = signed()
+		_, err = r.in.Discard(len(raw) - len(rest))
+	}
+	if err != nil {
 		err = fmt.Errorf("sort trace: %w", err)
 	}
 	return err
@@ -287,7 +313,7 @@ func (r *run) read() error {
 type merge []*run
 
 func (m merge) Len() int           { return len(m) }
-func (m merge) Less(i, k int) bool { return before(m[i].next, m[k].next) < 0 }
+func (m merge) Less(i, k int) bool { return before(&m[i].next, &m[k].next) < 0 }
 func (m merge) Swap(i, k int)      { m[i], m[k] = m[k], m[i] }
 func (m *merge) Push(x any)        { *m = append(*m, x.(*run)) }
 func (m *merge) Pop() any {
@@ -326,7 +352,7 @@ func (w *Writer) sorted(put func(Event)) error {
 			heap.Pop(&m)
 		case err != nil:
 			return err
-		default:
+		case len(m) > 1 && m.Less(1, 0) || len(m) > 2 && m.Less(2, 0):
 			heap.Fix(&m, 0)
 		}
 	}
@@ -385,7 +411,7 @@ func (w *Writer) append(e Event) {
 		w.block.begin = e.At
 		w.block.states = w.now.busy(e.At)
 	}
-	w.block.events = append(w.block.events, e)
+	w.block.events = append(spacious(w.block.events, blockEvents), e)
 	w.now.step(e)
 }
 
@@ -395,12 +421,16 @@ func (w *Writer) flush() {
 		return
 	}
 	at := w.at
-	w.writeFrame(w.block.append(nil))
+	w.raw = w.block.append(w.raw[:0])
+	w.writeFrame(w.raw)
 	w.blocks = append(w.blocks, entry{at: at, size: w.at - at, first: w.block.begin, last: w.block.events[n-1].At})
 	w.block.events = w.block.events[:0]
 }
 
-func (w *Writer) writeFrame(raw []byte) { w.write(w.zstd.EncodeAll(raw, nil)) }
+func (w *Writer) writeFrame(raw []byte) {
+	w.packed = w.zstd.EncodeAll(raw, w.packed[:0])
+	w.write(w.packed)
+}
 
 func (w *Writer) write(b []byte) {
 	n, err := w.out.Write(b)
@@ -452,7 +482,7 @@ func (w *Writer) Close() (Info, error) {
 	if w.err != nil {
 		_ = os.Remove(w.out.Name()) // the first error matters
 	}
-	w.tables, w.buffer, w.block, w.now = tables{}, nil, block{}, states{}
+	w.tables, w.buffer, w.block, w.now, w.raw, w.packed = tables{}, nil, block{}, states{}, nil, nil
 	return w.info, w.err
 }
 

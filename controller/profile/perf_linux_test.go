@@ -29,7 +29,7 @@ type program struct {
 }
 
 // compile builds a C program.
-func compile(t *testing.T, source string, flags ...string) string {
+func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
 	args := append([]string{"-g", "-O1", "-fno-omit-frame-pointer", "-o", path, source, "-lpthread"}, flags...)
@@ -40,7 +40,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 }
 
 // open opens a session, or skips the test where the tools are not there.
-func open(t *testing.T, o Options) *Session {
+func open(t testing.TB, o Options) *Session {
 	t.Helper()
 	o.Dir = filepath.Join(t.TempDir(), activity.TracesDir)
 	s, err := Open(t.Context(), o)

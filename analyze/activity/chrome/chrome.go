@@ -49,6 +49,11 @@ type Events struct {
 	profiles  map[string]*profile
 	begun     map[frameKey]frame
 	frames    []frame
+	hits      int // of all profiles
+	last      struct {
+		place
+		*thread
+	}
 }
 
 // NewEvents returns a taker of events.
@@ -73,6 +78,7 @@ type Event struct {
 	Process, Thread                 int32
 	At, Duration                    int64 // in ns
 	Timed                           bool  // At is known
+	damaged                         bool
 }
 
 // Read reads a trace. Damaged records are skipped and counted. The error is that of the sink, or of
@@ -110,20 +116,30 @@ func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 }
 
 func (r *Events) events(s *jsonstream.Stream) error {
+	var e Event
+	field := e.field
 	return s.Array(func() error {
-		raw, err := s.Raw()
-		if errors.Is(err, jsonstream.ErrLong) {
-			r.claims.Records++
-			r.claims.Skip("long records")
-			return nil
-		} else if err != nil {
-			return err
+		e = Event{}
+		whole := s.Fields(field)
+		if !whole { // it may continue behind the buffer
+			e = Event{}
+			raw, err := s.Raw()
+			if errors.Is(err, jsonstream.ErrLong) {
+				r.claims.Records++
+				r.claims.Skip("long records")
+				return nil
+			} else if err != nil {
+				return err
+			}
+			whole = jsonstream.Fields(raw, func(key, value []byte) bool {
+				e.field(key, value)
+				return true
+			})
 		}
 		if r.claims.Records++; r.claims.Records > activity.MaxEvents {
 			return fmt.Errorf("over %d records", activity.MaxEvents)
 		}
-		var e Event
-		if !e.read(raw) {
+		if !whole || e.damaged || e.Phase == 0 {
 			r.claims.Skip("malformed records")
 			return nil
 		}
@@ -131,46 +147,42 @@ func (r *Events) events(s *jsonstream.Stream) error {
 	})
 }
 
-// read takes the fields of an event.
-func (e *Event) read(raw []byte) bool {
-	ok := true
-	whole := jsonstream.Fields(raw, func(key, value []byte) bool {
-		switch string(key) {
-		case "name":
-			e.Name = value
-		case "cat":
-			e.Category = value
-		case "args":
-			e.Args = value
-		case "id", "id2", "bind_id":
-			e.ID = value
-		case "scope":
-			e.Scope = value
-		case "ph":
-			if len(value) == 3 {
-				e.Phase = value[1]
-			}
-		case "pid":
-			e.Process = jsonstream.Int(value)
-		case "tid":
-			e.Thread = jsonstream.Int(value)
-		case "ts":
-			var n int64
-			n, e.Timed = jsonstream.Decimal(value, 3)
-			e.At = n
-			ok = ok && e.Timed && n >= 0 && n < maxTime
-		case "dur":
-			n, fine := jsonstream.Decimal(value, 3)
-			e.Duration = n
-			ok = ok && fine && n >= 0 && n < maxTime
+// field takes a field of an event.
+func (e *Event) field(key, value []byte) {
+	switch string(key) {
+	case "name":
+		e.Name = value
+	case "cat":
+		e.Category = value
+	case "args":
+		e.Args = value
+	case "id", "id2", "bind_id":
+		e.ID = value
+	case "scope":
+		e.Scope = value
+	case "ph":
+		if len(value) == 3 {
+			e.Phase = value[1]
 		}
-		return true
-	})
-	return whole && ok && e.Phase != 0
+	case "pid":
+		e.Process = jsonstream.Int(value)
+	case "tid":
+		e.Thread = jsonstream.Int(value)
+	case "ts":
+		e.At, e.Timed = jsonstream.Decimal(value, 3)
+		e.damaged = e.damaged || !e.Timed || e.At < 0 || e.At >= maxTime
+	case "dur":
+		n, ok := jsonstream.Decimal(value, 3)
+		e.Duration = n
+		e.damaged = e.damaged || !ok || n < 0 || n >= maxTime
+	}
 }
 
 // thread returns the thread of a place. Places beyond the limit share one.
 func (r *Events) thread(p place) *thread {
+	if r.last.thread != nil && r.last.place == p {
+		return r.last.thread
+	}
 	t := r.threads[p]
 	if t == nil {
 		if len(r.threads) >= activity.MaxThreads-1 {
@@ -183,6 +195,7 @@ func (r *Events) thread(p place) *thread {
 		r.threads[p] = t
 		r.register(p, t)
 	}
+	r.last.place, r.last.thread = p, t
 	return t
 }
 

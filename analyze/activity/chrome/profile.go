@@ -9,8 +9,10 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
 )
 
-// maxProfiles bounds the profiles of JavaScript in a trace.
-const maxProfiles = 4096
+const (
+	maxProfiles = 4096    // of JavaScript in a trace
+	maxHits     = 2 << 20 // samples that are kept until they are in order
+)
 
 // profile is a profile of the JavaScript of one thread, which comes in chunks.
 type profile struct {
@@ -71,20 +73,29 @@ func (r *Events) sample(e *Event, p place) error {
 		r.claims.Records++
 		if i < len(times) && r.claims.Records < activity.MaxEvents {
 			of.hits = append(of.hits, hit{times[i], jsonstream.Int(value)})
+			r.hits++
 		} else {
 			r.claims.Skip("samples without a time")
 		}
 		i++
 		return true
 	})
-	return nil
+	if r.hits <= maxHits {
+		return nil
+	}
+	return r.profilesUntil(2)
 }
 
-// profileEnds passes on all samples. Each one stands for the time until the next one.
-func (r *Events) profileEnds() error {
+// profileEnds passes on all samples.
+func (r *Events) profileEnds() error { return r.profilesUntil(1) }
+
+// profilesUntil passes on the earliest samples of each profile: all of them, or half of them. Each
+// one stands for the time until the next one.
+func (r *Events) profilesUntil(share int) error {
 	for _, of := range r.profiles {
 		slices.SortStableFunc(of.hits, func(a, b hit) int { return cmp.Compare(a.at, b.at) })
-		for i, h := range of.hits {
+		n := len(of.hits) / share
+		for i, h := range of.hits[:n] {
 			until := h.at
 			if i+1 < len(of.hits) {
 				until = of.hits[i+1].at
@@ -94,6 +105,8 @@ func (r *Events) profileEnds() error {
 				return err
 			}
 		}
+		of.hits = of.hits[:copy(of.hits, of.hits[n:])]
+		r.hits -= n
 	}
 	return nil
 }

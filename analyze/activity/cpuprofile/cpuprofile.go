@@ -11,7 +11,10 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
 )
 
-const maxTime = 1 << 60 // ns
+const (
+	maxTime    = 1 << 60 // ns
+	maxSamples = 16 << 20
+)
 
 // Read reads a profile. Damaged records are skipped and counted. The error is that of the sink, or
 // of a file without a profile.
@@ -73,8 +76,8 @@ func numbers(s *jsonstream.Stream, claims *activity.Claims, each func(raw []byte
 		if err != nil {
 			return err
 		}
-		if n++; n > activity.MaxEvents/4 {
-			return fmt.Errorf("over %d samples", activity.MaxEvents/4)
+		if n++; n > maxSamples {
+			return fmt.Errorf("over %d samples", maxSamples)
 		}
 		each(raw)
 		return nil

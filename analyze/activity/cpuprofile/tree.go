@@ -1,12 +1,18 @@
 package cpuprofile
 
 import (
+	"strings"
+
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
 )
 
-// maxNodes bounds the nodes of a profile.
-const maxNodes = 1 << 22
+// Limits of the nodes of a profile: their number, the bytes of a text and of all texts.
+const (
+	maxNodes = 1 << 20
+	maxText  = 4 * activity.MaxName
+	maxTexts = 64 << 20
+)
 
 // Tree has the nodes of a profile: functions with their callers. The numbers of nodes are the
 // file's.
@@ -14,6 +20,7 @@ type Tree struct {
 	to     activity.Sink
 	claims *activity.Claims
 	nodes  map[int32]*node
+	texts  int // bytes
 }
 
 // node is a function called by another node.
@@ -59,7 +66,7 @@ func (t *Tree) Nodes(raw []byte) {
 func (t *Tree) Node(raw []byte) {
 	t.claims.Records++
 	id, ok := jsonstream.Decimal(jsonstream.Find(raw, "id"), 0)
-	if !ok || id != int64(int32(id)) || len(t.nodes) >= maxNodes {
+	if !ok || id != int64(int32(id)) || len(t.nodes) >= maxNodes || t.texts > maxTexts {
 		t.claims.Skip("malformed nodes")
 		return
 	}
@@ -77,6 +84,7 @@ func (t *Tree) Node(raw []byte) {
 			})
 		case "callFrame":
 			n.call(value)
+			t.texts += len(n.function.Name) + len(n.function.File)
 		}
 		return true
 	})
@@ -97,9 +105,9 @@ func (n *node) call(raw []byte) {
 	jsonstream.Fields(raw, func(key, value []byte) bool {
 		switch string(key) {
 		case "functionName":
-			f.Name, _ = jsonstream.Text(value)
+			f.Name = short(value)
 		case "url":
-			f.File, _ = jsonstream.Text(value)
+			f.File = short(value)
 		case "scriptId":
 			own = string(value) != "0" && string(value) != `"0"`
 		case "lineNumber":
@@ -121,6 +129,15 @@ func (n *node) call(raw []byte) {
 		f.Lang = activity.Native
 	}
 	n.function = f
+}
+
+// short returns a text with at least the bytes that are kept.
+func short(raw []byte) string {
+	text, _ := jsonstream.Text(raw)
+	if len(text) > maxText {
+		text = strings.Clone(text[:maxText]) // so that the rest is freed
+	}
+	return text
 }
 
 // Sample passes on a sample at a node. Idle time is left out.

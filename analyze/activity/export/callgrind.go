@@ -52,8 +52,11 @@ func (s *Selection) Callgrind() ([]*File, error) {
 		return c
 	}
 	// Calls come first: a thread with calls has these, without its samples.
-	for _, sampled := range []bool{false, true} {
+	samples := true
+	for sampled := false; samples; sampled = true {
+		samples = false
 		err = of.Each(spans, func(p *frames.Part) {
+			samples = samples || p.Sampled && !sampled
 			if !chosen[p.Thread] || p.Sampled != sampled {
 				return
 			}

@@ -19,7 +19,7 @@ type Activity struct {
 	Switches bool
 	// Tree has functions with their callers (inverted), or with the functions that they called.
 	Tree  *Tree
-	Waits []Wait // longest first
+	Waits []Wait // longest first; shorter than the 1,024 longest ones may be missing
 	// Longest is the innermost named function that ran for at least half of the time, and scripts
 	// before others; -1: none.
 	Longest Node
@@ -77,6 +77,9 @@ func (n *Node) add(p part) {
 		n.last = p.sample
 	}
 }
+
+// maxNodes bounds the nodes of a tree. Further ones count for those above them only.
+const maxNodes = 1 << 16
 
 type edge struct {
 	parent int32
@@ -223,7 +226,9 @@ func (c *collector) add(path []int32, p part) {
 			g = path[len(path)-1-i]
 		}
 		next, ok := c.known[edge{at, g}]
-		if !ok {
+		if !ok && len(c.Tree.Nodes) >= maxNodes {
+			break
+		} else if !ok {
 			next = int32(len(c.Tree.Nodes))
 			c.known[edge{at, g}] = next
 			c.Tree.Nodes = append(c.Tree.Nodes, Node{Group: g, Parent: at, Depth: c.Tree.Nodes[at].Depth + 1})
@@ -252,7 +257,17 @@ func (c *collector) wait(s *activity.State, at int64) {
 		f := c.of.Group(g)
 		return f.Lang == activity.Kernel && strings.HasPrefix(strings.TrimLeft(f.Name, "_"), "schedule")
 	})
-	c.Waits = append(c.Waits, w)
+	if c.Waits = append(c.Waits, w); len(c.Waits) == 2*maxWaits {
+		c.sortWaits()
+		c.Waits = c.Waits[:maxWaits]
+	}
+}
+
+// maxWaits bounds the waits that are kept. So a time with millions of them needs little memory.
+const maxWaits = 1024
+
+func (c *collector) sortWaits() {
+	slices.SortStableFunc(c.Waits, func(a, b Wait) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
 }
 
 // end completes the activity.
@@ -266,7 +281,7 @@ func (c *collector) end() {
 	} else {
 		c.Low, c.High = c.Running, c.Running
 	}
-	slices.SortStableFunc(c.Waits, func(a, b Wait) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
+	c.sortWaits()
 	for i := range c.Tree.Nodes {
 		n := &c.Tree.Nodes[i]
 		slices.SortStableFunc(n.Children, func(a, b int32) int {

@@ -15,6 +15,7 @@ import (
 const (
 	laneSteps     = 600
 	minLaneStep   = time.Millisecond
+	maxLanes      = 1 << 13 // threads with times by step
 	maxCandidates = 3 * result.MaxLate
 	leastShare    = 20 // inverse of the share of the parent from which on a function is in a tree
 	longTask      = 50 * time.Millisecond
@@ -32,14 +33,21 @@ type builder struct {
 	owners    map[[2]int32]*Source // that count the time of a thread
 	from      int64                // of lanes
 	step      int64
-	lanes     [][]int64 // ns by step
-	claims    []claim   // of the trace that is read
+	lanes     []lane  // of threads
+	stepped   int     // lanes with steps
+	claims    []claim // of the trace that is read
 }
 
 // threadOf is a thread of a trace.
 type threadOf struct {
 	s      *Source
 	number uint32
+}
+
+// lane is the time in which a thread ran, in ns: all of it, and by step.
+type lane struct {
+	sum   int64
+	steps []int64
 }
 
 // Results returns the part of results.json. The windows have their results already. A trace that
@@ -170,7 +178,7 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 	totals := make([]functionTotal, len(s.named))
 	switched := make([]bool, len(s.Threads()))
 	called := make([]bool, len(s.Threads()))
-	sampled := make([][]int64, len(s.Threads()))
+	sampled := make([]*lane, len(s.Threads())) // of threads without switches
 	var samples, unnamed, cut int64
 	var path []int32
 	events := newEvents(b, s)
@@ -182,14 +190,14 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 		Piece: func(st *activity.State, from, to int64) {
 			if st.On == activity.OnCPU {
 				switched[st.Thread] = true
-				b.lane(s, st.Thread, from, to)
+				b.lane(s, b.laneOf(s, st.Thread), from, to)
 			}
 			if len(st.Calls) > 0 && st.On != activity.OffCPU {
 				path = s.callsOf(path[:0], st.Calls)
 				add(to - from)
 				if st.On == activity.Unseen && !switched[st.Thread] && sampled[st.Thread] == nil {
 					called[st.Thread] = true
-					b.lane(s, st.Thread, from, to)
+					b.lane(s, b.laneOf(s, st.Thread), from, to)
 				}
 			}
 		},
@@ -209,18 +217,19 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 					cut++
 				}
 				if !switched[e.Thread] && !called[e.Thread] {
-					sampled[e.Thread] = append(sampled[e.Thread], e.At, e.Value)
+					if sampled[e.Thread] == nil {
+						sampled[e.Thread] = &lane{}
+					}
+					b.lane(s, sampled[e.Thread], e.At-e.Value, e.At)
 				}
 			case activity.Call, activity.Slice:
 				totals[s.groups[e.Ref]].calls++
 			}
 		},
 	})
-	for thread, all := range sampled { // of threads without switches
-		if !switched[thread] && !called[thread] {
-			for i := 0; i < len(all); i += 2 {
-				b.lane(s, uint32(thread), all[i]-all[i+1], all[i])
-			}
+	for thread, l := range sampled {
+		if l != nil && !switched[thread] && !called[thread] {
+			b.laneOf(s, uint32(thread)).add(l)
 		}
 	}
 	if samples > 0 {
@@ -300,29 +309,55 @@ func (b *builder) thread(s *Source, number uint32) int {
 		b.threads[key] = i
 		b.Threads = append(b.Threads, result.ProfileThread{Process: int(t.Process), ID: int(t.ID), Name: t.Name,
 			ProcessName: t.ProcessName, FromNS: b.from, StepNS: b.step})
-		b.lanes, b.origins = append(b.lanes, nil), append(b.origins, s)
+		b.lanes, b.origins = append(b.lanes, lane{}), append(b.origins, s)
 	}
 	b.places[threadOf{s, number}] = i
 	return i
 }
 
-// lane counts a time in which a thread ran.
-func (b *builder) lane(s *Source, number uint32, from, to int64) {
-	i := b.thread(s, number)
+// laneOf returns the lane of a thread, until the next thread is added; nil: another trace counts
+// its time.
+func (b *builder) laneOf(s *Source, number uint32) *lane {
+	i := b.thread(s, number) // it may move the lanes
 	if !b.owns(s, number) {
+		return nil
+	}
+	return &b.lanes[i]
+}
+
+// lane counts a time in which a thread ran.
+func (b *builder) lane(s *Source, l *lane, from, to int64) {
+	if l == nil {
 		return
 	}
-	b.Threads[i].RunningNS = sum(b.Threads[i].RunningNS, to-from)
+	l.sum = sum(l.sum, to-from)
 	if b.step == 0 || s.Info().Clock.None {
 		return
 	}
-	if b.lanes[i] == nil {
-		b.lanes[i] = make([]int64, laneSteps+1)
+	if l.steps == nil {
+		if b.stepped++; b.stepped > maxLanes {
+			return
+		}
+		l.steps = make([]int64, laneSteps+1)
 	}
-	lane := b.lanes[i]
 	from, to = s.When(from)-b.from, s.When(to)-b.from
-	for k := max(from, 0) / b.step; k*b.step < to && k < int64(len(lane)); k++ {
-		lane[k] += min(to, (k+1)*b.step) - max(from, k*b.step)
+	for k := max(from, 0) / b.step; k*b.step < to && k < int64(len(l.steps)); k++ {
+		l.steps[k] += min(to, (k+1)*b.step) - max(from, k*b.step)
+	}
+}
+
+// add adds the times of another lane.
+func (l *lane) add(other *lane) {
+	if l == nil {
+		return
+	}
+	l.sum = sum(l.sum, other.sum)
+	if l.steps == nil {
+		l.steps = other.steps
+		return
+	}
+	for k, ns := range other.steps {
+		l.steps[k] += ns
 	}
 }
 
@@ -470,7 +505,8 @@ func (b *builder) tests(s *Source, c *Comparison) {
 func (b *builder) finish() {
 	for i := range b.Threads {
 		t := &b.Threads[i]
-		for k, ns := range b.lanes[i] {
+		t.RunningNS = b.lanes[i].sum
+		for k, ns := range b.lanes[i].steps {
 			if int64(k)*b.step+b.from < b.last() {
 				t.Lane = append(t.Lane, uint8(max(0, min(100, ns/max(b.step/100, 1)))))
 			}

@@ -24,15 +24,19 @@ const (
 type reader struct {
 	to       activity.Sink
 	claims   activity.Claims
-	cells    int64
+	held     int // bytes of tables
+	limit    int
 	strings  int
 	requests map[string]int // indices in claims.Requests, by number and address
 }
 
 // Read reads a profile. Damaged records are skipped and counted. The error is that of the sink, or
 // of a file without a profile.
-func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
-	r := &reader{to: to, requests: map[string]int{}}
+func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) { return read(from, to, maxHeld) }
+
+// read reads a profile. Its tables may need some bytes of memory.
+func read(from io.Reader, to activity.Sink, limit int) (*activity.Claims, error) {
+	r := &reader{to: to, limit: limit, requests: map[string]int{}}
 	r.claims.Engine, r.claims.Way, r.claims.Resolution = "gecko", "samples and markers", 1
 	s := jsonstream.New(from)
 	err := r.process(s, 0)
@@ -57,7 +61,10 @@ type process struct {
 	product     string
 	libs        []lib
 	shared      tables
-	threads     []*thread
+	threads     []*thread // that wait for tables
+	count       int       // of all
+	described   bool      // meta is known
+	foreign     bool      // it has another clock
 }
 
 // lib is a module in memory.
@@ -79,11 +86,10 @@ type thread struct {
 	tables
 	info    activity.Thread
 	kind    string // of its process
-	samples table
-	markers table
+	samples records
+	markers records            // waits: those of a time in which the thread may do other work
 	network map[int64]*network // by marker
 	inputs  map[int64]string
-	waits   map[int64]bool // markers of a time in which the thread may do other work
 }
 
 // process reads a process, and then those in it.
@@ -95,19 +101,25 @@ func (r *reader) process(s *jsonstream.Stream, depth int) error {
 		case "meta":
 			raw, err := s.Raw()
 			p.meta(raw)
+			p.described = true
 			return err
 		case "libs":
+			p.libs = []lib{}
 			return r.elements(s, func(raw []byte) error { p.lib(raw); return nil })
 		case "shared":
 			return s.Object(func(key string) error { return r.tables(s, &p.shared, key) })
 		case "threads":
 			return s.Array(func() error {
-				t := &thread{network: map[int64]*network{}, inputs: map[int64]string{}, waits: map[int64]bool{}}
-				p.threads = append(p.threads, t)
-				if len(p.threads) > activity.MaxThreads {
+				t := &thread{network: map[int64]*network{}, inputs: map[int64]string{}}
+				if p.count++; p.count > activity.MaxThreads {
 					return fmt.Errorf("over %d threads", activity.MaxThreads)
 				}
-				return r.thread(s, t)
+				p.threads = append(p.threads, t)
+				err := r.thread(s, t)
+				if err == nil && p.described && p.libs != nil && t.texts != nil && t.stacks != nil { // in raw profiles
+					err = r.pass(p)
+				}
+				return err
 			})
 		case "processes":
 			if depth > 2 {
@@ -118,6 +130,7 @@ func (r *reader) process(s *jsonstream.Stream, depth int) error {
 			if err := r.pass(p); err != nil { // its memory is not needed any more
 				return err
 			}
+			p.shared = tables{}
 			return s.Array(func() error {
 				if n++; n > maxProcesses {
 					return fmt.Errorf("over %d processes", maxProcesses)
@@ -162,17 +175,21 @@ func (p *process) lib(raw []byte) {
 }
 
 // tables reads a table of a thread, or of all threads.
-func (r *reader) tables(s *jsonstream.Stream, t *tables, key string) (err error) {
+func (r *reader) tables(s *jsonstream.Stream, t *tables, key string) error {
 	switch key {
 	case "stackTable":
-		t.stacks, err = r.table(s, map[string]int{"prefix": 0, "frame": 0}, nil)
+		t.stacks = table{}
+		return r.table(s, map[string]int{"prefix": 0, "frame": 0}, t.stacks.put, nil)
 	case "frameTable":
-		t.frames, err = r.table(s, map[string]int{"location": 0, "func": 0, "address": 0, "line": 0}, nil)
+		t.frames = table{}
+		return r.table(s, map[string]int{"location": 0, "func": 0}, t.frames.put, nil)
 	case "funcTable":
-		t.functions, err = r.table(s,
-			map[string]int{"name": 0, "fileName": 0, "lineNumber": 0, "isJS": 0, "resource": 0}, nil)
+		t.functions = table{}
+		return r.table(s, map[string]int{"name": 0, "fileName": 0, "lineNumber": 0, "isJS": 0, "resource": 0},
+			t.functions.put, nil)
 	case "resourceTable":
-		t.resources, err = r.table(s, map[string]int{"name": 0}, nil)
+		t.resources = table{}
+		return r.table(s, map[string]int{"name": 0}, t.resources.put, nil)
 	case "stringTable", "stringArray":
 		if c, err := s.Peek(); err != nil || c != '[' {
 			return errors.Join(err, s.Skip())
@@ -186,12 +203,10 @@ func (r *reader) tables(s *jsonstream.Stream, t *tables, key string) (err error)
 				text = strings.Clone(text[:4*activity.MaxName]) // so that the rest is freed
 			}
 			t.texts = append(t.texts, text)
-			return nil
+			return r.hold(len(text) + 16)
 		})
-	default:
-		return s.Skip()
 	}
-	return err
+	return s.Skip()
 }
 
 func (r *reader) thread(s *jsonstream.Stream, t *thread) error {
@@ -205,7 +220,7 @@ func (r *reader) thread(s *jsonstream.Stream, t *thread) error {
 		*to = jsonstream.Int(raw)
 		return err
 	}
-	return s.Object(func(key string) (err error) {
+	return s.Object(func(key string) error {
 		switch key {
 		case "name":
 			return text(&t.info.Name)
@@ -218,12 +233,13 @@ func (r *reader) thread(s *jsonstream.Stream, t *thread) error {
 		case "tid":
 			return integer(&t.info.ID)
 		case "samples":
-			t.samples, err = r.table(s,
-				map[string]int{"stack": 0, "time": 6, "timeDeltas": 6, "threadCPUDelta": 0}, nil)
-			return err
+			t.samples = records{}
+			return r.table(s, map[string]int{"stack": 0, "time": 6, "timeDeltas": 6, "threadCPUDelta": 0},
+				t.samples.put, nil)
 		case "markers":
-			t.markers, err = r.table(s, map[string]int{"name": 0, "startTime": 6, "endTime": 6, "phase": 0}, t.claim)
-			return err
+			t.markers = records{}
+			return r.table(s, map[string]int{"name": 0, "startTime": 6, "endTime": 6, "phase": 0},
+				t.markers.put, t.claim)
 		}
 		return r.tables(s, &t.tables, key)
 	})

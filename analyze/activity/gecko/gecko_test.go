@@ -2,6 +2,8 @@ package gecko
 
 import (
 	"bytes"
+	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +107,59 @@ func TestHostile(t *testing.T) {
 	at := bytes.LastIndex(whole, []byte(`"stringTable"`))
 	if c, err := Read(bytes.NewReader(whole[:at]), &s); err != nil || !c.Truncated || len(s.Events) == 0 {
 		t.Errorf("truncated: %v, %+v", err, c)
+	}
+}
+
+// endless repeats a text.
+type endless string
+
+func (e endless) Read(b []byte) (n int, _ error) {
+	for n+len(e) <= len(b) {
+		n += copy(b[n:], e)
+	}
+	return n, nil
+}
+
+// TestMemoryIsLimited: tables that never end are an error, and so are texts and records.
+func TestMemoryIsLimited(t *testing.T) {
+	for _, begin := range []string{`{"shared":{"stackTable":{"prefix":[`, `{"threads":[{"stringArray":[`,
+		`{"threads":[{"samples":{"time":[`, `{"threads":[{"markers":{"name":[`} {
+		from := io.MultiReader(strings.NewReader(begin), endless(`1,1,1,1,`))
+		_, err := read(from, &activitytest.Sink{}, 1<<20)
+		if err == nil || !strings.Contains(err.Error(), "over 1 MiB") {
+			t.Errorf("%s: %v", begin, err)
+		}
+	}
+}
+
+// TestColumns: numbers of records are those that were put.
+func TestColumns(t *testing.T) {
+	r, all := rand.New(rand.NewPCG(1, 1)), records{}
+	var want []int64
+	for row := range int64(20_000) {
+		n := r.Int64() >> r.IntN(64)
+		switch r.IntN(4) {
+		case 0:
+			n = -n
+		case 1:
+			if want = append(want, none); r.IntN(2) == 0 {
+				continue // rows may leave out cells
+			}
+			n, want = none, want[:row]
+		}
+		want = append(want, n)
+		all.put("a", row, n)
+	}
+	if len(all["a"].parts) < 3 {
+		t.Fatalf("%d parts", len(all["a"].parts))
+	}
+	for row := range all.rows("a") {
+		if got := all.next("a"); got != want[row] {
+			t.Fatalf("row %d: %d, want %d", row, got, want[row])
+		}
+	}
+	if all.next("a") != none || all.next("b") != none || all.rows("b") != 0 {
+		t.Error("numbers after the end")
 	}
 }
 

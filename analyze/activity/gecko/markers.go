@@ -14,10 +14,11 @@ type network struct {
 	sent, first, ended   int64
 }
 
-// claim reads the data of a marker, if it is of a request or an input.
-func (t *thread) claim(row int64, raw []byte) {
+// claim reads the data of a marker, if it is of a request or an input. It returns the number of
+// bytes that they take.
+func (t *thread) claim(row int64, raw []byte) (bytes int) {
 	if len(raw) < 2 || raw[0] != '{' {
-		return
+		return 0
 	}
 	text := func(name string) string {
 		s, _ := jsonstream.Text(jsonstream.Find(raw, name))
@@ -25,11 +26,11 @@ func (t *thread) claim(row int64, raw []byte) {
 	}
 	switch text("type") {
 	case "Network":
-		t.waits[row] = true
+		bytes = t.markers.put("waits", row, 1)
 		status, cache := text("status"), text("cache")
 		if status != "STATUS_STOP" && status != "STATUS_REDIRECT" || cache == "Hit" || cache == "MemoryHit" ||
 			cache == "Prefetched" || len(t.network) >= activity.MaxRequests {
-			return
+			return bytes
 		}
 		n := &network{method: text("requestMethod"), address: text("URI"),
 			sent:  number(jsonstream.Find(raw, "requestStart"), 6),
@@ -38,6 +39,7 @@ func (t *thread) claim(row int64, raw []byte) {
 		n.key = string(jsonstream.Find(raw, "id")) + " " + n.address
 		if n.sent != none && len(n.key)+len(n.method) <= activity.MaxAddress { // else it was not on the network
 			t.network[row] = n
+			bytes += 2*len(n.key) + 128
 		}
 	case "DOMEvent":
 		kind := inputKinds[text("eventType")]
@@ -45,6 +47,7 @@ func (t *thread) claim(row int64, raw []byte) {
 			t.inputs[row] = kind
 		}
 	}
+	return bytes
 }
 
 // inputKinds are the kinds of the first events of the DOM that an input causes.
@@ -91,10 +94,10 @@ func (r *reader) markers(p *process, t *thread, number uint32) error {
 	}
 	for row := range t.markers.rows("name") {
 		r.claims.Records++
-		from, okFrom := p.time(t.markers.get("startTime", row))
-		to, okTo := p.time(t.markers.get("endTime", row))
-		text, ok := t.text(p, t.markers.get("name", row))
-		phase := t.markers.get("phase", row)
+		from, okFrom := p.time(t.markers.next("startTime"))
+		to, okTo := p.time(t.markers.next("endTime"))
+		text, ok := t.text(p, t.markers.next("name"))
+		phase, waiting := t.markers.next("phase"), t.markers.next("waits") == 1
 		if !ok || !okFrom && phase != intervalEnd || phase == interval && (!okTo || to < from) {
 			r.claims.Skip("malformed markers")
 			continue
@@ -108,7 +111,7 @@ func (r *reader) markers(p *process, t *thread, number uint32) error {
 		name := r.to.Function(activity.Function{Name: cmp.Or(text, "(no name)"), Module: "gecko",
 			Lang: activity.Category})
 		switch {
-		case phase == interval && !t.waits[row] && !waits[text]:
+		case phase == interval && !waiting && !waits[text]:
 			spans = append(spans, span{from, to, name})
 		case phase == intervalEnd: // its begin was passed on
 		default:

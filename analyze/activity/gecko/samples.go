@@ -22,11 +22,16 @@ func (r *reader) pass(p *process) error {
 		}
 	}
 	if r.claims.Monotonic != p.monotonic {
-		r.claims.Skip("processes with another clock")
+		if !p.foreign {
+			r.claims.Skip("processes with another clock")
+		}
+		p.foreign, p.threads, r.held = true, nil, 0
 		return nil
 	}
-	for i, t := range p.threads {
-		p.threads[i] = nil
+	threads := p.threads
+	p.threads = nil
+	for i, t := range threads {
+		threads[i] = nil
 		if t.info.ProcessName == "" {
 			t.info.ProcessName = t.kind
 		}
@@ -38,6 +43,7 @@ func (r *reader) pass(p *process) error {
 			return err
 		}
 	}
+	r.held = 0
 	return nil
 }
 
@@ -87,10 +93,11 @@ func (r *reader) samples(p *process, t *thread, number uint32) error {
 	s.made = make([]uint32, s.stack.rows("frame"))
 	at := int64(0) // of processed profiles with differences
 	before := int64(none)
-	for row := range t.samples.rows("stack") {
+	for range t.samples.rows("stack") {
 		r.claims.Records++
-		ns := t.samples.get("time", row)
-		if d := t.samples.get("timeDeltas", row); d > -maxTime && d < maxTime && at+d > -maxTime && at+d < maxTime {
+		ns, d := t.samples.next("time"), t.samples.next("timeDeltas")
+		cpu, id := t.samples.next("threadCPUDelta"), t.samples.next("stack")
+		if d > -maxTime && d < maxTime && at+d > -maxTime && at+d < maxTime {
 			at += d
 			ns = at
 		}
@@ -104,7 +111,7 @@ func (r *reader) samples(p *process, t *thread, number uint32) error {
 			lasts = min(when-before, 10*p.interval)
 		}
 		before = when
-		if cpu := t.samples.get("threadCPUDelta", row); cpu != none && cpu >= 0 && cpu < maxTime {
+		if cpu != none && cpu >= 0 && cpu < maxTime {
 			if cpu == 0 {
 				continue
 			}
@@ -112,7 +119,6 @@ func (r *reader) samples(p *process, t *thread, number uint32) error {
 				lasts = cpu
 			}
 		}
-		id := t.samples.get("stack", row)
 		if id == none { // it has no stack
 			continue
 		}

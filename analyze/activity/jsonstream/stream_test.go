@@ -108,6 +108,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(document))
 	f.Add([]byte(`{"a":[1,2,{"b":"\\"}],}`))
 	f.Add([]byte(`[[[[`))
+	f.Add([]byte(`{"a":1"}",{"b":2}`))
 	f.Add([]byte("{\"\xff\xfe\":\"\xff\"}"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		whole, errWhole := collect(New(bytes.NewReader(raw)))
@@ -119,6 +120,12 @@ func FuzzStream(f *testing.F) {
 		if json.Unmarshal(raw, &want) == nil && (errWhole != nil || fmt.Sprint(whole) != fmt.Sprint(want)) &&
 			bytes.Count(raw, []byte("[")) < maxNesting && bytes.Count(raw, []byte("{")) < maxNesting {
 			t.Errorf("%v, %v; encoding/json has %v", whole, errWhole, want)
+		}
+		ahead, whole2 := New(bytes.NewReader(raw)), New(bytes.NewReader(raw))
+		if ahead.Fields(func([]byte, []byte) {}) {
+			if _, err := whole2.Raw(); err != nil || whole2.Offset() != ahead.Offset() {
+				t.Errorf("fields end at %d, and the value at %d (%v)", ahead.Offset(), whole2.Offset(), err)
+			}
 		}
 		Fields(raw, func(_, value []byte) bool { Elements(value, func([]byte) bool { return true }); return true })
 	})

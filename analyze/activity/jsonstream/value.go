@@ -18,44 +18,86 @@ func space(b []byte, i int) int {
 
 // value returns the end of the value at an index.
 func value(b []byte, i int) (int, bool) {
+	if i < len(b) && b[i] == '"' {
+		return text(b, i)
+	}
 	var s scan
 	n, done := s.next(b[i:])
 	return i + n, n > 0 && (done || s.plain)
 }
 
+// text returns the end of the string at an index.
+func text(b []byte, i int) (int, bool) {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i + 1, true
+		case '\\':
+			i++
+		}
+	}
+	return len(b), false
+}
+
 // Fields goes through the fields of an object until the function returns false. It reports whether
 // these fields are well formed. Keys with escapes stay as they are.
 func Fields(raw []byte, field func(key, value []byte) bool) bool {
+	_, ok := fields(raw, field)
+	return ok
+}
+
+// fields returns the end of the object too; 0: it was not reached.
+func fields(raw []byte, field func(key, value []byte) bool) (end int, ok bool) {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
-		return false
+		return 0, false
 	}
 	for i = space(raw, i+1); i < len(raw); {
 		if raw[i] == '}' {
-			return true
+			return i + 1, true
 		}
 		end, ok := value(raw, i)
 		if raw[i] != '"' || !ok {
-			return false
+			return 0, false
 		}
 		key := raw[i+1 : end-1]
 		if i = space(raw, end); i == len(raw) || raw[i] != ':' {
-			return false
+			return 0, false
 		}
 		i = space(raw, i+1)
 		if end, ok = value(raw, i); !ok {
-			return false
+			return 0, false
 		}
 		if !field(key, raw[i:end]) {
-			return true
+			return 0, true
 		}
 		if i = space(raw, end); i < len(raw) && raw[i] == ',' {
 			i = space(raw, i+1)
 		} else if i == len(raw) || raw[i] != '}' {
-			return false
+			return 0, false
 		}
 	}
-	return false
+	return 0, false
+}
+
+// Fields takes the next value, if it is a well formed object in the buffer, and goes through its
+// fields. Else it returns false and takes nothing. The function may have been called then.
+func (s *Stream) Fields(field func(key, value []byte)) bool {
+	if _, err := s.Peek(); err != nil {
+		return false
+	}
+	plain := true
+	end, _ := fields(s.buffer[s.at:s.end], func(key, value []byte) bool {
+		if !special[value[0]] { // a number or a word has no quotes and brackets
+			for _, c := range value {
+				plain = plain && !special[c]
+			}
+		}
+		field(key, value)
+		return plain
+	})
+	s.at += end
+	return end > 0
 }
 
 // Elements goes through the elements of an array until the function returns false.

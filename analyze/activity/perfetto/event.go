@@ -73,7 +73,7 @@ func (r *reader) snapshot(s *sequence, raw []byte) {
 		c.offset = at - c.value*c.unit
 		if c.id < own {
 			r.clocks[c.id] = c.offset
-		} else if c.id < ownEnd {
+		} else if c.id < ownEnd && (s.clocks[c.id] != nil || r.keep(s, perName)) {
 			s.clocks[c.id] = &c.clock
 		}
 	}
@@ -164,12 +164,15 @@ func (r *reader) intern(s *sequence, raw []byte) bool {
 		if s.names[kind] == nil {
 			s.names[kind] = map[uint64][]byte{}
 		}
-		if len(s.names[kind]) >= maxInterned || r.interned+int64(len(name)) > maxNames {
+		had, known := s.names[kind][id]
+		more := len(name) - len(had)
+		if !known {
+			more += perName
+		}
+		if !r.keep(s, more) {
 			r.claims.Skip("names beyond the limit")
 			return
 		}
-		more := int64(len(name) - len(s.names[kind][id]))
-		s.interned, r.interned = s.interned+more, r.interned+more
 		s.names[kind][id] = name
 	})
 	return whole && ok

@@ -24,13 +24,12 @@ import (
 )
 
 const (
-	maxPacket    = 64 << 20
+	maxPacket    = 16 << 20
 	maxTime      = 1 << 60 // ns
 	maxSequences = 65_536
-	maxInterned  = 1 << 20 // names of a sequence
-	maxNames     = 1 << 29 // bytes of all names
-	maxInflated  = 8 << 30 // bytes of compressed packets
-	maxTracks    = 1 << 20
+	maxNames     = 64 << 20 // bytes of all names, tracks and clocks
+	perName      = 64       // bytes of one without its text
+	maxInflated  = 8 << 30  // bytes of compressed packets
 )
 
 // Begins reports whether a file with this begin can be a trace.
@@ -54,8 +53,14 @@ type reader struct {
 	tracks    map[uint64]*track
 	clocks    map[uint64]int64 // CLOCK_MONOTONIC minus each clock of the machine
 	base      uint64           // clock of the records; 0: not known yet
-	interned  int64            // bytes of names
+	kept      int              // bytes of names, tracks and clocks
 	inflated  int64
+	z         io.ReadCloser // of compressed packets
+	unpacked  *bufio.Reader
+	last      struct { // result of place
+		track           uint64
+		process, thread int32
+	}
 
 	compositor map[uint64]int    // open slices of compositors' frames, by track
 	begun      map[uint64]actual // by cookie
@@ -73,7 +78,7 @@ type track struct {
 // sequence is the state of packets of one writer.
 type sequence struct {
 	valid        bool // names are known
-	interned     int64
+	kept         int
 	names        [4]map[uint64][]byte
 	clock, track uint64
 	clocks       map[uint64]*clock // of this sequence
@@ -149,19 +154,26 @@ func (r *reader) packets(from *bufio.Reader, depth int) error {
 			}
 			continue
 		}
-		// The buffer grows with the bytes that are there, not with the stated size.
-		b := bytes.NewBuffer(buffer[:0])
-		if _, err := io.CopyN(b, from, int64(size)); err != nil {
+		raw, err := from.Peek(min(int(size), from.Size()))
+		if int(size) > len(raw) && err == nil {
+			// The buffer grows with the bytes that are there, not with the stated size.
+			b := bytes.NewBuffer(buffer[:0])
+			_, err = io.CopyN(b, from, int64(size))
+			buffer = b.Bytes()
+			raw = buffer
+		} else if err == nil {
+			_, err = from.Discard(len(raw))
+		}
+		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return err
 		}
-		buffer = b.Bytes()
 		if r.claims.Records++; r.claims.Records > activity.MaxEvents {
 			return fmt.Errorf("over %d records", activity.MaxEvents)
 		}
-		if err := r.packet(buffer, depth); err != nil {
+		if err := r.packet(raw, depth); err != nil {
 			return err
 		}
 	}
@@ -240,7 +252,7 @@ func (r *reader) packet(raw []byte, depth int) error {
 		r.sequences[p.sequence] = s
 	}
 	if p.clear || p.flags&flagCleared != 0 {
-		r.interned -= s.interned
+		r.kept -= s.kept
 		*s = sequence{valid: true, clocks: map[uint64]*clock{}}
 	}
 	if p.isSnapshot {
@@ -290,10 +302,17 @@ func (r *reader) unpack(raw []byte, depth int) error {
 		r.claims.Skip("compressed packets beyond the limit")
 		return nil
 	}
-	z, err := zlib.NewReader(bytes.NewReader(raw))
+	var err error
+	if r.z == nil {
+		r.z, err = zlib.NewReader(bytes.NewReader(raw))
+		r.unpacked = bufio.NewReaderSize(nil, 64<<10)
+	} else {
+		err = r.z.(zlib.Resetter).Reset(bytes.NewReader(raw), nil)
+	}
 	if err == nil {
-		limited := &io.LimitedReader{R: z, N: maxPacket}
-		err = r.packets(bufio.NewReader(limited), depth+1)
+		limited := &io.LimitedReader{R: r.z, N: maxPacket}
+		r.unpacked.Reset(limited)
+		err = r.packets(r.unpacked, depth+1)
 		r.inflated += maxPacket - limited.N
 		var corrupt flate.CorruptInputError
 		if !errors.Is(err, errDamaged) && !errors.Is(err, zlib.ErrChecksum) && !errors.Is(err, io.ErrUnexpectedEOF) &&
@@ -340,14 +359,26 @@ func (r *reader) describe(raw []byte) {
 			})
 		}
 	})
-	if len(r.tracks) >= maxTracks {
+	if r.tracks[id] == nil && !r.keep(nil, len(t.name)+2*perName) {
 		r.claims.Skip("tracks beyond the limit")
 		return
 	}
 	r.tracks[id] = t
+	r.last.track = 0
 	if t.real && t.name != "" {
 		r.name("thread_name", t.process, t.thread, t.name)
 	}
+}
+
+// keep counts bytes that are kept, of a sequence or of all. It reports whether they may be.
+func (r *reader) keep(s *sequence, bytes int) bool {
+	if r.kept+bytes > maxNames {
+		return false
+	}
+	if r.kept += bytes; s != nil {
+		s.kept += bytes
+	}
+	return true
 }
 
 // text returns a name with at most twice the length that is kept.
@@ -361,6 +392,14 @@ func (r *reader) name(kind string, process, thread int32, name string) {
 
 // place returns the thread of a track. Of a track that is not a thread, the thread is 0.
 func (r *reader) place(id uint64) (process, thread int32) {
+	if last := &r.last; last.track != id || id == 0 {
+		last.process, last.thread = r.find(id)
+		last.track = id
+	}
+	return r.last.process, r.last.thread
+}
+
+func (r *reader) find(id uint64) (process, thread int32) {
 	t := r.tracks[id]
 	for n := 0; t != nil && n < 16; n++ {
 		if t.process != 0 {

@@ -190,6 +190,10 @@ func (r *reader) frame(line []byte) {
 		r.skip("functions beyond the depth")
 		return
 	}
+	if f, ok := r.lines[string(line)]; ok {
+		r.now.stack = append(r.now.stack, f)
+		return
+	}
 	word, rest, _ := bytes.Cut(line, []byte(" "))
 	address, err := strconv.ParseUint(string(word), 16, 64)
 	if err != nil {
@@ -216,6 +220,7 @@ func (r *reader) frame(line []byte) {
 	f := r.function(name, module, offset, func() activity.Function {
 		return place(name, module, offset, build, kernel)
 	})
+	remember(r.lines, line, f)
 	r.now.stack = append(r.now.stack, f)
 }
 
@@ -226,12 +231,19 @@ func (r *reader) function(name, module string, offset uint64, make func() activi
 	if n, ok := r.functions[string(r.key)]; ok {
 		return n
 	}
-	if len(r.functions) == maxCache {
-		clear(r.functions)
-	}
 	n := r.to.Function(make())
-	r.functions[string(r.key)] = n
+	remember(r.functions, r.key, n)
 	return n
+}
+
+// remember keeps a function's number in a cache of limited size.
+func remember(cache map[string]uint32, key []byte, n uint32) {
+	if len(cache) == maxCache {
+		clear(cache)
+	}
+	if len(key) <= maxKey {
+		cache[string(key)] = n
+	}
 }
 
 // splitFrame splits "NAME+OFFSET (MODULE)". Unknown parts are empty.

@@ -40,7 +40,8 @@ type Counts struct {
 
 const (
 	maxLine       = 64 << 10
-	maxCache      = 1 << 20
+	maxCache      = 1 << 16
+	maxKey        = 1 << 10 // bytes
 	maxCPU        = 1 << 16
 	assumedPeriod = 1_000_000_000 / 4000 // of perf's default rate
 	maxPeriod     = 10_000_000_000
@@ -96,6 +97,7 @@ type reader struct {
 	kept      map[int32]bool   // processes
 	names     map[int32]string // of processes, by their first threads
 	functions map[string]uint32
+	lines     map[string]uint32 // functions by line
 	key       []byte
 	event     string // the event that samples time
 	last      map[int]int64
@@ -106,7 +108,7 @@ type reader struct {
 // Read reads a text until its end. The error is that of the text's reader or the sink.
 func Read(from io.Reader, o Options, to activity.Sink) (Counts, error) {
 	r := &reader{o: o, to: to, threads: map[int32]*thread{}, kept: map[int32]bool{}, names: map[int32]string{},
-		functions: map[string]uint32{}, last: map[int]int64{}}
+		functions: map[string]uint32{}, lines: map[string]uint32{}, last: map[int]int64{}}
 	r.counts.Skipped, r.counts.Period = map[string]int64{}, o.Period
 	if o.Root != 0 {
 		r.kept[o.Root] = true

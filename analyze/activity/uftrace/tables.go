@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"sort"
@@ -167,7 +168,8 @@ func (t *tables) task(dir fs.FS, line string, skip func(string)) bool {
 		}
 		if ok {
 			one := task{activity.Thread{Process: pid, ID: tid, Start: at}}
-			one.ProcessName = path.Base(t.session(pid, at).program)
+			of, _ := t.session(pid, at)
+			one.ProcessName = path.Base(of.program)
 			if pid == tid {
 				one.Name = one.ProcessName
 			}
@@ -184,7 +186,7 @@ func (t *tables) task(dir fs.FS, line string, skip func(string)) bool {
 		if all := t.tasks[tid]; len(all) > 0 {
 			pid = all[len(all)-1].Process
 		}
-		s := t.session(pid, at)
+		s, _ := t.session(pid, at)
 		symbols := t.symbols[path]
 		if len(symbols) > 0 && s.known != nil {
 			s.modules = append(s.modules, &module{begin: addr, end: addr + symbols[len(symbols)-1].addr + 1, path: path,
@@ -231,37 +233,42 @@ func (s *session) load(dir fs.FS, name string, symbols map[string][]symbol) erro
 	})
 }
 
-// session returns that of a process at a time. A child has that of its parent until exec.
-func (t *tables) session(pid int32, at int64) *session {
+// session returns that of a process at a time, and the time until which it is that one. A child has
+// that of its parent until exec.
+func (t *tables) session(pid int32, at int64) (of *session, until int64) {
+	until = math.MaxInt64
 	for range 64 {
 		all := t.sessions[pid]
-		if i := sort.Search(len(all), func(i int) bool { return all[i].at > at }); i > 0 {
-			return &all[i-1]
+		i := sort.Search(len(all), func(i int) bool { return all[i].at > at })
+		if i < len(all) {
+			until = min(until, all[i].at)
+		}
+		if i > 0 {
+			return &all[i-1], until
 		}
 		parent, ok := t.parents[pid]
 		if !ok {
 			if len(all) > 0 {
-				return &all[0]
+				return &all[0], until
 			}
 			break
 		}
 		pid = parent
 	}
-	return &session{}
+	return &session{}, until
 }
 
-// function returns the number of a record's function.
-func (t *tables) function(to activity.Sink, pid int32, n record) uint32 {
-	s := t.session(pid, n.at)
-	if f, ok := s.known[n.addr]; ok {
+// function returns the number of the function at an address.
+func (s *session) function(to activity.Sink, addr uint64) uint32 {
+	if f, ok := s.known[addr]; ok {
 		return f
 	}
-	one := activity.Function{Offset: n.addr, Lang: activity.Native}
+	one := activity.Function{Offset: addr, Lang: activity.Native}
 	for _, m := range s.modules {
-		if n.addr < m.begin || n.addr >= m.end {
+		if addr < m.begin || addr >= m.end {
 			continue
 		}
-		one = activity.Function{Module: m.path, BuildID: m.build, Offset: n.addr - m.begin, Lang: activity.Native}
+		one = activity.Function{Module: m.path, BuildID: m.build, Offset: addr - m.begin, Lang: activity.Native}
 		if i := sort.Search(len(m.symbols), func(i int) bool { return m.symbols[i].addr > one.Offset }); i > 0 {
 			if one.Name = m.symbols[i-1].name; one.Name != "" {
 				one.Offset = 0
@@ -271,7 +278,7 @@ func (t *tables) function(to activity.Sink, pid int32, n record) uint32 {
 	}
 	f := to.Function(one)
 	if s.known != nil {
-		s.known[n.addr] = f
+		s.known[addr] = f
 	}
 	return f
 }

@@ -38,6 +38,7 @@ const (
 	lost
 	event
 
+	buffers  = 512 << 10 // bytes of all streams, except small ones
 	magic    = 5
 	maxDepth = 1023
 	maxTime  = 1 << 60
@@ -54,6 +55,7 @@ type record struct {
 // stream is the file of a thread. Its open calls are by depth; 0: one whose begin is not recorded.
 type stream struct {
 	in      *bufio.Reader
+	ahead   []byte // in its buffer
 	file    io.Closer
 	tasks   []task // of its thread number, by time
 	next    record
@@ -62,7 +64,13 @@ type stream struct {
 	thread  uint32
 	process int32
 	open    []uint32
-	failed  string // kind of the damage at which it ended
+	failed  string   // kind of the damage at which it ended
+	session *session // of the process until a time; nil: to be found
+	until   int64
+	cache   [256]struct { // functions of the session
+		addr   uint64
+		number uint32
+	}
 }
 
 type reader struct {
@@ -115,7 +123,8 @@ func (r *reader) openAll() error {
 		if err != nil {
 			return err
 		}
-		s := &stream{in: bufio.NewReaderSize(f, 16<<10), file: f, tasks: r.tables.tasks[int32(tid)]}
+		in := bufio.NewReaderSize(f, max(buffers/len(names), 16<<10))
+		s := &stream{in: in, file: f, tasks: r.tables.tasks[int32(tid)]}
 		if len(s.tasks) == 0 { // a thread that task.txt does not have
 			s.tasks = []task{{Thread: activity.Thread{Process: int32(tid), ID: int32(tid)}}}
 		}
@@ -132,11 +141,17 @@ func (r *reader) openAll() error {
 // merge reads all files in the order of time.
 func (r *reader) merge() error {
 	for len(r.streams) > 0 {
-		s := r.streams[0]
-		if err := r.record(s); err != nil {
-			return err
+		s, next, more := r.streams[0], int64(math.MaxInt64), true
+		for _, other := range r.streams[1:min(3, len(r.streams))] {
+			next = min(next, other.next.at)
 		}
-		if s.advance() {
+		for more && s.next.at <= next {
+			if err := r.record(s); err != nil {
+				return err
+			}
+			more = s.advance()
+		}
+		if more {
 			heap.Fix(&r.streams, 0)
 		} else {
 			heap.Pop(&r.streams)
@@ -152,6 +167,7 @@ func (r *reader) merge() error {
 }
 
 func (r *reader) done(s *stream) {
+	r.ends[s.process] = max(r.ends[s.process], s.last)
 	s.file.Close()
 	s.in = nil
 	if s.failed != "" {
@@ -163,14 +179,17 @@ func (r *reader) done(s *stream) {
 // advance reads the next call or return. It skips other records.
 func (s *stream) advance() bool {
 	for {
-		var raw [16]byte
-		if _, err := io.ReadFull(s.in, raw[:]); err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.failed = "cut records"
+		if len(s.ahead) < 16 {
+			if err := s.fill(); len(s.ahead) < 16 {
+				if len(s.ahead) > 0 || !errors.Is(err, io.EOF) {
+					s.failed = "cut records"
+				}
+				return false
 			}
-			return false
 		}
-		at, word := binary.LittleEndian.Uint64(raw[:]), binary.LittleEndian.Uint64(raw[8:])
+		raw := s.ahead[:16]
+		s.ahead = s.ahead[16:]
+		at, word := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
 		n := record{at: int64(min(at, math.MaxInt64)), kind: int(word & 3), depth: int(word >> 6 & 0x3ff),
 			addr: word >> 16}
 		more := word>>2&1 == 1
@@ -196,15 +215,27 @@ func (s *stream) advance() bool {
 	}
 }
 
+// fill reads on, behind the bytes that were read ahead.
+func (s *stream) fill() (err error) {
+	_, _ = s.in.Discard(s.in.Buffered() - len(s.ahead)) // they are in the buffer
+	s.ahead, err = s.in.Peek(s.in.Size())
+	return err
+}
+
 // skipData skips the data of an event: its size in two bytes, and bytes up to a multiple of eight.
 func (s *stream) skipData() bool {
-	var size [2]byte
-	if _, err := io.ReadFull(s.in, size[:]); err != nil {
+	if len(s.ahead) < 2 && s.fill() != nil && len(s.ahead) < 2 {
 		return false
 	}
-	n := (int(binary.LittleEndian.Uint16(size[:])) + 2 + 7) / 8 * 8
-	_, err := s.in.Discard(n - 2)
-	return err == nil
+	n := (int(binary.LittleEndian.Uint16(s.ahead)) + 2 + 7) / 8 * 8
+	for n > len(s.ahead) {
+		n -= len(s.ahead)
+		if s.ahead = nil; s.fill() != nil && len(s.ahead) < n {
+			return false
+		}
+	}
+	s.ahead = s.ahead[n:]
+	return true
 }
 
 // record passes a call or a return on.
@@ -216,6 +247,8 @@ func (r *reader) record(s *stream) error {
 				return err
 			}
 			s.tasks = s.tasks[1:]
+			r.ends[s.process] = max(r.ends[s.process], s.last)
+			s.session = nil
 		}
 		s.thread, s.process = r.to.Thread(s.tasks[0].Thread), s.tasks[0].Process
 		if s.thread == 0 {
@@ -236,8 +269,8 @@ func (r *reader) record(s *stream) error {
 	if r.counts.Begin == 0 {
 		r.counts.Begin = n.at
 	}
-	r.counts.End, s.last, r.ends[s.process] = n.at, n.at, n.at
-	f := r.tables.function(r.to, s.process, n)
+	r.counts.End, s.last = n.at, n.at
+	f := r.function(s, n)
 	if n.kind == entry {
 		// A call at the depth of an open one: that one was left by longjmp, an exception or exec.
 		if err := r.close(s, n.depth, n.at); err != nil {
@@ -264,6 +297,19 @@ func (r *reader) record(s *stream) error {
 	}
 	s.open = s.open[:n.depth]
 	return r.event(s, activity.Return, n.at, f, 0)
+}
+
+// function returns the number of a record's function.
+func (r *reader) function(s *stream, n record) uint32 {
+	if s.session == nil || n.at >= s.until {
+		s.session, s.until = r.tables.session(s.process, n.at)
+		clear(s.cache[:])
+	}
+	c := &s.cache[(n.addr^n.addr>>8)>>2%uint64(len(s.cache))]
+	if c.addr != n.addr || c.number == 0 {
+		c.addr, c.number = n.addr, s.session.function(r.to, n.addr)
+	}
+	return c.number
 }
 
 // close ends the open calls from a depth on. Their returns are not recorded.

@@ -48,29 +48,33 @@ func (g *Graph) init() {
 // Self adds costs of a function without its callees.
 func (g *Graph) Self(function uint32, cost ...int64) {
 	g.init()
-	if g.self[function] == nil {
+	self := g.self[function]
+	if self == nil {
 		g.functions = append(g.functions, function)
-		g.self[function] = make([]int64, len(g.Events))
+		self = make([]int64, len(g.Events))
+		g.self[function] = self
 	}
 	for i, c := range cost {
-		g.self[function][i] += c
+		self[i] += c
 	}
 }
 
 // Call adds calls of a function by another one, with costs that include its callees.
 func (g *Graph) Call(from, to uint32, calls int64, cost ...int64) {
-	g.Self(to)
-	if from != Top {
-		g.Self(from)
-	}
 	e := edge{from, to}
-	if g.edges[e] == nil {
-		g.edges[e] = &edgeCost{cost: make([]int64, len(g.Events))}
+	c := g.edges[e]
+	if c == nil {
+		g.Self(to)
+		if from != Top {
+			g.Self(from)
+		}
+		c = &edgeCost{cost: make([]int64, len(g.Events))}
+		g.edges[e] = c
 		g.callees[from] = append(g.callees[from], to)
 	}
-	g.edges[e].calls += calls
-	for i, c := range cost {
-		g.edges[e].cost[i] += c
+	c.calls += calls
+	for i, n := range cost {
+		c.cost[i] += n
 	}
 }
 
