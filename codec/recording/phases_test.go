@@ -23,7 +23,7 @@ type phase struct {
 	frames int
 	// start returns a function that draws frame n.
 	start func(s *stage) func(n int, dst *canvas)
-	// codec1 is how many bytes codec 1 wrote at 1280x720 from seed 1.
+	// codec1 is how many bytes codec 1 wrote at 1280x720, 6 pixels a frame, from seed 1.
 	codec1 int64
 }
 
@@ -35,11 +35,11 @@ func phases() []phase {
 			return func(n int, dst *canvas) {
 				dst.draw(page, 0, -int(float64(s.h)*(1-math.Cos(float64(n)/19))))
 			}
-		}, 0},
+		}, 2_093_056},
 		{"sideways scroll", 100, func(s *stage) func(int, *canvas) {
 			page := s.page(s.w+100*s.speed, s.h)
 			return func(n int, dst *canvas) { dst.draw(page, -n*s.speed, 0) }
-		}, 0},
+		}, 53_301_248},
 		{"cross-fade", 80, func(s *stage) func(int, *canvas) {
 			a, b := s.page(s.w, s.h), s.page(s.w, s.h)
 			return func(n int, dst *canvas) {
@@ -47,7 +47,7 @@ func phases() []phase {
 					dst.pix[i] = byte((int(a.pix[i])*(79-n) + int(b.pix[i])*n) / 79)
 				}
 			}
-		}, 0},
+		}, 37_101_568},
 		{"dragged window", 100, func(s *stage) func(int, *canvas) {
 			page, window := s.page(s.w, s.h), s.page(s.w*2/5, s.h*2/5)
 			return func(n int, dst *canvas) {
@@ -57,7 +57,7 @@ func phases() []phase {
 				dst.shade(int(x)-8, int(y)-8, window.w+16, window.h+16)
 				dst.draw(window, int(x), int(y))
 			}
-		}, 0},
+		}, 13_963_264},
 		{"blinking caret", 100, func(s *stage) func(int, *canvas) {
 			page := s.page(s.w, s.h)
 			return func(n int, dst *canvas) {
@@ -66,7 +66,7 @@ func phases() []phase {
 					dst.fill(s.w/3, s.h/2, 2, 18, 0)
 				}
 			}
-		}, 0},
+		}, 270_336},
 		{"noisy video", 100, func(s *stage) func(int, *canvas) {
 			page, video := s.page(s.w, s.h), s.photo(s.w*2/3+200, s.h*2/3+200)
 			view := newCanvas(s.w*2/3, s.h*2/3)
@@ -81,7 +81,7 @@ func phases() []phase {
 				dst.draw(page, 0, 0)
 				dst.draw(view, s.w/6, s.h/6)
 			}
-		}, 0},
+		}, 164_003_840},
 	}
 }
 
@@ -210,7 +210,7 @@ func TestPhasesComeBack(t *testing.T) {
 
 // TestMovesAreCheap bounds what content that moves costs, compared with all its bytes.
 func TestMovesAreCheap(t *testing.T) {
-	for i, share := range map[int]int64{1: 60, 3: 30} {
+	for i, share := range map[int]int64{1: 50, 3: 30} {
 		p := phases()[i]
 		for _, speed := range []int{1, 17} {
 			f, all := p.film(t, newStage(640, 360, speed, 4), 60)

@@ -216,7 +216,7 @@ func TestRowsStayWhole(t *testing.T) {
 			raw += d.Raw
 			prev = cur
 		}
-		if limit := 3*by*frames + 2*l.Size; raw > limit {
+		if limit := 6*by*frames + 2*l.Size; raw > limit {
 			t.Errorf("%d bytes a frame: %d bytes stored, want at most %d", by, raw, limit)
 		}
 	}

@@ -179,16 +179,20 @@ func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
 func (e *Encoder) storeChanges(prev []byte, y int, a, b []byte, d *Delta) {
 	var stored, seen [MaxSpans]Span
 	n := diffSpans(a, b, &stored)
+	changed := append(make([]Span, 0, MaxSpans), stored[:n]...)
+	moved, n := e.moves.find(prev, y, a, b, &stored, n)
+	n = e.places.fit(y, moved, &stored, n)
+	if len(moved) == 0 {
+		changed = stored[:n]
+	}
 	m := 0
-	for _, s := range stored[:n] {
+	for _, s := range changed {
 		start, end, any := e.layout.Tighten(y, a, b, int(s.Start), int(s.End))
 		if any {
 			seen[m] = Span{int32(start), int32(end)}
 			m++
 		}
 	}
-	moved, n := e.moves.find(prev, y, a, b, &stored, n)
-	n = e.places.fit(y, moved, &stored, n)
 	if n > 0 && int(stored[0].End-stored[0].Start) == len(b) {
 		moved = nil
 	}

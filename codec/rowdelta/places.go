@@ -4,7 +4,7 @@ import "github.com/eideticker/eideticker/capture/frame"
 
 // MaxPieces is into how many pieces a row may fall. The shortest pieces are stored again before
 // there would be more.
-const MaxPieces = 32
+const MaxPieces = 24
 
 // fewPieces is how many pieces a row without moved ones gets. More would make tables large.
 const fewPieces = 8
@@ -29,7 +29,9 @@ type Places struct {
 	rows   []Place
 	were   []Place // sources of moves; made by the first move
 
-	made, spare []Piece // of the row that is being put together
+	made    []Piece    // of the row that is being put together
+	buffers [2][]Piece // one holds made, unless it is a row's own
+	next    int        // of buffers
 }
 
 // NewPlaces returns places that are all unknown.
@@ -126,19 +128,20 @@ func (p *Places) keep(row, rows int32) {
 	}
 }
 
-// begin starts to put a row together that had the given pieces.
-func (p *Places) begin(pieces []Piece) { p.made = append(p.made[:0], pieces...) }
+// begin starts to put a row together that had the given pieces. They stay as they are.
+func (p *Places) begin(pieces []Piece) { p.made = pieces }
 
 // replace replaces bytes of the row that is put together by bytes of another row from byte from on.
 // The row is unknown without pieces of the other row. So it is if an unknown part remains.
 func (p *Places) replace(s Span, length int32, other []Piece, from int32) {
-	out := p.spare[:0]
+	out := p.buffers[p.next][:0]
 	if whole := s.Start == 0 && s.End == length; len(other) > 0 && (whole || len(p.made) > 0) {
 		out = cut(out, p.made, 0, s.Start, 0)
 		out = cut(out, other, from, from+s.End-s.Start, s.Start)
 		out = cut(out, p.made, s.End, length, s.End)
 	}
-	p.made, p.spare = out, p.made
+	p.made, p.buffers[p.next] = out, out
+	p.next ^= 1
 }
 
 // cut appends the pieces that make up bytes [start, end) of a row, as bytes from to on.
@@ -150,17 +153,27 @@ func cut(dst, pieces []Piece, start, end, to int32) []Piece {
 	for i+1 < len(pieces) && pieces[i+1].Start <= start {
 		i++
 	}
-	for ; i < len(pieces) && pieces[i].Start < end; i++ {
-		q := pieces[i]
-		if q.Start < start {
-			q.Off += start - q.Start
-			q.Start = start
-		}
-		q.Start += to - start
-		if k := len(dst) - 1; k >= 0 && dst[k].Block == q.Block && q.Off-dst[k].Off == q.Start-dst[k].Start {
-			continue // it follows the last piece in its block too
-		}
-		dst = append(dst, q)
+	j := i
+	for j < len(pieces) && pieces[j].Start < end {
+		j++
+	}
+	if i == j {
+		return dst
+	}
+	first := pieces[i]
+	if first.Start < start {
+		first.Off += start - first.Start
+		first.Start = start
+	}
+	first.Start += to - start
+	if k := len(dst) - 1; k < 0 || dst[k].Block != first.Block || first.Off-dst[k].Off != first.Start-dst[k].Start {
+		dst = append(dst, first) // else it follows the last piece in its block too
+	}
+	at := len(dst)
+	dst = append(dst, pieces[i+1:j]...)
+	for to != start && at < len(dst) {
+		dst[at].Start += to - start
+		at++
 	}
 	return dst
 }
