@@ -46,7 +46,8 @@ const (
 )
 
 func newMover(l *frame.Layout) mover {
-	m := mover{layout: l, planes: make([]displacements, l.Rows[len(l.Rows)-1].Plane+1), found: make([]Moved, 0, maxMoves)}
+	planes := l.Rows[len(l.Rows)-1].Plane + 1
+	m := mover{layout: l, planes: make([]displacements, planes), found: make([]Moved, 0, maxMoves)}
 	longest := 0
 	for _, r := range l.Rows {
 		longest = max(longest, r.Bytes)
