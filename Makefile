@@ -130,6 +130,7 @@ BENCH = $(GO) test -run '^$$' -benchtime 1x -timeout 2h -bench
 # Beside ffmpeg's encoders and LZ4: minutes and 5 GB.
 bench-peers: deps
 	$(BENCH) '^BenchmarkPeers$$' ./cmd/eideticker
+	$(BENCH) '^BenchmarkPhases$$' ./codec/recording
 
 # Scenes in real time: ten minutes and 60 GB.
 bench-paced: deps

@@ -123,15 +123,19 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(text, make([]byte, 10_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newer := fileHeader{}
-	b := newer.bytes()
-	b[10] = formatVersion + 1
-	reseal(b)
-	other := filepath.Join(dir, "newer")
-	if err := os.WriteFile(other, append(b, b...), 0o600); err != nil {
-		t.Fatal(err)
+	newer := func(name string, at int, value byte) string {
+		h := fileHeader{codec: codecMoves}
+		b := h.bytes()
+		b[at] = value
+		reseal(b)
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, append(b, b...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	for path, want := range map[string]error{text: ErrNotRecording, other: errVersion,
+	for path, want := range map[string]error{text: ErrNotRecording,
+		newer("version", 10, formatVersion+1): errVersion, newer("codec", 12, codecMoves+1): errVersion,
 		filepath.Join(dir, "none"): fs.ErrNotExist} {
 		if _, err := Open(path); !errors.Is(err, want) {
 			t.Errorf("open %s: %v, want %v", filepath.Base(path), err, want)

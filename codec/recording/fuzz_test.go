@@ -36,6 +36,18 @@ func TestFuzzTargetsHaveSeeds(t *testing.T) {
 	if n := len(patchSeeds(t)); n < 10 {
 		t.Errorf("%d recordings", n)
 	}
+	d := &memDisk{b: soundRecording(t)}
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	for tl := r.Timeline(0, r.Frames()); tl.Next(); {
+		moved += len(tl.delta.Moved)
+	}
+	if moved < 2 {
+		t.Errorf("%d moved spans", moved)
+	}
 	if n := len(tableSeeds(t)); n < 2 {
 		t.Errorf("%d tables", n)
 	}

@@ -15,7 +15,8 @@ const (
 	dataStart  = 2 * headerSize // two copies of the header come first
 
 	formatVersion = 1
-	codecRowDelta = 1 // rowdelta with LZ4 blocks
+	codecRows     = 1 // rowdelta without moved spans, LZ4 blocks
+	codecMoves    = 2 // rowdelta, LZ4 blocks
 )
 
 var fileMagic = [8]byte{0x89, 'E', 'I', 'D', '\r', '\n', 0x1a, '\n'}
@@ -29,6 +30,7 @@ var errVersion = errors.New("recording needs a newer version of eideticker")
 // fileHeader is the first block of a file, written once and twice over.
 type fileHeader struct {
 	id         [16]byte
+	codec      uint16
 	created    int64 // ns since the Unix epoch
 	wallOffset int64 // ns to add to a timeline.Time for the wall clock, when the recording began
 	wallWidth  int64 // ns; how wrong wallOffset may be
@@ -38,6 +40,14 @@ type fileHeader struct {
 
 func (h *fileHeader) tag() uint32 { return binary.LittleEndian.Uint32(h.id[:]) }
 
+// codecName returns the name of the codec for people.
+func (h *fileHeader) codecName() string {
+	if h.codec == codecRows {
+		return "rowdelta+lz4"
+	}
+	return "rowdelta2+lz4"
+}
+
 const maxWriterName = 200
 
 func (h *fileHeader) bytes() []byte {
@@ -46,7 +56,7 @@ func (h *fileHeader) bytes() []byte {
 	copy(b, fileMagic[:])
 	le.PutUint16(b[8:], formatVersion)
 	le.PutUint16(b[10:], formatVersion) // oldest version whose readers understand it
-	le.PutUint16(b[12:], codecRowDelta)
+	le.PutUint16(b[12:], h.codec)
 	if h.ownClock {
 		b[14] = 1
 	}
@@ -78,9 +88,8 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 	if v := le.Uint16(b[10:]); v > formatVersion {
 		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", errVersion, v, formatVersion)
 	}
-	if c := le.Uint16(b[12:]); c != codecRowDelta {
-		return h, fmt.Errorf("%w: codec %d, this program reads rowdelta+lz4 (%d)", errVersion,
-			c, codecRowDelta)
+	if h.codec = le.Uint16(b[12:]); h.codec != codecRows && h.codec != codecMoves {
+		return h, fmt.Errorf("%w: codec %d, this program reads %d and %d", errVersion, h.codec, codecRows, codecMoves)
 	}
 	copy(h.id[:], b[16:])
 	h.ownClock = b[14]&1 != 0

@@ -441,7 +441,7 @@ func (r *Reader) readMetadata() error {
 // table reads a checkpoint's table into places and returns its blocks.
 func (r *Reader) table(c *checkpointEntry, places *rowdelta.Places, l *frame.Layout, dst []blockInfo) ([]blockInfo,
 	error) {
-	const most = 512 // bytes of table for each row: 8 pieces and a block for each of them take fewer
+	const most = 64 * rowdelta.MaxPieces // bytes of table for each row: all pieces and a block for each take fewer
 	if n := rawSize(c.blocks); n > int64(most*len(l.Rows)) {
 		return dst, &CorruptError{c.offset, fmt.Sprintf("checkpoint with a table of %d bytes for %d rows", n,
 			len(l.Rows))}

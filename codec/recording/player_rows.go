@@ -59,8 +59,13 @@ func (p *Player) advance(d *rowdelta.Delta) {
 				p.share(run.Row+k, p.before[run.Src+k])
 			}
 		case rowdelta.New:
+			moved := d.MovedSpans(run)
 			for y := run.Row; y < run.Row+run.Rows; y++ {
-				p.renew(y, d.StoredSpans(run))
+				if len(moved) > 0 {
+					p.compose(y, moved)
+				} else {
+					p.renew(y, d.StoredSpans(run))
+				}
 			}
 		}
 	}
@@ -131,6 +136,27 @@ func (p *Player) renew(y int32, spans []rowdelta.Span) {
 		}
 	}
 	r.made, r.place, r.changes = p.shown, y, int8(copy(r.spans[:], spans))
+	p.now[y] = r
+}
+
+// compose gives row y memory of its own with its old content and the parts that moved into it.
+func (p *Player) compose(y int32, moved []rowdelta.Moved) {
+	p.rows.put(p.now[y])
+	p.now[y] = nil
+	old := p.before[y]
+	for _, m := range moved {
+		if old == nil || p.before[y+m.Row] == nil {
+			return
+		}
+	}
+	r := p.rows.get(p.layout.Rows[y].Bytes)
+	at := int32(0)
+	for _, m := range moved {
+		copy(r.b[at:m.Start], old.b[at:])
+		copy(r.b[m.Start:m.End], p.before[y+m.Row].b[m.Start+m.Byte:])
+		at = m.End
+	}
+	copy(r.b[at:], old.b[at:])
 	p.now[y] = r
 }
 

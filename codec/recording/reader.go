@@ -231,7 +231,7 @@ func (r *Reader) Close() error {
 func (r *Reader) Info() Info {
 	return Info{
 		Version: formatVersion, ID: r.header.id, Created: time.Unix(0, r.header.created),
-		Writer: r.header.writer, Codec: "rowdelta+lz4",
+		Writer: r.header.writer, Codec: r.header.codecName(),
 		Complete: r.complete, OwnClock: r.header.ownClock,
 		WallOffset: r.header.wallOffset, WallWidth: time.Duration(r.header.wallWidth),
 		WallDrift: time.Duration(r.wallLast - r.header.wallOffset),

@@ -28,7 +28,12 @@ func (stillClock) Wall() int64        { return 1_700_000_000_000_000_000 }
 // also replace everything.
 func scribble(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
-	switch rng.IntN(7) {
+	switch rng.IntN(9) {
+	case 7, 8: // a part moves sideways
+		by, down := 1+rng.IntN(20), rng.IntN(3)
+		for y := rng.IntN(len(l.Rows)); y+down < len(l.Rows) && l.Rows[y].Bytes == l.Rows[y+down].Bytes; y++ {
+			copy(l.Row(next, y)[min(by, l.Rows[y].Bytes):], l.Row(prev, y+down))
+		}
 	case 0:
 	case 1: // a few bytes
 		for range 1 + rng.IntN(20) {
@@ -106,7 +111,7 @@ func testFormats(t testing.TB) []frame.Format {
 	t.Helper()
 	var all []frame.Format
 	for _, p := range frame.PixelFormats() {
-		for _, size := range [][2]int{{64, 48}, {2, 2}, {1, 1}, {67, 33}} {
+		for _, size := range [][2]int{{120, 30}, {2, 2}, {1, 1}, {67, 33}} {
 			f, err := frame.NewFormat(p, size[0], size[1])
 			if err != nil {
 				continue // odd where the format has no odd sizes

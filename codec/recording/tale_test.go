@@ -65,7 +65,7 @@ func format(t testing.TB, p frame.PixelFormat, width, height, padding int) frame
 // smallTale is short enough to be tried at each of its bytes.
 func smallTale(t testing.TB) *tale {
 	return newTale(t, 5, 300*time.Millisecond,
-		talePart{format(t, frame.GREY, 16, 6, 0), 7}, talePart{format(t, frame.BGR4, 5, 7, 3), 6})
+		talePart{format(t, frame.GREY, 160, 4, 0), 9}, talePart{format(t, frame.BGR4, 5, 7, 3), 6})
 }
 
 // write plays the tale to a writer. between is called before each frame.

@@ -149,7 +149,7 @@ func newWriter(to storage, o Options) *Writer {
 
 	offset, width := timeline.WallOffset(o.Clock)
 	header := fileHeader{
-		id: o.ID, ownClock: o.OwnClock, writer: o.Program,
+		id: o.ID, codec: codecMoves, ownClock: o.OwnClock, writer: o.Program,
 		created: int64(o.Clock.Now()) + offset, wallOffset: offset, wallWidth: int64(width),
 	}
 	c := newCommitter(w, &header)

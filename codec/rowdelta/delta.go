@@ -1,6 +1,8 @@
 package rowdelta
 
 import (
+	"slices"
+
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -16,12 +18,19 @@ const (
 // Limits that keep a row's description small. An encoder keeps them and Parse insists on them.
 const (
 	MaxSpans = 3 // stored or seen spans of one row
+	maxMoves = 3 // moved spans of one row
 	minGap   = 64
 )
 
 // Span is a run of bytes [Start, End) within a row.
 type Span struct {
 	Start, End int32
+}
+
+// Moved is a run of bytes of a row that the previous frame had elsewhere.
+type Moved struct {
+	Span
+	Row, Byte int32 // where the source lies, relative to the row and to Start
 }
 
 // Run is a run of rows that are described alike.
@@ -32,6 +41,9 @@ type Run struct {
 	// Stored are the bytes of each row that are kept (New). Seen are those that look different:
 	// of each row (New), or of all rows together (Copied). Both index Delta.Spans.
 	Stored, Seen spanRange
+	// Moved are the bytes of each row that lay elsewhere (New). It indexes Delta.Moved. Stored
+	// bytes replace them.
+	Moved spanRange
 }
 
 type spanRange struct{ from, n int32 }
@@ -41,6 +53,7 @@ type spanRange struct{ from, n int32 }
 type Delta struct {
 	Runs  []Run
 	Spans []Span
+	Moved []Moved
 	// Raw is how many bytes are stored: the sum of all stored spans of all rows.
 	Raw int
 
@@ -49,7 +62,7 @@ type Delta struct {
 
 // reset empties the delta and keeps its memory.
 func (d *Delta) reset() {
-	d.Runs, d.Spans, d.Raw = d.Runs[:0], d.Spans[:0], 0
+	d.Runs, d.Spans, d.Moved, d.Raw = d.Runs[:0], d.Spans[:0], d.Moved[:0], 0
 }
 
 func (d *Delta) spans(r spanRange) []Span { return d.Spans[r.from : r.from+r.n] }
@@ -127,38 +140,37 @@ func (d *Delta) push(spans ...Span) spanRange {
 	return r
 }
 
-// addNew extends the delta by one row of which the stored spans are kept and the seen ones look
-// different.
-func (d *Delta) addNew(row int32, stored, seen []Span) {
+// addNew extends the delta by one row. Its moved spans lay elsewhere and its stored spans are kept.
+// The seen ones look different.
+func (d *Delta) addNew(row int32, moved []Moved, stored, seen []Span) {
 	for _, s := range stored {
 		d.Raw += int(s.End - s.Start)
 	}
-	if n := len(d.Runs); n > 0 && !d.cut {
+	r := Run{Kind: New, Row: row, Rows: 1}
+	if n := len(d.Runs); n > 0 && d.Runs[n-1].Kind == New {
 		last := &d.Runs[n-1]
-		if last.Kind == New && equalSpans(d.spans(last.Stored), stored) && equalSpans(d.spans(last.Seen), seen) {
-			last.Rows++
-			return
+		if slices.Equal(d.spans(last.Stored), stored) && slices.Equal(d.MovedSpans(last), moved) {
+			if !d.cut && slices.Equal(d.spans(last.Seen), seen) {
+				last.Rows++
+				return
+			}
+			r.Stored, r.Moved = last.Stored, last.Moved
 		}
 	}
-	r := Run{Kind: New, Row: row, Rows: 1, Stored: d.push(stored...)}
+	if r.Stored.n != int32(len(stored)) || r.Moved.n != int32(len(moved)) {
+		r.Stored = d.push(stored...)
+		r.Moved = spanRange{int32(len(d.Moved)), int32(len(moved))}
+		d.Moved = append(d.Moved, moved...)
+	}
 	r.Seen = r.Stored
-	if !equalSpans(stored, seen) {
+	if !slices.Equal(stored, seen) {
 		r.Seen = d.push(seen...)
 	}
 	d.Runs = append(d.Runs, r)
 }
 
-func equalSpans(a, b []Span) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // StoredSpans returns the bytes that are stored of each row of a run of this delta.
 func (d *Delta) StoredSpans(r *Run) []Span { return d.spans(r.Stored) }
+
+// MovedSpans returns the bytes of each row of a run of this delta that lay elsewhere.
+func (d *Delta) MovedSpans(r *Run) []Moved { return d.Moved[r.Moved.from : r.Moved.from+r.Moved.n] }

@@ -54,9 +54,12 @@ func lastDiff(a, b []byte, floor int) int {
 
 // diffSpans returns the number of spans in which a and b differ, and stores the spans in out. At
 // least minGap equal bytes separate them. Each starts and ends with a difference. When MaxSpans are
-// reached, the last span covers the rest. a and b must differ.
+// reached, the last span covers the rest.
 func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
-	start, end, _ := outerDiff(a, b)
+	start, end, differ := outerDiff(a, b)
+	if !differ {
+		return 0
+	}
 	n := 0
 	for n < MaxSpans-1 {
 		gapStart, gapEnd := nextGap(a[:end], b[:end], start)

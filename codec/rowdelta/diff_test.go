@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // literalSpans is diffSpans byte by byte.
@@ -167,20 +170,87 @@ func TestAcceleration(t *testing.T) {
 	}
 }
 
-// TestPlacesFallApart gives a row more pieces than it may have.
+// TestPlacesFallApart applies deltas that cut a row into more pieces than it may have.
 func TestPlacesFallApart(t *testing.T) {
-	var p Place
-	p.overlay(Piece{}, 1000, 1000)
-	for i := range int32(MaxPieces) {
-		ok := p.overlay(Piece{Block: int64(i + 1), Start: 100 * (i + 1)}, 100*(i+1)+10, 1000)
-		if want := 2*int(i)+3 <= MaxPieces; ok != want {
-			t.Fatalf("piece %d: %v", i, ok)
+	l := greyRow(t)
+	places := NewPlaces(l)
+	var d Delta
+	d.addNew(0, nil, []Span{{0, 3000}}, nil)
+	places.Apply(&d, 0)
+	const bad = (MaxPieces - 1) / 2 // spans that do not meet make 2n+1 pieces
+	for i := range int32(2 * MaxPieces) {
+		d.reset()
+		at := 40 * (i + 1)
+		d.addNew(0, nil, []Span{{at, at + 10}}, nil)
+		if ok := places.Apply(&d, int64(i+1)); ok != (i != bad) || places.Known() != (i < bad) {
+			t.Fatalf("span %d: %v, row known %v", i, ok, places.Known())
 		}
-		if !ok {
-			if p.N != 0 {
-				t.Error("a row in too many pieces is not unknown")
+	}
+}
+
+// TestRowsStayWhole moves a row sideways for long. It must stay in few pieces, and little of it may
+// be stored again for that.
+func TestRowsStayWhole(t *testing.T) {
+	l := greyRow(t)
+	for _, by := range []int{1, 12, 100, 400} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		e := NewEncoder(l)
+		var d Delta
+		var prev []byte
+		cur := make([]byte, l.Size)
+		raw := 0
+		const frames = 500
+		for n := range frames {
+			if prev != nil {
+				cur = append(bytes.Clone(prev[by:]), make([]byte, by)...)
 			}
-			return
+			for i := range cur {
+				if n == 0 || i >= len(cur)-by {
+					cur[i] = byte(rng.Uint32())
+				}
+			}
+			e.Encode(prev, cur, &d, int64(n))
+			if row := e.Places().Row(0); row.N < 1 || row.N > MaxPieces || n > 0 && len(d.Moved) == 0 {
+				t.Fatalf("%d bytes a frame, frame %d: %d pieces, %d moved spans", by, n, row.N, len(d.Moved))
+			}
+			raw += d.Raw
+			prev = cur
+		}
+		if limit := 6*by*frames + 2*l.Size; raw > limit {
+			t.Errorf("%d bytes a frame: %d bytes stored, want at most %d", by, raw, limit)
+		}
+	}
+}
+
+// greyRow is the layout of a single row.
+func greyRow(t *testing.T) *frame.Layout {
+	l, err := frame.NewLayout(frame.Format{Width: 3000, Height: 1, Stride: 3000, Pixel: frame.GREY})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestInclude adds spans to lists.
+func TestInclude(t *testing.T) {
+	for name, tc := range map[string]struct {
+		list []Span
+		add  Span
+		want []Span
+	}{
+		"to none":        {nil, Span{3, 5}, []Span{{3, 5}}},
+		"before":         {[]Span{{10, 20}}, Span{3, 5}, []Span{{3, 5}, {10, 20}}},
+		"behind":         {[]Span{{10, 20}}, Span{30, 50}, []Span{{10, 20}, {30, 50}}},
+		"between":        {[]Span{{1, 2}, {10, 20}}, Span{4, 6}, []Span{{1, 2}, {4, 6}, {10, 20}}},
+		"meets two":      {[]Span{{1, 4}, {6, 20}, {30, 31}}, Span{4, 7}, []Span{{1, 20}, {30, 31}}},
+		"one too many":   {[]Span{{1, 2}, {10, 20}, {30, 31}}, Span{4, 6}, []Span{{1, 2}, {4, 6}, {10, 31}}},
+		"behind all":     {[]Span{{1, 2}, {10, 20}, {30, 31}}, Span{40, 41}, []Span{{1, 2}, {10, 20}, {30, 41}}},
+		"over all there": {[]Span{{1, 2}, {10, 20}, {30, 31}}, Span{0, 50}, []Span{{0, 50}}},
+	} {
+		var spans [MaxSpans]Span
+		n := include(&spans, copy(spans[:], tc.list), tc.add)
+		if !slices.Equal(spans[:n], tc.want) {
+			t.Errorf("%s: %v, want %v", name, spans[:n], tc.want)
 		}
 	}
 }

@@ -7,7 +7,8 @@
 //   - Same: equal to the same row of the previous frame. It costs nothing.
 //   - Copied: equal to another row of the previous frame (scrolling, panning, page flips). It costs
 //     a reference. A hash of each row finds it, and comparing bytes confirms it.
-//   - New: only the changed spans of bytes are stored.
+//   - New: only the changed spans of bytes are stored. Spans that the previous frame had elsewhere
+//     cost a reference too: a sideways scroll, a dragged window.
 //
 // The parts, in the order in which a frame passes them:
 //

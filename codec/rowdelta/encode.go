@@ -20,6 +20,7 @@ type Encoder struct {
 	rows           rowTable
 	sum            []byte
 	shift          int32 // where the last copied row was found, relative to it
+	moves          mover
 
 	own *Scan // for those who do not bring one
 }
@@ -34,6 +35,7 @@ func NewEncoder(l *frame.Layout) *Encoder {
 		before: make([]uint64, n),
 		rows:   newRowTable(n),
 		sum:    make([]byte, 8*n),
+		moves:  newMover(l),
 		own:    NewScan(l),
 	}
 }
@@ -98,7 +100,7 @@ func (e *Encoder) storeAll(cur []byte, d *Delta) {
 		e.hashes[y] = xxh3.Hash(row)
 		stored := [1]Span{{0, int32(len(row))}}
 		seen := [1]Span{{0, int32(e.layout.Rows[y].Seen)}}
-		d.addNew(int32(y), stored[:], seen[:])
+		d.addNew(int32(y), nil, stored[:], seen[:])
 	}
 }
 
@@ -130,6 +132,7 @@ func (e *Encoder) compare(prev, cur []byte, s *Scan, d *Delta) {
 			e.hashes, e.before = e.before, e.hashes
 			copy(e.hashes[:y], e.before[:y])
 			e.rows.reset()
+			e.moves.begin()
 		}
 		d.cut = e.newLength(y)
 		if s.rows[y].found == moved {
@@ -151,7 +154,7 @@ func (e *Encoder) addChanged(prev, cur []byte, y int, tried int32, d *Delta) {
 		d.addCopied(int32(y), src, Span{int32(start), int32(end)})
 		return
 	}
-	e.storeChanges(y, a, b, d)
+	e.storeChanges(prev, y, a, b, d)
 }
 
 // find returns a row of prev that equals row y of the new frame, and notes the row's hash. It first
@@ -173,21 +176,27 @@ func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
 }
 
 // storeChanges adds row y, which was a and is b.
-func (e *Encoder) storeChanges(y int, a, b []byte, d *Delta) {
+func (e *Encoder) storeChanges(prev []byte, y int, a, b []byte, d *Delta) {
 	var stored, seen [MaxSpans]Span
 	n := diffSpans(a, b, &stored)
-	if !e.places.fits(y, stored[:n]) {
-		stored[0], n = Span{0, int32(len(b))}, 1
+	changed := append(make([]Span, 0, MaxSpans), stored[:n]...)
+	moved, n := e.moves.find(prev, y, a, b, &stored, n)
+	n = e.places.fit(y, moved, &stored, n)
+	if len(moved) == 0 {
+		changed = stored[:n]
 	}
 	m := 0
-	for _, s := range stored[:n] {
+	for _, s := range changed {
 		start, end, any := e.layout.Tighten(y, a, b, int(s.Start), int(s.End))
 		if any {
 			seen[m] = Span{int32(start), int32(end)}
 			m++
 		}
 	}
-	d.addNew(int32(y), stored[:n], seen[:m])
+	if n > 0 && int(stored[0].End-stored[0].Start) == len(b) {
+		moved = nil
+	}
+	d.addNew(int32(y), moved, stored[:n], seen[:m])
 }
 
 // FrameHash is the hash that compares a decoded frame with the captured one. It is XXH3-64 over the

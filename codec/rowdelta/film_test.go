@@ -3,6 +3,7 @@ package rowdelta
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -12,7 +13,7 @@ import (
 func layouts(t testing.TB) (all []*frame.Layout) {
 	t.Helper()
 	for _, p := range frame.PixelFormats() {
-		for _, size := range [][3]int{{64, 24, 0}, {2, 2, 0}, {1, 1, 5}, {67, 33, 3}, {300, 9, 0}} {
+		for _, size := range [][3]int{{64, 24, 0}, {2, 2, 0}, {1, 1, 5}, {67, 33, 3}, {300, 20, 0}} {
 			f, err := frame.NewFormat(p, size[0], size[1])
 			if err != nil {
 				continue // odd where the format has no odd sizes
@@ -34,7 +35,9 @@ func nextFrame(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
 	row := func(y int) []byte { return l.Row(next, y) }
 	rows := len(l.Rows)
-	switch rng.IntN(8) {
+	switch rng.IntN(11) {
+	case 8, 9, 10: // a box moves over the picture, or all of it
+		moveBox(rng, l, prev, next)
 	case 0:
 	case 1:
 		for range 1 + rng.IntN(30) {
@@ -72,6 +75,27 @@ func nextFrame(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	return next
 }
 
+// moveBox moves a part of a plane in any direction.
+func moveBox(rng *rand.Rand, l *frame.Layout, prev, next []byte) {
+	y0 := rng.IntN(len(l.Rows))
+	n := 1 + rng.IntN(len(l.Rows)-y0)
+	size := l.Rows[y0].Bytes
+	dx, dy := rng.IntN(1+size/4), rng.IntN(7)-3
+	x0 := rng.IntN(1 + (size-dx)/4)
+	x1 := size - dx - rng.IntN(1+(size-dx)/4)
+	for y := y0; y < y0+n; y++ {
+		src := y + dy
+		if src < 0 || src >= len(l.Rows) || l.Rows[y].Bytes != size || l.Rows[src].Bytes != size {
+			continue
+		}
+		if n%2 == 0 {
+			copy(l.Row(next, y)[x0+dx:], l.Row(prev, src)[x0:x1])
+		} else {
+			copy(l.Row(next, y)[x0:x1], l.Row(prev, src)[x0+dx:])
+		}
+	}
+}
+
 // body is what a container stores for a delta: its blocks, gathered from the frame.
 func body(l *frame.Layout, d *Delta, pix []byte) (blocks [][]byte) {
 	longest := BlockSize
@@ -93,6 +117,11 @@ func apply(l *frame.Layout, prev []byte, d *Delta, blocks [][]byte) []byte {
 				copy(l.Row(next, int(r.Row)+k), l.Row(prev, int(r.Src)+k))
 			}
 		}
+		for _, m := range d.MovedSpans(&r) {
+			for y := r.Row; y < r.Row+r.Rows; y++ {
+				copy(l.Row(next, int(y))[m.Start:m.End], l.Row(prev, int(y+m.Row))[m.Start+m.Byte:])
+			}
+		}
 	}
 	for w := d.Walk(); w.Next(); {
 		copy(l.Row(next, int(w.Row))[w.Start:w.End], blocks[w.Block][w.Off:])
@@ -103,6 +132,7 @@ func apply(l *frame.Layout, prev []byte, d *Delta, blocks [][]byte) []byte {
 // TestFilms sends random films of every format through encoder and wire, parser and Places. Each
 // frame must return unchanged.
 func TestFilms(t *testing.T) {
+	moved := 0
 	for i, l := range layouts(t) {
 		t.Run(l.Format.String(), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(i), 1))
@@ -112,6 +142,9 @@ func TestFilms(t *testing.T) {
 			var d, parsed Delta
 			var prev []byte
 			cur := make([]byte, l.Size)
+			for k := range cur {
+				cur[k] = byte(rng.Uint32())
+			}
 			frames := 120
 			if testing.Short() {
 				frames = 40
@@ -141,6 +174,7 @@ func TestFilms(t *testing.T) {
 					t.Fatalf("frame %d falls into too many pieces", n)
 				}
 				all = append(all, blocks...)
+				moved += len(parsed.Moved)
 				checkPlaces(t, l, places, e.Places(), all, cur)
 				if n > 0 {
 					checkSeen(t, l, prev, cur, &parsed)
@@ -159,6 +193,10 @@ func TestFilms(t *testing.T) {
 			}
 		})
 	}
+	if moved < 200 {
+		t.Errorf("%d moved spans", moved)
+	}
+	t.Logf("%d moved spans", moved)
 }
 
 // checkPlaces puts a frame together from where its rows lie.
@@ -170,7 +208,7 @@ func checkPlaces(t *testing.T, l *frame.Layout, places, encoders *Places, blocks
 	for y, row := range l.Rows {
 		p := places.Row(y)
 		q := encoders.Row(y)
-		if p.N != q.N || p.Pieces != q.Pieces && !bytesEqualPieces(p, q) {
+		if !slices.Equal(p.pieces(), q.pieces()) {
 			t.Fatalf("row %d: encoder and reader disagree on where it lies", y)
 		}
 		got := make([]byte, row.Bytes)
@@ -185,15 +223,6 @@ func checkPlaces(t *testing.T, l *frame.Layout, places, encoders *Places, blocks
 			t.Fatalf("row %d is not where its place says", y)
 		}
 	}
-}
-
-func bytesEqualPieces(p, q *Place) bool {
-	for i := range p.N {
-		if p.Pieces[i] != q.Pieces[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // checkSeen compares a delta's seen spans with a literal comparison. Every byte that looks
