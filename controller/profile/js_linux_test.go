@@ -117,7 +117,7 @@ func TestChromiumTrace(t *testing.T) {
 			fails: "trace of chromium: IO.read: an empty part"},
 		{name: "no base64",
 			change: map[string]string{"IO.read": strings.Replace(part, "DATA", `?", "base64Encoded": true, "x": "`, 1)},
-			fails: "trace of chromium: IO.read: illegal base64"},
+			fails:  "trace of chromium: IO.read: illegal base64"},
 		{name: "another clock", clock: 1, events: 1, warns: "The times are not those of CLOCK_MONOTONIC"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
