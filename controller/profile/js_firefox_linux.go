@@ -58,7 +58,7 @@ func (f *firefox) Stop(ctx context.Context) (activity.Info, error) {
 	}
 	f.ids = namespaces(f.root)
 	if pid := catches(f.root, unix.SIGUSR2); pid == 0 {
-		f.failed = errors.New("Firefox does not take the signal for its profile")
+		f.failed = errors.New("the browser does not take the signal for its profile")
 	} else if f.failed = unix.Kill(pid, unix.SIGUSR2); f.failed == nil {
 		f.failed = f.await(ctx)
 	}
@@ -87,7 +87,7 @@ func (f *firefox) await(ctx context.Context) error {
 			err = context.Cause(ctx)
 			continue
 		case <-late.C:
-			err = fmt.Errorf("Firefox did not complete its profile within %v", gathers)
+			err = fmt.Errorf("the browser did not complete its profile within %v", gathers)
 			continue
 		}
 		names, _ := filepath.Glob(filepath.Join(f.dir, "*.json"))

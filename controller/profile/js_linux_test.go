@@ -115,8 +115,9 @@ func TestChromiumTrace(t *testing.T) {
 			change: map[string]string{"IO.read": strings.Replace(part, "DATA", strings.Repeat("\\n", 1000), 1)}},
 		{name: "empty parts", change: map[string]string{"IO.read": strings.Replace(part, "DATA", "", 1)},
 			fails: "trace of chromium: IO.read: an empty part"},
-		{name: "no base64", change: map[string]string{"IO.read": strings.Replace(part, "DATA", `?", "base64Encoded": true, "x": "`, 1)},
-			fails: "trace of chromium: IO.read: illegal base64"},
+		{name: "no base64",
+			change: map[string]string{"IO.read": strings.Replace(part, "DATA", `?", "base64Encoded": true, "x": "`, 1)},
+			fails:  "trace of chromium: IO.read: illegal base64"},
 		{name: "another clock", clock: 1, events: 1, warns: "The times are not those of CLOCK_MONOTONIC"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -239,7 +240,7 @@ func TestFirefoxTrace(t *testing.T) {
 	}{
 		{name: "in pieces",
 			writes: `cp first $to; sleep 0.5; head -c 100 profile > $to; sleep 0.3; tail -c +101 profile >> $to`},
-		{name: "takes no signal", fails: "Firefox does not take the signal"},
+		{name: "takes no signal", fails: "the browser does not take the signal"},
 		{name: "limit", limit: 1 << 20, warns: "its file reached the limit",
 			writes: `head -c 3000000 /dev/zero | tr "\\000" "[" > $to`},
 	} {
