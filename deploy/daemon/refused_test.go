@@ -66,12 +66,14 @@ func TestWhatIsRefused(t *testing.T) {
 		"an empty part of a profile":  {Test: "scene", Profile: "samples,"},
 		"two ways of a profile":       {Test: "scene", Profile: "samples,imports"},
 		"functions of an address":     {URL: "https://example.org/", Profile: "functions"},
-		"an unknown policy":           {Test: "scene", Script: []string{"call"}},
-		"no policy":                   {Test: "scene", Script: []string{}},
-		"a browser twice":             {Test: "scene", Browsers: []string{"one", "one"}},
-		"no such browser":             {Test: "scene", Browsers: []string{"lynx"}},
-		"upload without the test":     {Upload: &api.Upload{Test: "u.yaml", Files: map[string]string{"t.yaml": ""}}},
-		"upload that is none":         {Upload: &api.Upload{Test: "t.txt", Files: map[string]string{"t.txt": ""}}},
+		"a profile of 2 GiB": {Upload: files("name: t\nurl: https://example.org/\nend: still 1s\n" +
+			"profile: {native: samples, limit: 2GiB}\n")},
+		"an unknown policy":       {Test: "scene", Script: []string{"call"}},
+		"no policy":               {Test: "scene", Script: []string{}},
+		"a browser twice":         {Test: "scene", Browsers: []string{"one", "one"}},
+		"no such browser":         {Test: "scene", Browsers: []string{"lynx"}},
+		"upload without the test": {Upload: &api.Upload{Test: "u.yaml", Files: map[string]string{"t.yaml": ""}}},
+		"upload that is none":     {Upload: &api.Upload{Test: "t.txt", Files: map[string]string{"t.txt": ""}}},
 		"upload of a path": {
 			Upload: &api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": "", "../x": ""}}},
 		"upload of an absolute path": {

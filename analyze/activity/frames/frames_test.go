@@ -505,7 +505,8 @@ func TestFramesWithLostRecordsAreNotCompared(t *testing.T) {
 		from := start + i*period
 		spans = append(spans, result.FrameSpan{Frame: int(i), FromNS: from, ToNS: from + period, Long: i%4 == 0})
 		if i < 37 {
-			d.event(activity.Event{At: from + ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("loop"), Value: ms})
+			d.event(activity.Event{At: from + ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("loop"),
+				Value: ms})
 		}
 	}
 	d.event(activity.Event{At: start + 4*period + ms, Kind: activity.Lost, Ref: 7, Value: period})
