@@ -143,10 +143,10 @@ type boardSession struct {
 type boardState uint8
 
 const (
-	idle boardState = iota
-	recording
-	complete
-	fetched
+	boardIdle boardState = iota
+	boardRecording
+	boardComplete
+	boardFetched
 )
 
 // run returns nil if the rig said goodbye.
@@ -162,13 +162,13 @@ func (s *boardSession) run(ctx context.Context) error {
 		case q.Op == opBye:
 			return nil
 		case q.Op == opClock:
-		case q.Op == opStart && s.state == idle:
+		case q.Op == opStart && s.state == boardIdle:
 			err = s.start(ctx, q)
-		case q.Op == opContent && s.state == recording:
+		case q.Op == opContent && s.state == boardRecording:
 			s.sampler.Content(q.On)
-		case q.Op == opStop && s.state == recording:
+		case q.Op == opStop && s.state == boardRecording:
 			r.Stopped = s.stop(ctx)
-		case q.Op == opFetch && s.state == complete:
+		case q.Op == opFetch && s.state == boardComplete:
 			err = s.fetch(ctx, &r)
 		default:
 			err = fmt.Errorf("operation %.40q now: %w", q.Op, errors.ErrUnsupported)
@@ -179,7 +179,7 @@ func (s *boardSession) run(ctx context.Context) error {
 		if err := s.conn.Write(&r, func() { r.Sent = s.agent.clock.Now() }); err != nil {
 			return err
 		}
-		if s.state == recording {
+		if s.state == boardRecording {
 			s.look()
 		}
 	}
@@ -217,7 +217,7 @@ func (s *boardSession) start(ctx context.Context, q boardRequest) error {
 	if err := made.Prepare(ctx, nil); err != nil {
 		return errors.Join(err, os.RemoveAll(o.Dir))
 	}
-	s.state, s.sampler, s.info.BeginNS = recording, made, int64(s.agent.clock.Now())
+	s.state, s.sampler, s.info.BeginNS = boardRecording, made, int64(s.agent.clock.Now())
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (s *boardSession) look() {
 // stop ends the recording.
 func (s *boardSession) stop(ctx context.Context) *boardStopped {
 	s.look()
-	s.state = complete
+	s.state = boardComplete
 	info, err := s.sampler.Stop(ctx)
 	ago := timeline.Monotonic().Now().Sub(timeline.Time(info.EndNS)) // it may have ended early
 	s.info.EndNS = max(int64(s.agent.clock.Now().Add(-ago)), s.info.BeginNS)
@@ -263,7 +263,7 @@ func (s *boardSession) fetch(ctx context.Context, r *boardReply) (err error) {
 	if s.text == nil {
 		s.sum = sha256.New()
 		if s.text, s.end, err = s.sampler.script(ctx); err != nil {
-			s.state = fetched
+			s.state = boardFetched
 			return err
 		}
 	}
@@ -274,7 +274,7 @@ func (s *boardSession) fetch(ctx context.Context, r *boardReply) (err error) {
 	r.Data = piece.Bytes()
 	_, _ = s.sum.Write(r.Data) // it never fails
 	if err != nil {
-		s.state = fetched
+		s.state = boardFetched
 		if errors.Is(err, io.EOF) {
 			r.SHA256, err = hex.EncodeToString(s.sum.Sum(nil)), nil
 		}
@@ -286,11 +286,11 @@ func (s *boardSession) fetch(ctx context.Context, r *boardReply) (err error) {
 // close ends the recording and removes its files.
 func (s *boardSession) close() {
 	switch {
-	case s.state == idle:
+	case s.state == boardIdle:
 		return
-	case s.state == recording:
+	case s.state == boardRecording:
 		s.stop(context.Background()) // the agent may end
-	case s.state == complete && s.text != nil:
+	case s.state == boardComplete && s.text != nil:
 		_ = s.end(net.ErrClosed) // nobody reads the rest
 	}
 	if err := os.RemoveAll(filepath.Join(s.agent.Dir, recordDir)); err != nil {
