@@ -168,8 +168,8 @@ func (c *boardClock) of(t timeline.Time) timeline.Time {
 
 func (c *boardClock) Now() timeline.Time { return c.of(timeline.Monotonic().Now()) }
 
-// fake is a sampler with a text of its own.
-type fake struct {
+// fakeSampler is a sampler with a text of its own.
+type fakeSampler struct {
 	text    func() string
 	mu      sync.Mutex
 	content []bool
@@ -177,27 +177,27 @@ type fake struct {
 	dir     string
 }
 
-func (f *fake) Prepare(context.Context, *exec.Cmd) error { return os.MkdirAll(f.dir, 0o700) }
+func (f *fakeSampler) Prepare(context.Context, *exec.Cmd) error { return os.MkdirAll(f.dir, 0o700) }
 
-func (f *fake) Content(on bool) {
+func (f *fakeSampler) Content(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.content = append(f.content, on)
 }
 
-func (f *fake) Stop(context.Context) (activity.Info, error) {
+func (f *fakeSampler) Stop(context.Context) (activity.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopped = true
 	return activity.Info{RateHz: 1000, EndNS: int64(timeline.Monotonic().Now())}, nil
 }
 
-func (f *fake) script(context.Context) (io.Reader, func(error) error, error) {
+func (f *fakeSampler) script(context.Context) (io.Reader, func(error) error, error) {
 	return strings.NewReader(f.text()), func(err error) error { return err }, nil
 }
 
 // agent serves a fake sampler, and returns a board and an end of the agent.
-func (f *fake) agent(t *testing.T, clock timeline.Clock) (b Board, end func()) {
+func (f *fakeSampler) agent(t *testing.T, clock timeline.Clock) (b Board, end func()) {
 	t.Helper()
 	l, err := wire.Listen("127.0.0.1:0", secret)
 	if err != nil {
@@ -248,7 +248,7 @@ func sampled(at timeline.Time) string {
 func TestBoardClock(t *testing.T) {
 	clock := &boardClock{begin: timeline.Monotonic().Now()}
 	var inside []timeline.Time
-	f := &fake{text: func() string {
+	f := &fakeSampler{text: func() string {
 		text := sampled(clock.of(inside[0].Add(-time.Second)))
 		for _, at := range inside {
 			text += sampled(clock.of(at))
@@ -340,7 +340,7 @@ func TestBoardIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &boardClock{begin: timeline.Monotonic().Now()}
-			f := &fake{text: long}
+			f := &fakeSampler{text: long}
 			b, end := f.agent(t, clock)
 			if tc.cut > 0 {
 				b.Address = cut(t, b.Address, tc.cut)
@@ -370,7 +370,7 @@ func TestBoardIsLost(t *testing.T) {
 //
 // Fault: The agent of a board cannot record
 func TestBoardRefuses(t *testing.T) {
-	f := &fake{text: func() string { return "" }}
+	f := &fakeSampler{text: func() string { return "" }}
 	b, _ := f.agent(t, &boardClock{})
 	open := func(b Board, way string) error {
 		t.Helper()
@@ -538,7 +538,7 @@ func FuzzBoardSession(f *testing.F) {
 		f.Add(said)
 	}
 	f.Fuzz(func(t *testing.T, said string) {
-		made := &fake{text: func() string { return "text" }}
+		made := &fakeSampler{text: func() string { return "text" }}
 		a := &Agent{Dir: t.TempDir(), clock: timeline.Monotonic()}
 		a.open = func(_ context.Context, o Options) (sampler, error) {
 			made.dir = o.Dir
@@ -576,7 +576,7 @@ func FuzzBoardSession(f *testing.F) {
 		_ = s.run(t.Context())
 		_ = s.conn.Close()
 		s.close()
-		if left, _ := os.ReadDir(a.Dir); len(left) > 0 || s.state != idle && !made.stopped {
+		if left, _ := os.ReadDir(a.Dir); len(left) > 0 || s.state != boardIdle && !made.stopped {
 			t.Fatalf("left %v, stopped %v", left, made.stopped)
 		}
 	})

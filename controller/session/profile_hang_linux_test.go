@@ -131,18 +131,28 @@ func TestStrictRunNeedsItsEngines(t *testing.T) {
 	}
 }
 
-// TestUntrustedProfile: an untrusted test has bounds.
+// TestUntrustedProfile: an untrusted test samples and traces its own browser, within bounds.
 func TestUntrustedProfile(t *testing.T) {
 	const most = 256 << 20
 	for want, p := range map[string]suite.Profile{
 		"":                                   {Native: suite.ProfileSamples, Sockets: true, Rate: 1000, Limit: most},
-		"may sample its browser only":        {Native: suite.ProfileAuto},
+		"use samples or js":                  {Native: suite.ProfileAuto},
 		"1000 samples per second and 256MiB": {Native: suite.ProfileSamples, Rate: 1001},
 		"up to 1000 samples per second":      {Sockets: true, Limit: most + 1},
 	} {
 		err := CheckUntrustedProfile(&suite.Test{Profile: p})
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	for profile, allowed := range map[string]bool{"js": true, "samples,js,sockets": true, "functions": false,
+		"imports,js": false} {
+		p, err := suite.ParseProfile(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckUntrustedProfile(&suite.Test{Profile: p}); (err == nil) != allowed {
+			t.Errorf("%s: %v", profile, err)
 		}
 	}
 }

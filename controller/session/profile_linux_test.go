@@ -143,20 +143,6 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 	}
 }
 
-// TestUntrustedProfile: an untrusted test samples and traces its own browser, without other ways.
-func TestUntrustedProfile(t *testing.T) {
-	for profile, allowed := range map[string]bool{"samples": true, "js": true, "samples,js,sockets": true,
-		"functions": false, "imports,js": false, "auto": false} {
-		p, err := suite.ParseProfile(profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := CheckUntrustedProfile(&suite.Test{Profile: p}); (err == nil) != allowed {
-			t.Errorf("%s: %v", profile, err)
-		}
-	}
-}
-
 // onlyBrowsers returns a PATH with all programs but those of engines.
 func onlyBrowsers(t *testing.T) string {
 	t.Helper()
