@@ -105,7 +105,7 @@ export class LateFrames {
     const name = this.profile.threads[t.thread];
     const body = h('div.activity');
     const fold = h('details.active', {open}, h('summary', null,
-      h('span.name', null, name?.text.startsWith('main thread (') ? 'main thread'
+      h('span.name', null, name?.text?.startsWith('main thread (') ? 'main thread'
         : name?.name || name?.text || 'thread not listed',
         name?.name ? h('small', null, `${name.process_name} ${name.process}`) : null), bar(t, l.to - l.from),
       h('span.times', null, parts.filter(([field], i) => t[field].high > 0 || i === 0)
@@ -323,7 +323,8 @@ p.claims.map((c) => h('tr', null,
   cell('with a captured frame', `${grouped(c.matched)} of ${grouped(c.frames)}`),
   cell('delay', c.matched ? banded(c.delay_ns) : 'unknown'), cell('claims of jank', grouped(c.jank)),
   cell('jank without effect', grouped(c.jank_without_effect)), cell('late frames', grouped(c.late)),
-  cell('late, called good', grouped(c.late_called_good)), h('td.frames', null, c.good_frames.map((n) => frameButton(n, seek))))));
+  cell('late, called good', grouped(c.late_called_good)),
+  h('td.frames', null, c.good_frames.map((n) => frameButton(n, seek))))));
 
 /** @param {Profile} p */
 function traces(p) {
