@@ -66,7 +66,7 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 	return bars, nil
 }
 
-// thread writes the tracks of a thread. If its times have bounds, the thread's own track states them.
+// thread writes the tracks of a thread. The thread's own track states the bounds of its times.
 func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string, bounded bool) (bars int, err error) {
 	when := func(ns int64) micros { return min(max(t.since(timeline.Time(ns)), 0), math.MaxInt64/2) }
 	kinds := [...]string{"calls", "samples", "state"}

@@ -124,7 +124,8 @@ func (e endless) Read(b []byte) (n int, _ error) {
 func TestMemoryIsLimited(t *testing.T) {
 	for _, c := range [][2]string{{`{"shared":{"stackTable":{"prefix":[`, "1,"}, {`{"threads":[{"stringArray":[`, "1,"},
 		{`{"threads":[{"samples":{"time":[`, "1,"}, {`{"threads":[{"markers":{"name":[`, "1,"},
-		{`{"threads":[{"markers":{"data":[`, "null,"}, {`{"threads":[{"samples":{"schema":{"stack":1},"data":[`, "[],"}} {
+		{`{"threads":[{"markers":{"data":[`, "null,"},
+		{`{"threads":[{"samples":{"schema":{"stack":1},"data":[`, "[],"}} {
 		from := io.MultiReader(strings.NewReader(c[0]), endless(c[1]))
 		_, err := read(from, &activitytest.Sink{}, 1<<20)
 		if err == nil || !strings.Contains(err.Error(), "over 1 MiB") {
