@@ -43,6 +43,10 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 		}
 		info := of.Info()
 		t.devices = append(t.devices, deviceInfo{info.Name, info.Engine, info.Way, info.Clock.Text, left})
+		trace, spread := info.Name, info.Clock.HalfWidth(info.BeginNS)
+		if spread > 0 {
+			trace += fmt.Sprintf(" ±%.3g ms", float64(spread)/1e6)
+		}
 		process := int32(-1)
 		for i, track := range tracks {
 			if i == 0 || track.Thread.Process != process {
@@ -53,7 +57,7 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 					return bars, err
 				}
 			}
-			n, err := t.thread(pid, tid, track, info.Name)
+			n, err := t.thread(pid, tid, track, trace, spread > 0)
 			if bars, tid = bars+n, tid+3; err != nil {
 				return bars, err
 			}
@@ -62,17 +66,22 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 	return bars, nil
 }
 
-// thread writes the tracks of a thread.
-func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string) (bars int, err error) {
+// thread writes the tracks of a thread. The thread's own track states the bounds of its times.
+func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string, bounded bool) (bars int, err error) {
 	when := func(ns int64) micros { return min(max(t.since(timeline.Time(ns)), 0), math.MaxInt64/2) }
 	kinds := [...]string{"calls", "samples", "state"}
 	for i, all := range [...][]activities.Bar{track.Bars, track.Samples, track.States} {
 		if len(all) == 0 {
 			continue
 		}
-		name := fmt.Sprintf("%s %d, %s of %s", cmp.Or(track.Thread.Name, "thread"), track.Thread.ID, kinds[i], trace)
-		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid + i, thread: &track.Thread,
-			Args: nameArgs{limited(name, maxScriptName)}}); err != nil {
+		thread := track.Thread
+		name := limited(fmt.Sprintf("%s %d, %s of %s", cmp.Or(thread.Name, "thread"), thread.ID, kinds[i], trace),
+			maxScriptName)
+		if bounded {
+			thread.Name = name
+		}
+		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid + i, thread: &thread,
+			Args: nameArgs{name}}); err != nil {
 			return bars, err
 		}
 		for k, b := range all {

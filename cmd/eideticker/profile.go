@@ -34,7 +34,7 @@ type profileCmd struct {
 	Window   int        `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
 	AtChange string     `placeholder:"WxH+X+Y" help:"Of these, select the frames that changed this region."`
 	Trace    string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
-	Thread   string     `placeholder:"T" help:"Export only this thread: its name or number."`
+	Thread   string     `placeholder:"T" help:"Export only this thread: name, number or main thread."`
 	Tree     string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
 	Symbols  string     `placeholder:"DIR" complete:"files" help:"Name functions by files with symbols in DIR."`
 	URLs     string     `name:"urls" enum:"cut,full" default:"cut" help:"Write addresses cut before queries, or full."`
@@ -48,7 +48,7 @@ func (profileCmd) Help() string {
 
   eideticker profile RUN --late
   eideticker profile RUN --frames 180:190 -o late.svg
-  eideticker profile RUN --late --thread CrRendererMain -o late.callgrind
+  eideticker profile RUN --late --thread 'main thread' -o late.callgrind
   eideticker profile RUN --at-change 640x80+0+0 -o header.svg
   eideticker profile RUN --symbols /usr/lib/debug -o run.pftrace
   eideticker profile --native functions -- PROGRAM ARGS

@@ -103,7 +103,7 @@ func TestProfileOfRun(t *testing.T) {
 	if !strings.Contains(grind, "heavyLoop https://a.test/app.js:4") || strings.Contains(grind, "Paint") {
 		t.Errorf("late.callgrind is\n%s", grind)
 	}
-	if text := read(export(".folded", "--tree", "inverted", "--thread", "CrRendererMain")); !strings.Contains(text,
+	if text := read(export(".folded", "--tree", "inverted", "--thread", "main thread")); !strings.Contains(text,
 		"CrRendererMain 4711 (chromium 4711);Paint chromium;RunLoop::Run chromium ") {
 		t.Errorf("folded stacks are\n%s", text)
 	}

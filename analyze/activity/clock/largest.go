@@ -177,12 +177,16 @@ func (s *search) divide(from, to float64) {
 	}
 }
 
-// exact tries all drifts of a range. Sets change where the boundaries of two inequalities cross.
+// exact tries all drifts of a range. Sets change where the boundaries of two inequalities cross. It
+// visits all pairs, which takes as long as a part of a sweep for each piece of evidence.
 func (s *search) exact(from, to float64) {
+	if s.left -= len(s.evidence) / 8; s.left <= 0 {
+		return
+	}
 	at := []float64{from, to}
 	s.limits(true, func(x, y float64) {
 		s.limits(false, func(x2, y2 float64) {
-			if b := (y - y2) / (x - x2); b > from && b < to { // false without a crossing
+			if b := (y - y2) / (x - x2); b > from && b < to && len(at) <= s.left { // false without a crossing
 				at = append(at, b)
 			}
 		})

@@ -20,7 +20,7 @@ import (
 type Selection struct {
 	Trace    *activity.Trace
 	Frames   []result.FrameSpan
-	Thread   string // name or number; empty: all
+	Thread   string // name, number or main thread; empty: all
 	Inverted bool   // functions above their callers, in folded stacks and flame graphs
 }
 
@@ -30,7 +30,8 @@ func (s *Selection) source() (of *frames.Source, spans []frames.Spans, chosen []
 	threads := s.Trace.Threads()
 	chosen, some := make([]bool, len(threads)), false
 	for i, t := range threads[1:] {
-		chosen[1+i] = s.Thread == "" || t.Name == s.Thread || strconv.Itoa(int(t.ID)) == s.Thread
+		chosen[1+i] = s.Thread == "" || t.Name == s.Thread || strconv.Itoa(int(t.ID)) == s.Thread ||
+			s.Thread == "main thread" && t.ID == t.Process && t.ID != 0
 		some = some || chosen[1+i]
 	}
 	if !some {

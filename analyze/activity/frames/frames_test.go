@@ -520,3 +520,18 @@ func TestFramesWithLostRecordsAreNotCompared(t *testing.T) {
 		t.Errorf("%+v, %v: want five late frames, of which four can be compared", c, err)
 	}
 }
+
+// TestManyGaps: a gap after very many others leaves out its frame too.
+func TestManyGaps(t *testing.T) {
+	d := newDevice(t, native)
+	thread := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	for i := range int64(1005) {
+		d.event(activity.Event{At: start + i*ms, Kind: activity.Lost, Ref: 1, Value: ms})
+	}
+	d.event(activity.Event{At: start + 3000*ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("loop"), Value: ms})
+	spans := []result.FrameSpan{{Frame: 1, FromNS: start + 1004*ms, ToNS: start + 1005*ms, Long: true},
+		{Frame: 2, FromNS: start + 1010*ms, ToNS: start + 1020*ms}}
+	if c, err := frames.NewSource(d.open()).Compare([][]result.FrameSpan{spans}); err != nil || c.Gaps != 1 {
+		t.Errorf("%d frames left out, want 1, %v", c.Gaps, err)
+	}
+}

@@ -242,7 +242,7 @@ func (b *builder) totals(s *Source, of *result.ProfileTrace) error {
 		f := &b.Functions[b.function(s, int32(g))]
 		f.SelfNS, f.TotalNS = max(f.SelfNS, t.self), max(f.TotalNS, t.total) // two traces may see one time
 		if t.calls > 0 {
-			f.Calls = max(f.Calls, 0) + t.calls
+			f.Calls = max(f.Calls, t.calls)
 		}
 	}
 	return err
@@ -413,7 +413,8 @@ func (b *builder) addLate(late []lateSpan) {
 		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS}
 		l.active = b.joined(l.active)
 		slices.SortStableFunc(l.active, func(a, b activeOf) int {
-			return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(longest(b.Waits), longest(a.Waits)))
+			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first
+				cmp.Compare(longest(b.Waits), longest(a.Waits)))
 		})
 		for _, a := range l.active {
 			if len(of.Threads) == result.MaxLateThreads {

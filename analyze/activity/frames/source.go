@@ -65,8 +65,14 @@ func (s *Source) findGaps() error {
 		if err != nil {
 			return err
 		}
-		if e.Kind == activity.Lost && len(s.gaps) < maxGaps {
-			s.gaps = append(s.gaps, Span{From: e.At, To: e.At + max(e.Value, 1)})
+		if e.Kind != activity.Lost {
+			continue
+		}
+		gap := Span{From: e.At, To: e.At + max(e.Value, 1)}
+		if n := len(s.gaps); n == maxGaps { // the last one takes the rest
+			s.gaps[n-1].To = max(s.gaps[n-1].To, gap.To)
+		} else {
+			s.gaps = append(s.gaps, gap)
 		}
 	}
 	return nil

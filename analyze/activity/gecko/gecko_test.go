@@ -122,12 +122,14 @@ func (e endless) Read(b []byte) (n int, _ error) {
 
 // TestMemoryIsLimited: tables that never end are an error, and so are texts and records.
 func TestMemoryIsLimited(t *testing.T) {
-	for _, begin := range []string{`{"shared":{"stackTable":{"prefix":[`, `{"threads":[{"stringArray":[`,
-		`{"threads":[{"samples":{"time":[`, `{"threads":[{"markers":{"name":[`} {
-		from := io.MultiReader(strings.NewReader(begin), endless(`1,1,1,1,`))
+	for _, c := range [][2]string{{`{"shared":{"stackTable":{"prefix":[`, "1,"}, {`{"threads":[{"stringArray":[`, "1,"},
+		{`{"threads":[{"samples":{"time":[`, "1,"}, {`{"threads":[{"markers":{"name":[`, "1,"},
+		{`{"threads":[{"markers":{"data":[`, "null,"},
+		{`{"threads":[{"samples":{"schema":{"stack":1},"data":[`, "[],"}} {
+		from := io.MultiReader(strings.NewReader(c[0]), endless(c[1]))
 		_, err := read(from, &activitytest.Sink{}, 1<<20)
 		if err == nil || !strings.Contains(err.Error(), "over 1 MiB") {
-			t.Errorf("%s: %v", begin, err)
+			t.Errorf("%s: %v", c[0], err)
 		}
 	}
 }

@@ -15,6 +15,9 @@ const none = math.MinInt64
 // maxHeld bounds the memory of tables whose records were not passed on, in bytes.
 const maxHeld = 128 << 20
 
+// emptyRow is the memory that a row without numbers may need later, in bytes.
+const emptyRow = 32
+
 // table has columns of numbers that are read by row. Texts are numbers in the list of strings.
 type table map[string][]int32
 
@@ -136,7 +139,7 @@ func (r *reader) table(s *jsonstream.Stream, shifts map[string]int, put func(col
 	var schema []string
 	add := func(column string, row int64, raw []byte) error {
 		if column == "data" && data != nil {
-			return r.hold(data(row, raw))
+			return r.hold(1 + data(row, raw)) // cells of later rows fill those before them
 		}
 		shift, wanted := shifts[column]
 		if !wanted {
@@ -155,7 +158,7 @@ func (r *reader) table(s *jsonstream.Stream, shifts map[string]int, put func(col
 		case key == "data" && schema != nil && c == '[':
 			row := int64(0)
 			return r.elements(s, func(raw []byte) (err error) {
-				i := 0
+				i, before := 0, r.held
 				whole := jsonstream.Elements(raw, func(value []byte) bool {
 					if i < len(schema) && err == nil {
 						err = add(schema[i], row, value)
@@ -165,6 +168,9 @@ func (r *reader) table(s *jsonstream.Stream, shifts map[string]int, put func(col
 				})
 				if row++; !whole {
 					r.claims.Skip("malformed rows")
+				}
+				if err == nil && r.held == before { // later rows fill its cells
+					err = r.hold(emptyRow)
 				}
 				return err
 			})

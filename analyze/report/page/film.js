@@ -58,6 +58,7 @@ export function whole(results) {
     environment: {}, pictures: [], notes: [], retried_runs: 0,
     settings: {measures: [], masks: [], region: [], tolerance: 0, min_pixels: 0, strict: false}, ...results,
     quality: result(results.quality),
+    ...results.profile && {profile: {claims: [], ...results.profile}},
     windows: (results.windows ?? []).map((/** @type {any} */ w) => ({
       answer: answerOf((w.results ?? []).map(result)),
       region: [], masks: [], claims: {}, checks: [], pictures: [], warnings: [], tolerance: 0, min_pixels: 0, ...w,

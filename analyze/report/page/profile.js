@@ -105,7 +105,8 @@ export class LateFrames {
     const name = this.profile.threads[t.thread];
     const body = h('div.activity');
     const fold = h('details.active', {open}, h('summary', null,
-      h('span.name', null, name?.name || name?.text || 'thread not listed',
+      h('span.name', null, name?.text?.startsWith('main thread (') ? 'main thread'
+        : name?.name || name?.text || 'thread not listed',
         name?.name ? h('small', null, `${name.process_name} ${name.process}`) : null), bar(t, l.to - l.from),
       h('span.times', null, parts.filter(([field], i) => t[field].high > 0 || i === 0)
         .map(([field, look, word]) => h(`span.${look}`, null, `${word} ${banded(t[field])}`)))), body);
@@ -289,20 +290,19 @@ function sockets(p, results, seek) {
   const linked = p.sockets.some((s) => s.link_ns);
   const woke = p.sockets.some((s) => s.woken_ns);
   const next = (/** @type {Profile['sockets'][number]} */ s) => (s.woken_ns
-    ? `${p.threads[s.woken_thread]?.text ?? 'thread unknown'} after ${lasts(Math.max(0, s.woken_ns - s.end_ns))}`
-    : 'unknown');
+    ? [p.threads[s.woken_thread]?.text ?? 'thread unknown',
+      h('small', null, `after ${lasts(Math.max(0, s.woken_ns - s.end_ns))}`)] : 'unknown');
   return table('Longest waits for sockets', ['Call', 'Thread', ['Waited', ''], ['Bytes', ''],
     ...linked ? [/** @type {[string, string]} */ (['Lay unread',
       'From the arrival of the last byte at the device to the return of the call'])] : [],
-    ...woke ? [/** @type {[string, string]} */ (['Then woke',
-      'The thread that was woken next, and the time from the return of the call'])] : [], 'Frame after it'],
+    ...woke ? ['Then woke'] : [], 'Frame after it'],
   p.sockets.map((s) => h('tr', null,
     h('th', {scope: 'row'}, h('code', null, s.call), s.request ? h('small', null, s.request) : null,
       s.text ? h('small', null, s.text) : null),
     h('td', null, p.threads[s.thread]?.text ?? 'thread unknown'), cell('waited', lasts(s.end_ns - s.begin_ns)),
     cell('bytes', bytes(s.bytes)),
     linked ? cell('lay unread', s.link_ns ? lasts(Math.max(0, s.end_ns - s.link_ns)) : 'unknown') : null,
-    woke ? h('td', {'data-of': 'then woke'}, next(s)) : null,
+    woke ? h('td.woken', {'data-of': 'then woke'}, next(s)) : null,
     h('td', null, at(s.end_ns)))));
 }
 
@@ -315,15 +315,16 @@ function sockets(p, results, seek) {
 const claims = (p, windows, seek) => table('Frames that the traces claim', ['Trace',
   ['With a captured frame', 'Of the frames that the trace claims to be presented'],
   ['Delay', 'From the claimed present to the captured frame: median, and the bounds of 95 %'],
-  ['Claims of jank', 'Late, partial and dropped frames'], ['without effect', 'The captured frame is not late'],
-  ['Late frames', 'Of the captured ones'], ['called good', 'The trace claims no jank'], 'These are'],
+  ['Claims of jank', 'Late, partial and dropped frames'], ['Jank without effect', 'The captured frame is not late'],
+  ['Late frames', 'Of the captured ones'], ['Late, called good', 'The trace claims no jank'], 'Called good'],
 p.claims.map((c) => h('tr', null,
   h('th', {scope: 'row'}, c.trace, windows[c.window]?.name ? h('small', null, windows[c.window].name) : null,
     c.by ? h('small', null, `matched by ${c.by}`) : null),
   cell('with a captured frame', `${grouped(c.matched)} of ${grouped(c.frames)}`),
   cell('delay', c.matched ? banded(c.delay_ns) : 'unknown'), cell('claims of jank', grouped(c.jank)),
-  cell('without effect', grouped(c.jank_without_effect)), cell('late frames', grouped(c.late)),
-  cell('called good', grouped(c.late_called_good)), h('td', null, c.good_frames.map((n) => frameButton(n, seek))))));
+  cell('jank without effect', grouped(c.jank_without_effect)), cell('late frames', grouped(c.late)),
+  cell('late, called good', grouped(c.late_called_good)),
+  h('td.frames', null, c.good_frames.map((n) => frameButton(n, seek))))));
 
 /** @param {Profile} p */
 function traces(p) {
