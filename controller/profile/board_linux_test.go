@@ -118,11 +118,11 @@ func TestBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.run("main")
-	s.Content(true)
 	from := timeline.Monotonic().Now()
+	s.Content(true)
 	p.run("thread", "child")
-	to := timeline.Monotonic().Now()
 	s.Content(false)
+	to := timeline.Monotonic().Now()
 	p.run("main")
 	trace, info := p.end(s)
 	samples := usage(t, trace, activity.Sample)
