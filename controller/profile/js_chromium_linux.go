@@ -34,7 +34,7 @@ type chromium struct {
 	cancel   context.CancelCauseFunc
 	to, from *os.File
 	theirs   []*os.File
-	conn     *devtools.Conn // nil: the program was not started
+	conn     *devtools.Conn // nil: the browser was not started
 	joined   sync.WaitGroup
 }
 
@@ -182,9 +182,9 @@ func (c *chromium) Convert(ctx context.Context, recording string, spans []timeli
 	return c.tracer.Convert(ctx, recording, spans)
 }
 
-// discard closes the pipe. The browser has ended.
+// discard closes the pipe. The browser has ended, or it was not started.
 func (c *chromium) discard() {
-	if c.conn != nil {
-		_ = errors.Join(c.to.Close(), c.from.Close())
+	for _, f := range append(c.theirs, c.to, c.from) {
+		_ = f.Close() // some are closed
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -70,9 +71,11 @@ const (
 	// gathers is the longest wait for the profiles of Firefox's other processes.
 	gathers    = time.Minute
 	looksEvery = 100 * time.Millisecond
-	// alone is the end of a profile of the first process. Firefox writes it before the whole one.
-	alone = `"processes":[]}`
 )
+
+// gathered is the end of a profile of all processes. Firefox first writes that of its first process,
+// which may have profiles of processes that have ended.
+var gathered = regexp.MustCompile(`"profileGatheringLogEnd_TSms":[0-9.]+\}\}+$`)
 
 // await waits until the profile is complete. An incomplete one is a warning.
 func (f *firefox) await(ctx context.Context) error {
@@ -119,8 +122,8 @@ func complete(path string, size int64) bool {
 		return false
 	}
 	defer file.Close() // only read
-	end := make([]byte, len(alone))
-	if _, err := file.ReadAt(end, max(0, size-int64(len(end)))); err != nil || string(end) == alone {
+	end := make([]byte, min(size, 80))
+	if _, err := file.ReadAt(end, size-int64(len(end))); err != nil || !gathered.Match(end) {
 		return false
 	}
 	return jsonstream.New(file).Skip() == nil

@@ -233,7 +233,8 @@ func TestFirefoxTrace(t *testing.T) {
 		`"threads":[{"name":"GeckoMain","tid":8,"pid":7,"samples":{"schema":{"stack":0,"time":1},"data":[[0,0.001]]},` +
 		`"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},` +
 		`"frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["slow (http://a.test/}a.js:3:1)"]}],` +
-		`"processes":[{"threads":[]}]}`
+		`"processes":[{"threads":[]}],"profileGatheringLog":{"7":{"profileGatheringLogEnd_TSms":5.25}}}`
+	const ended = `{"threads":[],"processes":[{"threads":[],"processes":[]}]}` // first, with that of a process that ended
 	for _, tc := range []struct {
 		name, writes, warns, fails string
 		limit                      int64
@@ -260,7 +261,7 @@ func TestFirefoxTrace(t *testing.T) {
 			_, err := p.out.ReadString('\n') // it runs
 			raw := fmt.Sprintf(profile, int64(timeline.Monotonic().Now()))
 			err = errors.Join(err, os.WriteFile(filepath.Join(dir, "profile"), []byte(raw), 0o644),
-				os.WriteFile(filepath.Join(dir, "first"), []byte(`{"threads":[],`+alone), 0o644))
+				os.WriteFile(filepath.Join(dir, "first"), []byte(ended), 0o644))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,8 +293,9 @@ func TestIncompleteProfile(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(f.dir, "x.json")
-	for text, want := range map[string]bool{"": false, `{"threads":[],"processes":[{}]}`: true, `{"a":"}`: false,
-		`{"threads":[{"a":1}],"processes":[]}`: false, `{"threads":[{"a":1}],"processes":[`: false} {
+	const end = `"profileGatheringLogEnd_TSms":5}}}`
+	for text, want := range map[string]bool{"": false, `{"processes":[],"a":{"7":{` + end: true, `{"a":[` + end: false,
+		`{"threads":[{"a":1}],"processes":[]}`: false, `{"processes":[{"processes":[]}]}`: false} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

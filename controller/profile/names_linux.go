@@ -68,13 +68,12 @@ func stat(pid int) []string {
 	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
 
-// cpuTime returns the time on a CPU of a process and its descendants, with those that ended. The
-// first process may be a profiler, which does not count.
-func cpuTime(root int, profiler bool) (sum time.Duration) {
+// cpuTime returns the time on a CPU of a profiler's descendants, with those that ended.
+func cpuTime(root int) (sum time.Duration) {
 	const tick = time.Second / 100
 	for pid := range descendants(root) {
 		fields := stat(pid)
-		for i := 11; i < 15 && i < len(fields) && (pid != root || !profiler); i++ {
+		for i := 11; i < 15 && i < len(fields) && pid != root; i++ {
 			ticks, _ := strconv.Atoi(fields[i])
 			sum += time.Duration(ticks) * tick
 		}

@@ -20,6 +20,6 @@ func openers() []func(context.Context, Options) (engine, error) {
 
 func freeBytes(string) int64 { return math.MaxInt64 }
 
-func cpuTime(int, bool) time.Duration { return 0 }
+func cpuTime(int) time.Duration { return 0 }
 
 func ended(int) bool { return false }

@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -62,7 +61,7 @@ func (e *TargetError) Error() string {
 // recorded.
 func (s *Session) Ended() error {
 	way, root := s.watched()
-	if way == "" || way == Samples || root == 0 || !ended(root) {
+	if way == "" || root == 0 || !ended(root) {
 		return nil
 	}
 	return &TargetError{way, "the program ended"}
@@ -85,14 +84,14 @@ func (s *Session) Watch(ctx context.Context, limit time.Duration, count func() i
 		case way == "":
 			return nil
 		case root == 0: // it was not started
-		case p.hung(time.Now(), limit, count(), cpuTime(root, way != Samples)):
+		case p.hung(time.Now(), limit, count(), cpuTime(root)):
 			return &TargetError{way, fmt.Sprintf("the program made no progress for %v", limit)}
 		}
 	}
 }
 
-// watched returns the way of recording native code, and the program; "": its content began, or no
-// engine records that.
+// watched returns the way of recording calls, and the program; "": its content began, or no engine
+// records them. Samples do not stop a program.
 func (s *Session) watched() (way string, root int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *Session) watched() (way string, root int) {
 	}
 	for _, e := range s.engines {
 		if n, ok := e.(interface{ way() string }); ok && !s.began && !s.stopped &&
-			slices.Contains([]string{functions, imports, Samples}, n.way()) {
+			(n.way() == functions || n.way() == imports) {
 			return n.way(), s.root
 		}
 	}

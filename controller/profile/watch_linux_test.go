@@ -134,13 +134,10 @@ func TestProcessorTime(t *testing.T) {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 		_ = cmd.Wait()
 	}()
-	for cpuTime(cmd.Process.Pid, true) < 50*time.Millisecond {
+	for cpuTime(cmd.Process.Pid) < 50*time.Millisecond {
 		if t.Context().Err() != nil || ended(cmd.Process.Pid) {
 			t.Fatal("the program ended")
 		}
-	}
-	if cpuTime(os.Getpid(), false) < 50*time.Millisecond {
-		t.Error("a child has no time")
 	}
 }
 

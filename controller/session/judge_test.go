@@ -84,14 +84,20 @@ func TestUnheard(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err    error
 		asks   bool
-		looked int
+		seen   *traffic
+		others bool // serve the page
 		want   bool
 	}{
-		"lost":           {unseen, false, 0, true},
-		"asked":          {unseen, true, 0, false},
-		"looked up":      {unseen, false, 1, false},
-		"another reason": {errors.New("the browser ended"), false, 0, false},
-		"all is well":    {nil, false, 0, false},
+		"lost":           {unseen, false, nil, false, true},
+		"asked":          {unseen, true, nil, false, false},
+		"looked up":      {unseen, false, &traffic{fall: &har.Waterfall{Lookups: make([]har.Lookup, 1)}}, false, false},
+		"another reason": {errors.New("the browser ended"), false, nil, false, false},
+		"all is well":    {nil, false, nil, false, false},
+		"others":         {unseen, false, nil, true, false},
+		"others, lost":   {unseen, false, &traffic{fall: &har.Waterfall{}}, true, true},
+		"others, hidden": {unseen, false, &traffic{fall: &har.Waterfall{}, hidden: true}, true, false},
+		"others, asked": {unseen, false, &traffic{fall: &har.Waterfall{Requests: make([]har.Request, 1)}}, true,
+			false},
 	} {
 		played, err := site.New(site.Options{Playlist: []string{"framerate"}})
 		if err != nil {
@@ -100,11 +106,10 @@ func TestUnheard(t *testing.T) {
 		if tc.asks {
 			played.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", played.Start(), nil))
 		}
-		var seen *traffic
-		if tc.looked > 0 {
-			seen = &traffic{fall: &har.Waterfall{Lookups: make([]har.Lookup, tc.looked)}}
+		if tc.others {
+			played = nil
 		}
-		got := unheard(tc.err, played, seen)
+		got := unheard(tc.err, played, tc.seen)
 		if errors.Is(got, errUnheard) != tc.want || !tc.want && got != tc.err || tc.want && !errors.Is(got, tc.err) {
 			t.Errorf("%s: %v", name, got)
 		}

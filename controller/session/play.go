@@ -265,9 +265,12 @@ func (p loadedRed) Red(ctx context.Context) error {
 var errUnheard = errors.New("the browser did not request the page")
 
 // unheard adds errUnheard to err if the page was never requested, and its network saw no attempt.
+// Requests to servers of others are known on a network of the run's own only.
 func unheard(err error, s *site.Site, t *traffic) error {
 	var unseen *controller.UnseenError
-	if !errors.As(err, &unseen) || s == nil || s.Asked() || t != nil && len(t.fall.Lookups) > 0 {
+	known := s != nil || t != nil && !t.hidden
+	asked := s != nil && s.Asked() || t != nil && len(t.fall.Lookups)+len(t.fall.Requests) > 0
+	if !errors.As(err, &unseen) || !known || asked {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, errUnheard)

@@ -224,8 +224,7 @@ func (r *run) watchProfile(ctx context.Context, fail context.CancelCauseFunc, p 
 // profiler stopped the browser.
 func (r *run) takesNextWay(ctx context.Context, p *prepared, failure error) bool {
 	var stopped *profile.TargetError
-	if r.Test.Profile.Native != suite.ProfileAuto || !errors.As(failure, &stopped) || ctx.Err() != nil ||
-		stopped.Way == suite.ProfileSamples {
+	if r.Test.Profile.Native != suite.ProfileAuto || !errors.As(failure, &stopped) || ctx.Err() != nil {
 		return false
 	}
 	err := errors.Join(p.Close(), p.profile.Discard(ctx))

@@ -70,10 +70,14 @@ func (s *launched) Close() error {
 func TestProfilerStopsTheBrowser(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for name, tc := range map[string]struct{ script, native, reason, note string }{
-		"hung":    {"kill -STOP $$", "imports", "no progress for 300ms before its content, by the profiler", ""},
-		"crashed": {"exit 3", "imports", "the program ended before its content, by the profiler", ""},
-		"auto":    {"kill -STOP $$", suite.ProfileAuto, "", "by the profiler; use samples; the next way is taken"},
+	const hang = 300 * time.Millisecond
+	for name, tc := range map[string]struct {
+		script, native, reason, note string
+		hang                         time.Duration
+	}{
+		"hung":    {"kill -STOP $$", "imports", "no progress for 300ms before its content, by the profiler", "", hang},
+		"crashed": {"exit 3", "imports", "the program ended before its content, by the profiler", "", time.Minute},
+		"auto":    {"kill -STOP $$", suite.ProfileAuto, "", "by the profiler; use samples; the next way is taken", hang},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("perf"); err != nil && os.Getenv("CI") != "true" {
@@ -88,7 +92,7 @@ func TestProfilerStopsTheBrowser(t *testing.T) {
 			test.Profile = suite.Profile{Native: tc.native}
 			dir := filepath.Join(t.TempDir(), "run")
 			record, _, err := Run(t.Context(), Options{Test: &test, Device: launcher{newCanvas(t)}, Dir: dir,
-				MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}, hang: 300 * time.Millisecond})
+				MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}, hang: tc.hang})
 			notes := strings.Join(record.Notes, "\n")
 			want := Failed
 			if tc.reason == "" {

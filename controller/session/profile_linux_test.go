@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -13,9 +14,14 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// profiledTest plays the planted page while its browser is profiled.
-func profiledTest(t *testing.T, address, profile, network string) *suite.Test {
+// profiledTest plays the planted page while its browser is profiled. In a network of its own, the
+// browser starts on another thread. A run whose browser ignored the link is then repeated.
+func profiledTest(t *testing.T, address, profile string) *suite.Test {
 	t.Helper()
+	network := ""
+	if os.Geteuid() == 0 {
+		network = "network: 3g\n"
+	}
 	test, err := suite.Parse("planted.yaml", []byte("name: planted\nurl: "+address+"/\nend: still 1s\n"+
 		"window: 800x450\nmeasures: [fps]\n"+network+"profile: "+profile+"\n"+
 		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}]\n"), Known())
@@ -31,11 +37,7 @@ func TestProfileNamesTheSlowFunction(t *testing.T) {
 	needBrowsers(t, "chromium")
 	takeTurn(t)
 	server := servePlanted(t, 1, 60, 400)
-	network := ""
-	if os.Geteuid() == 0 {
-		network = "network: 3g\n" // the browser starts on another thread
-	}
-	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}", network), "chromium")
+	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}"), "chromium")
 	p := made.Found.Results.Profile
 	if p == nil {
 		t.Fatalf("no profile; notes %q", made.Record.Notes)
@@ -117,23 +119,20 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 		t.Run(browser, func(t *testing.T) {
 			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
-			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}", ""), browser)
+			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}"), browser)
 			p, notes := made.Found.Results.Profile, strings.Join(made.Record.Notes, "\n")
 			if p == nil || !strings.Contains(notes, "linux-perf") {
 				t.Fatalf("profile %+v, notes %s", p, notes)
 			}
-			server.mu.Lock()
-			truth := server.truth[0]
-			server.mu.Unlock()
 			slow := slowFunction(t, p)
-			// on a busy machine, other work may take more of the frame
-			if ran := int64(truth.Inside * 1e6); p.Functions[slow].TotalNS < ran/5 ||
+			// A busy machine draws few frames, or loses the late one.
+			late := slices.ContainsFunc(result.FrameSpans(made.Found.Results.Windows, 0),
+				func(s result.FrameSpan) bool { return s.Long && s.Lasted() >= 400*time.Millisecond })
+			if t.Logf("late %t, lost %d", late, made.Record.WindowLost); late && made.Record.WindowLost == 0 &&
 				!slices.ContainsFunc(p.Late, func(l result.ProfileLate) bool {
-					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool {
-						return inTree(a.Tree, slow)
-					})
+					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool { return inTree(a.Tree, slow) })
 				}) {
-				t.Errorf("slow ran for %d ns: %+v in %+v", ran, p.Functions[slow], p.Late)
+				t.Errorf("%+v is not in %+v", p.Functions[slow], p.Late)
 			}
 			info, err := activity.ReadInfo(filepath.Join(dir, made.Dir, activity.TracesDir, "js"))
 			if err != nil || !info.Clock.Exact || len(info.Warnings) > 0 || info.Why == "" {
