@@ -147,10 +147,10 @@ func (d *Delta) addNew(row int32, moved []Moved, stored, seen []Span) {
 		d.Raw += int(s.End - s.Start)
 	}
 	r := Run{Kind: New, Row: row, Rows: 1}
-	if n := len(d.Runs); n > 0 && d.Runs[n-1].Kind == New {
+	if n := len(d.Runs); n > 0 && !d.cut && d.Runs[n-1].Kind == New {
 		last := &d.Runs[n-1]
 		if slices.Equal(d.spans(last.Stored), stored) && slices.Equal(d.MovedSpans(last), moved) {
-			if !d.cut && slices.Equal(d.spans(last.Seen), seen) {
+			if slices.Equal(d.spans(last.Seen), seen) {
 				last.Rows++
 				return
 			}

@@ -248,3 +248,36 @@ func checkSeen(t *testing.T, l *frame.Layout, a, b []byte, d *Delta) {
 		}
 	}
 }
+
+// TestAlikeInPlanes moves the same bytes of the last row of one plane and of the first row of the
+// next plane, whose rows are shorter.
+func TestAlikeInPlanes(t *testing.T) {
+	l, err := frame.NewLayout(frame.Format{Width: 800, Height: 2, Stride: 800, Pixel: frame.YU12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	prev := make([]byte, l.Size)
+	for i := range prev {
+		prev[i] = byte(rng.Uint32())
+	}
+	cur := bytes.Clone(prev)
+	for y := range l.Rows {
+		copy(l.Row(cur, y)[8:390], l.Row(prev, y)[16:])
+	}
+	e := NewEncoder(l)
+	var d, parsed Delta
+	e.Encode(nil, prev, &d, 0)
+	e.Encode(prev, cur, &d, 1)
+	for i := range d.Runs {
+		if len(d.MovedSpans(&d.Runs[i])) == 0 {
+			t.Errorf("run %d moves nothing", i)
+		}
+	}
+	if err := parsed.Parse(d.Append(nil), l); err != nil {
+		t.Fatal(err)
+	}
+	if got := apply(l, prev, &parsed, body(l, &parsed, cur)); !bytes.Equal(got, cur) {
+		t.Error("frame differs")
+	}
+}

@@ -65,6 +65,30 @@ func (p *Place) set(pieces []Piece) bool {
 	return true
 }
 
+// renew replaces one piece, or the whole row, by q. It reports false, and changes nothing, if bytes
+// from q.Start to end are neither. Most stored bytes replace those that the last frame stored.
+func (p *Place) renew(q Piece, end, length int32) bool {
+	if q.Start == 0 && end == length {
+		p.N, p.Pieces[0] = 1, q
+		return true
+	}
+	i := int32(0)
+	for i < p.N && p.Pieces[i].Start < q.Start {
+		i++
+	}
+	if i == p.N || p.Pieces[i].Start != q.Start || i > 0 && p.Pieces[i-1].Block == q.Block {
+		return false
+	}
+	if i+1 < p.N {
+		length = p.Pieces[i+1].Start
+	}
+	if end != length {
+		return false
+	}
+	p.Pieces[i] = q
+	return true
+}
+
 // Known reports whether every row is known.
 func (p *Places) Known() bool {
 	for y := range p.rows {
@@ -96,11 +120,18 @@ func (p *Places) Apply(d *Delta, firstBlock int64) bool {
 			for _, m := range d.MovedSpans(r) {
 				p.replace(m.Span, length, p.were[y+m.Row].pieces(), m.Start+m.Byte)
 			}
+			own := r.Moved.n == 0 // p.made is the row itself
 			for ; more && w.Row == y; more = w.Next() {
-				stored := [1]Piece{{Block: firstBlock + int64(w.Block), Off: w.Off}}
+				q := Piece{Block: firstBlock + int64(w.Block), Off: w.Off, Start: w.Start}
+				if own && row.renew(q, w.End, length) {
+					p.begin(row.pieces())
+					continue
+				}
+				own = false
+				stored := [1]Piece{{Block: q.Block, Off: q.Off}}
 				p.replace(w.Span, length, stored[:], 0)
 			}
-			ok = row.set(p.made) && ok
+			ok = (own || row.set(p.made)) && ok
 		}
 	}
 	return ok
@@ -182,6 +213,9 @@ func cut(dst, pieces []Piece, start, end, to int32) []Piece {
 // their number. The moved spans are not needed if the first one is the whole row.
 func (p *Places) fit(y int, moved []Moved, stored *[MaxSpans]Span, n int) int {
 	length := int32(p.layout.Rows[y].Bytes)
+	if len(moved) == 0 && int(p.rows[y].N)+2*n <= fewPieces { // each span adds at most two
+		return n
+	}
 	p.preview(y, length, moved, stored[:n])
 	switch {
 	case len(p.made) <= fewPieces || len(p.made) <= MaxPieces && (len(moved) > 0 || p.rows[y].N > fewPieces):

@@ -182,10 +182,9 @@ func (d *Delta) parseParts(p *parser, r *Run, length int, l *frame.Layout) error
 		}
 	}
 	for _, m := range d.MovedSpans(r) {
-		src := int(r.Row) + int(m.Row)
-		if p.bad || src < 0 || src+int(r.Rows) > len(l.Rows) || m.Start+m.Byte < 0 || int(m.End+m.Byte) > length {
-			return p.fail("bytes %d to %d of row %d moved from row %d, byte %d", m.Start, m.End, r.Row, src,
-				int(m.Start)+int(m.Byte))
+		src, from := int(r.Row)+int(m.Row), int(m.Start)+int(m.Byte)
+		if p.bad || src < 0 || src+int(r.Rows) > len(l.Rows) || from < 0 || int(m.End)+int(m.Byte) > length {
+			return p.fail("bytes %d to %d of row %d moved from row %d, byte %d", m.Start, m.End, r.Row, src, from)
 		}
 		if n, ok := rowLength(l, src, int(r.Rows)); !ok || n != length {
 			return p.fail("bytes of row %d moved from rows of another length at %d", r.Row, src)
