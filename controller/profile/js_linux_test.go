@@ -294,7 +294,7 @@ func TestIncompleteProfile(t *testing.T) {
 	}
 	path := filepath.Join(f.dir, "x.json")
 	const end = `"profileGatheringLogEnd_TSms":5}}}`
-	for text, want := range map[string]bool{"": false, `{"processes":[],"a":{"7":{` + end: true, `{"a":[` + end: false,
+	for text, want := range map[string]bool{"": false, `{"processes":[],"a":{"7":{` + end: true, `{"a":[[[[` + end: false,
 		`{"threads":[{"a":1}],"processes":[]}`: false, `{"processes":[{"processes":[]}]}`: false} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -191,6 +191,9 @@ func (p *perf) Stop(ctx context.Context) (activity.Info, error) {
 		}
 	}
 	p.info.EndNS = int64(timeline.Monotonic().Now())
+	if p.why != "" { // it may still write its file
+		p.tool.end(ctx, nil)
+	}
 	if early := p.tool.over(); early {
 		p.info.EndNS = int64(p.tool.at)
 		why := cmp.Or(p.why, p.tool.said(), "it was stopped")
