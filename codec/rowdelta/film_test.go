@@ -249,8 +249,8 @@ func checkSeen(t *testing.T, l *frame.Layout, a, b []byte, d *Delta) {
 	}
 }
 
-// TestAlikeInPlanes moves the same bytes of the last row of one plane and of the first row of the
-// next plane, whose rows are shorter.
+// TestAlikeInPlanes moves the same bytes of two rows: the last one of a plane, and the first one of
+// the next plane. Rows of the next plane are shorter.
 func TestAlikeInPlanes(t *testing.T) {
 	l, err := frame.NewLayout(frame.Format{Width: 800, Height: 2, Stride: 800, Pixel: frame.YU12})
 	if err != nil {

@@ -73,8 +73,8 @@ const (
 	looksEvery = 100 * time.Millisecond
 )
 
-// gathered is the end of a profile of all processes. Firefox first writes that of its first process,
-// which may have profiles of processes that have ended.
+// gathered is the end of a profile of all processes. Firefox first writes that of its first
+// process, which may have profiles of processes that have ended.
 var gathered = regexp.MustCompile(`"profileGatheringLogEnd_TSms":[0-9.]+\}\}+$`)
 
 // await waits until the profile is complete. An incomplete one is a warning.

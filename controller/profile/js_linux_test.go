@@ -234,7 +234,7 @@ func TestFirefoxTrace(t *testing.T) {
 		`"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},` +
 		`"frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["slow (http://a.test/}a.js:3:1)"]}],` +
 		`"processes":[{"threads":[]}],"profileGatheringLog":{"7":{"profileGatheringLogEnd_TSms":5.25}}}`
-	const ended = `{"threads":[],"processes":[{"threads":[],"processes":[]}]}` // first, with that of a process that ended
+	const ended = `{"threads":[],"processes":[{"threads":[],"processes":[]}]}` // the first one, of ended processes
 	for _, tc := range []struct {
 		name, writes, warns, fails string
 		limit                      int64
@@ -294,8 +294,9 @@ func TestIncompleteProfile(t *testing.T) {
 	}
 	path := filepath.Join(f.dir, "x.json")
 	const end = `"profileGatheringLogEnd_TSms":5}}}`
-	for text, want := range map[string]bool{"": false, `{"processes":[],"a":{"7":{` + end: true, `{"a":[[[[` + end: false,
-		`{"threads":[{"a":1}],"processes":[]}`: false, `{"processes":[{"processes":[]}]}`: false} {
+	for text, want := range map[string]bool{"": false, `{"processes":[],"a":{"7":{` + end: true,
+		`{"a":[[[[` + end: false, `{"threads":[{"a":1}],"processes":[]}`: false,
+		`{"processes":[{"processes":[]}]}`: false} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,8 @@ func TestProfilerStopsTheBrowser(t *testing.T) {
 	}{
 		"hung":    {"kill -STOP $$", "imports", "no progress for 300ms before its content, by the profiler", "", hang},
 		"crashed": {"exit 3", "imports", "the program ended before its content, by the profiler", "", time.Minute},
-		"auto":    {"kill -STOP $$", suite.ProfileAuto, "", "by the profiler; use samples; the next way is taken", hang},
+		"auto": {"kill -STOP $$", suite.ProfileAuto, "", "by the profiler; use samples; the next way is taken",
+			hang},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("perf"); err != nil && os.Getenv("CI") != "true" {

@@ -130,7 +130,8 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 				func(s result.FrameSpan) bool { return s.Long && s.Lasted() >= 400*time.Millisecond })
 			if t.Logf("late %t, lost %d", late, made.Record.WindowLost); late && made.Record.WindowLost == 0 &&
 				!slices.ContainsFunc(p.Late, func(l result.ProfileLate) bool {
-					return slices.ContainsFunc(l.Threads, func(a result.ProfileActive) bool { return inTree(a.Tree, slow) })
+					return slices.ContainsFunc(l.Threads,
+						func(a result.ProfileActive) bool { return inTree(a.Tree, slow) })
 				}) {
 				t.Errorf("%+v is not in %+v", p.Functions[slow], p.Late)
 			}
