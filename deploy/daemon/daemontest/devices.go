@@ -19,10 +19,10 @@ import (
 )
 
 // Sources of scenes. Brief is a run of some seconds. It shows green, content and red for at least
-// two seconds each. So a machine that stalls for 1.5 s misses none. Endless shows content for as
+// three seconds each. So a machine that stalls for 2.5 s misses none. Endless shows content for as
 // long as it is recorded. Stuck never turns red.
 const (
-	Brief   = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
+	Brief   = "synth:page?size=96x64&fps=8&frames=24&markers=1&pace=realtime"
 	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
 	Stuck   = "synth:page?size=96x64&fps=20&frames=100000&markers=1&pace=realtime"
 )
