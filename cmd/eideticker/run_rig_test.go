@@ -197,12 +197,20 @@ func answering(t *testing.T, rig *daemontest.Rig, change func(http.Handler) http
 	return h.URL
 }
 
-// runOn runs a command line on a rig.
+// runOn runs a command line on a rig. It does so again, at most twice, if the machine stalled while
+// the markers of a scene were shown.
 func runOn(t *testing.T, address string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	var o, e output
-	code = run(t.Context(), append(append([]string{"run"}, args...), "--rig", address, "--no-video"), nil, &o, &e)
-	return code, o.String(), e.String()
+	for attempt := 1; ; attempt++ {
+		var o, e output
+		code = run(t.Context(), append(append([]string{"run"}, args...), "--rig", address, "--no-video"), nil, &o, &e)
+		out, errOut = o.String(), e.String()
+		stalled := strings.Contains(errOut, "source ended") || strings.Contains(errOut, "the recording ends")
+		if code != exitFailure || !stalled || attempt == 3 {
+			return code, out, errOut
+		}
+		t.Logf("attempt %d: %s", attempt, errOut)
+	}
 }
 
 // A job that somebody ends between two runs fails, whatever the runs have come to that it has made.
