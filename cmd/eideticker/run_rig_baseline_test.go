@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -25,42 +24,38 @@ func TestRunOnRigBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	despiteStalls(t, func() error {
-		base := rig.Ended(rig.Scene("ci", api.StartParams{Repeat: 2, Browsers: []string{"one", "two"}}).ID)
-		if err := c.Call(t.Context(), "baseline.set", api.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
-			return err
+	base := played(t, rig, api.StartParams{Repeat: 2, Browsers: []string{"one", "two"}})
+	if err := c.Call(t.Context(), "baseline.set", api.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args []string
+		code int
+		out  []string
+	}{
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release"}, exitOK,
+			[]string{"one against release: "}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release", "--fail-on-regression"}, exitOK,
+			[]string{"one against release: passed"}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "-b", "two", "--baseline", "release", "--fail-on-regression"},
+			exitInconclusive, []string{"one against release: ", "two against release: "}},
+		{[]string{"scene", "-b", "one", "--baseline", base.ID + "~one~run-01"}, exitOK, []string{"against " + base.ID}},
+		{[]string{"scene", "--baseline", "none"}, exitUsage, nil},
+	} {
+		if tc.code == exitInconclusive { // two are too few to tell
+			device.Scene = strings.Replace(daemontest.Brief, "frames=24", "frames=54", 1)
 		}
-		for _, tc := range []struct {
-			args []string
-			code int
-			out  []string
-		}{
-			{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release"}, exitOK,
-				[]string{"one against release: "}},
-			{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release", "--fail-on-regression"}, exitOK,
-				[]string{"one against release: passed"}},
-			{[]string{"scene", "--repeat", "2", "-b", "one", "-b", "two", "--baseline", "release",
-				"--fail-on-regression"}, exitInconclusive, []string{"one against release: ", "two against release: "}},
-			{[]string{"scene", "-b", "one", "--baseline", base.ID + "~one~run-01"}, exitOK,
-				[]string{"against " + base.ID}},
-			{[]string{"scene", "--baseline", "none"}, exitUsage, nil},
-		} {
-			if tc.code == exitInconclusive { // two are too few to tell
-				device.Scene = strings.Replace(daemontest.Brief, "frames=24", "frames=54", 1)
-			}
-			code, out, errOut := runOn(t, address, append(tc.args, "--max-lost", "100%")...)
-			device.Scene = daemontest.Brief
-			if code != tc.code {
-				return fmt.Errorf("%q: exit code %d, want %d\n%s\n%s", tc.args, code, tc.code, out, errOut)
-			}
-			for _, want := range tc.out {
-				if !strings.Contains(out, want) {
-					return fmt.Errorf("%q does not say %q:\n%s\n%s", tc.args, want, out, errOut)
-				}
+		code, out, errOut := runOn(t, address, append(tc.args, "--max-lost", "100%")...)
+		device.Scene = daemontest.Brief
+		if code != tc.code {
+			t.Errorf("%q: exit code %d, want %d\n%s\n%s", tc.args, code, tc.code, out, errOut)
+		}
+		for _, want := range tc.out {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q does not say %q:\n%s\n%s", tc.args, want, out, errOut)
 			}
 		}
-		return nil
-	})
+	}
 	var out, errOut output
 	if code := run(t.Context(), []string{"run", "scene", "--baseline", "release"}, nil, &out,
 		&errOut); code != exitUsage || !strings.Contains(errOut.String(), "--rig") {
