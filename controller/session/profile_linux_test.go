@@ -22,9 +22,9 @@ func profiledTest(t *testing.T, address, profile string) *suite.Test {
 	if os.Geteuid() == 0 {
 		network = "network: 3g\n"
 	}
-	test, err := suite.Parse("planted.yaml", []byte("name: planted\nurl: "+address+"/\nend: still 1s\n"+
+	test, err := suite.Parse("planted.yaml", []byte("name: planted\nurl: "+address+"/\nend: event blue\n"+
 		"window: 800x450\nmeasures: [fps]\n"+network+"profile: "+profile+"\n"+
-		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}]\n"), Known())
+		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}, {mark: blue}]\n"), Known())
 	if err != nil {
 		t.Fatal(err)
 	}

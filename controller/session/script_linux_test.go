@@ -117,8 +117,8 @@ func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string)
 // plantedTest plays the page over a link until the square is blue.
 func plantedTest(t *testing.T, address string, policies string) *suite.Test {
 	t.Helper()
-	text := "name: planted\nurl: " + address + "/\nend: still 1s\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n" +
-		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}]\n"
+	text := "name: planted\nurl: " + address + "/\nend: event blue\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n" +
+		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}, {mark: blue}]\n"
 	if policies != "" {
 		text += "script: " + policies + "\n"
 	}
