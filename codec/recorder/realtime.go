@@ -73,10 +73,10 @@ func (s *stage) onThread(run func() error) error {
 	runtime.LockOSThread()
 	// The thread is not unlocked: it ends with this goroutine and takes its priority and its
 	// processors along.
-	s.notes.add("priority", favourThread())
-	if len(s.options.CPUs) > 0 {
+	if len(s.options.CPUs) > 0 { // first: a thread with a deadline could not be kept on some
 		s.notes.add("processor", pinThread(s.options.CPUs))
 	}
+	s.notes.add("priority", timeline.FavourThread())
 	return run()
 }
 

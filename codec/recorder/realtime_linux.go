@@ -7,20 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// favourThread puts the calling thread into SCHED_FIFO (sched(7)) at the lowest priority there.
-// That is above ordinary threads and below threads that an administrator raised. Without permission
-// the thread stays as it is. Late ticks on a busy machine are then counted like any other loss.
-func favourThread() error {
-	attr := unix.SchedAttr{
-		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
-		Flags: unix.SCHED_FLAG_RESET_ON_FORK, // no thread inherits it
-	}
-	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
-		return fmt.Errorf("raise the priority: %w; raise RLIMIT_RTPRIO (ulimit -r 1) or grant CAP_SYS_NICE", err)
-	}
-	return nil
-}
-
 // pinThread keeps the calling thread on some processors.
 func pinThread(cpus []int) error {
 	var set unix.CPUSet

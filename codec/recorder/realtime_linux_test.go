@@ -43,7 +43,7 @@ func TestCaptureThread(t *testing.T) {
 			t.Errorf("the capture thread may run on %v, want %d; %v", cpus, want, err)
 		}
 		attr, err := unix.SchedGetAttr(0, 0)
-		if err != nil || os.Geteuid() == 0 && attr.Policy != unix.SCHED_FIFO {
+		if err != nil || os.Geteuid() == 0 && attr.Policy != unix.SCHED_FIFO { // a deadline needs all processors
 			t.Errorf("the capture thread has policy %d, %v", attr.Policy, err)
 		}
 	}}

@@ -9,7 +9,6 @@ import (
 
 var errNoRealTime = fmt.Errorf("real time needs Linux: %w", errors.ErrUnsupported)
 
-func favourThread() error          { return errNoRealTime }
 func pinThread([]int) error        { return errNoRealTime }
 func allowedCPUs() ([]int, error)  { return nil, errNoRealTime }
 func lockProgram() (func(), error) { return nil, errNoRealTime }

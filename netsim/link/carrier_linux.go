@@ -146,16 +146,15 @@ func (l *packetLoad) light(packets int, now timeline.Time) bool {
 
 // schedule raises the priority of the thread, so that it wakes in time. A packet that is read late
 // is sent late. On a busy machine the link would be idle while senders wait for answers. If a rate
-// or a small load bounds the work, the thread goes before all threads without a deadline
-// (sched(7)). Otherwise it could be busy for ever, and must not block the recorder.
+// or a small load bounds the work, the thread goes before all ordinary threads. Otherwise it could
+// be busy for ever, and must not block the recorder.
 func schedule(urgent bool) {
 	const nice = -15
-	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
-		Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0) == nil {
+	if urgent && timeline.FavourThread() == nil {
 		return
 	}
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0)
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice)
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL,
+		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Nice: nice}, 0)
 }
 
 // wait sleeps until there is something to do.

@@ -35,7 +35,7 @@ func TestPacketLoad(t *testing.T) {
 	}
 }
 
-// TestCarriersAreUrgent: the threads of an open link go before all threads without a deadline, also
+// TestCarriersAreUrgent: the threads of an open link go before ordinary threads, also
 // without a rate. Go has room for them beside its other threads.
 func TestCarriersAreUrgent(t *testing.T) {
 	for _, c := range []Conditions{{}, {Down: Direction{Rate: Mbit, Delay: time.Millisecond},
@@ -69,7 +69,7 @@ func TestCarriersAreUrgent(t *testing.T) {
 	}
 }
 
-// urgentThreads are the threads of this program that have a real-time priority. Those of a test
+// urgentThreads are the threads of this program that go before ordinary ones. Those of a test
 // before may be about to end.
 func urgentThreads(t *testing.T) map[int]bool {
 	t.Helper()
@@ -84,7 +84,8 @@ func urgentThreads(t *testing.T) map[int]bool {
 			t.Fatal(err)
 		}
 		// an error: it has ended
-		if attr, err := unix.SchedGetAttr(id, 0); err == nil && attr.Policy == unix.SCHED_FIFO {
+		if attr, err := unix.SchedGetAttr(id, 0); err == nil &&
+			(attr.Policy == unix.SCHED_DEADLINE || attr.Policy == unix.SCHED_FIFO) {
 			urgent[id] = true
 		}
 	}
