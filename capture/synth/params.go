@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,7 @@ type config struct {
 	frames   uint64 // of the scene itself, without markers; 0 without end
 	markers  bool
 	realtime bool
+	steady   bool // realtime, but a late machine delays the rest
 
 	// Scene fps only. At most one is set.
 	rate    fraction // unique frames a second
@@ -65,7 +67,7 @@ func parameters() []parameter {
 		{Name: "seed", About: "a whole number that changes all content, default 1"},
 		{Name: "frames", About: "how many frames the scene lasts, markers not counted; default 0: without end"},
 		{Name: "markers", About: "1 for 30 green frames before the scene and, if it ends, 30 red ones after"},
-		{Name: "pace", About: "fast (as fast as the reader, the default) or realtime (on the clock)"},
+		{Name: "pace", About: "fast (as fast as the reader, the default), realtime (on the clock) or steady (later, not lost)"},
 		{Name: "rate", About: "unique frames a second, default half of fps", Scene: "fps"},
 		{Name: "repeats", About: "how many frames each unique frame stays, as 1,1,2; over and over", Scene: "fps"},
 	}
@@ -93,12 +95,15 @@ func parse(v url.Values) (config, error) {
 			return c, err
 		}
 	}
-	if c.markers, err = parseChoice(v, "markers", "0", "1"); err != nil {
+	markers, err := parseChoice(v, "markers", "0", "1")
+	if err != nil {
 		return c, err
 	}
-	if c.realtime, err = parseChoice(v, "pace", "fast", "realtime"); err != nil {
+	pace, err := parseChoice(v, "pace", "fast", "realtime", "steady")
+	if err != nil {
 		return c, err
 	}
+	c.markers, c.realtime, c.steady = markers == 1, pace > 0, pace == 2
 	return c, parseCadence(&c, v)
 }
 
@@ -157,13 +162,14 @@ func parseNumber(name, s string, limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// parseChoice reports whether the second of two values is given; the first is the default.
-func parseChoice(v url.Values, name, no, yes string) (bool, error) {
+// parseChoice returns the index of the given value; the first value is the default.
+func parseChoice(v url.Values, name string, values ...string) (int, error) {
 	s, ok := given(v, name)
-	if ok && s != no && s != yes {
-		return false, fmt.Errorf("bad %s %q: use %s or %s", name, s, no, yes)
+	i := slices.Index(values, s)
+	if ok && i < 0 {
+		return 0, fmt.Errorf("bad %s %q: use %s", name, s, strings.Join(values, " or "))
 	}
-	return s == yes, nil
+	return max(i, 0), nil
 }
 
 // parseRate reads a rate as [frame.ParseRate] does, within the limits of what a scene can show.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -20,9 +21,10 @@ type player struct {
 	ring   *capture.Ring
 	events func(timeline.Event)
 	start  timeline.Time
-	next   uint64 // the frame to come
-	late   bool   // frames before it were missed
-	pings  []ping // in the order of the cycle
+	next   uint64        // the frame to come
+	late   bool          // frames before it were missed
+	behind time.Duration // of a steady scene: its frames come that much after their times
+	pings  []ping        // in the order of the cycle
 }
 
 // ping is an event that comes back with the cycle.
@@ -70,19 +72,41 @@ func (p *player) play(ctx context.Context) error {
 	return nil
 }
 
-// playOnTheClock shows each frame at its time.
+// playOnTheClock shows each frame at its time, or soon after.
 func (p *player) playOnTheClock(ctx context.Context) {
 	for !p.atEnd() {
-		if p.wait(ctx, p.due(p.next)) != nil {
+		if p.wait(ctx, p.due(p.next).Add(p.behind)) != nil {
 			return
 		}
-		p.skipMissed()
+		if p.steady {
+			if p.hold(ctx) != nil {
+				return
+			}
+		} else {
+			p.skipMissed()
+		}
 		p.happen(p.next)
 		if slot, ok := p.ring.TryAcquire(); ok {
 			p.show(slot)
 		}
 		p.next++
 	}
+}
+
+// unread is the number of frames that may wait for the reader of a steady scene. The reader may keep
+// its current frame and the one before.
+const unread = 2
+
+// hold waits until the reader has taken the frames before. A late frame delays the rest. They keep
+// their times, so that measures do not depend on the machine.
+func (p *player) hold(ctx context.Context) error {
+	for p.ring.Fill()*float64(p.ring.Slots()-1) > unread {
+		if err := p.wait(ctx, p.clock.Now().Add(time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	p.behind = max(p.behind, p.clock.Now().Sub(p.due(p.next))-p.info.Period.Duration(1))
+	return nil
 }
 
 // due returns when frame n comes onto the screen.

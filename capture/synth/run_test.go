@@ -129,6 +129,34 @@ func TestRunOnTheClock(t *testing.T) {
 	}
 }
 
+// TestRunSteadily: a late frame delays the rest, none is lost, and all keep their times.
+func TestRunSteadily(t *testing.T) {
+	s := open(t, "noise", "size=32x16&frames=12&fps=100&pace=steady")
+	clock := &steps{late: []time.Duration{0, 0, 4 * time.Millisecond, 0, 0, 95 * time.Millisecond}}
+	s.clock, s.wait = clock, clock.wait
+	ring := newRing(t, 4, s.Info().Format.Size())
+	rd := ring.NewReader(ringbuf.Lossless)
+	over := make(chan error, 1)
+	go func() {
+		err := s.Run(t.Context(), ring, nil)
+		ring.Close(nil)
+		over <- err
+	}()
+	for n := range uint64(12) {
+		lease, err := rd.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lease.Meta(); got != (frame.Meta{Sequence: n, Sampled: timeline.At(timeline.Time(n * 10e6))}) {
+			t.Errorf("frame %d: %+v", n, got)
+		}
+		lease.Release()
+	}
+	if err := <-over; err != nil || clock.now < 195e6 { // 110 ms until the last, and up to 10 ms late
+		t.Errorf("it ends at %v, %v", clock.now, err)
+	}
+}
+
 // TestLastFrameIsShown: however late, a scene ends with its end.
 func TestLastFrameIsShown(t *testing.T) {
 	s := open(t, "static", "size=32x16&frames=12&fps=100&pace=realtime&markers=1")

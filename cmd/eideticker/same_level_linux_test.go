@@ -181,12 +181,12 @@ func (sceneStage) Painter() controller.Painter { return nil }
 func (sceneStage) About() result.Environment   { return result.Environment{} }
 func (sceneStage) Close() error                { return nil }
 
-// sceneOptions are runs of a scene in which green, content and red stand for two seconds each, so
-// that a machine that stands still for one and a half misses none of them.
+// sceneOptions are runs of a scene in which green, content and red stand for over a second each. A
+// machine that stands still delays them.
 func sceneOptions(dir string, repeat int) session.SetOptions {
 	test := &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true},
 		Measures: []string{"fps"}, Timeout: 2 * time.Minute}
-	d := sceneDevice{"synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"}
+	d := sceneDevice{"synth:page?size=96x64&fps=20&frames=24&markers=1&pace=steady"}
 	return twice(session.SetOptions{Test: test, Variants: []session.Variant{{Device: d}}, Repeat: repeat, Dir: dir,
 		Program: "test", Seed: 5, MaxLost: 1})
 }

@@ -99,11 +99,11 @@ type untold struct{}
 
 func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
 
-// Green, content and red last at least two seconds. So a machine that stops for 1.5 s sees each.
+// Green, content and red last over a second. A machine that stops delays them, so it sees each.
 const (
-	paced = "synth:page?size=160x90&fps=12&frames=24&markers=1&pace=realtime"
-	brief = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
-	long  = "synth:page?size=160x90&fps=12&frames=4000&markers=1&pace=realtime"
+	paced = "synth:page?size=160x90&fps=20&frames=24&markers=1&pace=steady"
+	brief = "synth:page?size=96x64&fps=20&frames=24&markers=1&pace=steady"
+	long  = "synth:page?size=160x90&fps=20&frames=4000&markers=1&pace=steady"
 )
 
 func sceneTest() *suite.Test {

@@ -17,11 +17,11 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// Short scenes, the second at a third of the rate of the first. Green, content and red last two
-// seconds each, so a machine that stalls for less misses none of them.
+// Short scenes, the second at a third of the rate of the first. Green, content and red last over a
+// second each. A machine that stalls delays them.
 const (
-	fast = "synth:fps?size=96x64&fps=15&frames=30&rate=15&markers=1&pace=realtime"
-	slow = "synth:fps?size=96x64&fps=15&frames=30&rate=5&markers=1&pace=realtime"
+	fast = "synth:fps?size=96x64&fps=24&frames=30&rate=24&markers=1&pace=steady"
+	slow = "synth:fps?size=96x64&fps=24&frames=30&rate=8&markers=1&pace=steady"
 )
 
 // judged makes runs and returns them as the store has them.

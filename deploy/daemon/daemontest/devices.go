@@ -18,13 +18,13 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Sources of scenes. Brief is a run of some seconds. It shows green, content and red for at least
-// three seconds each. So a machine that stalls for 2.5 s misses none. Endless shows content for as
-// long as it is recorded. Stuck never turns red.
+// Sources of scenes. Brief is a run of some seconds. Green, content and red last over a second each.
+// A machine that stalls delays them, so a run misses none. Endless shows content for as long as it
+// is recorded. Stuck never turns red.
 const (
-	Brief   = "synth:page?size=96x64&fps=8&frames=24&markers=1&pace=realtime"
+	Brief   = "synth:page?size=96x64&fps=20&frames=24&markers=1&pace=steady"
 	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
-	Stuck   = "synth:page?size=96x64&fps=20&frames=100000&markers=1&pace=realtime"
+	Stuck   = "synth:page?size=96x64&fps=20&frames=100000&markers=1&pace=steady"
 )
 
 // Device is one whose screen shows a scene, whatever is done to it.
