@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -43,7 +44,7 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 		return nil, err
 	}
 	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, wanted: w, name: browser, display: display,
-		bar: l.AddressBar}
+		bar: l.AddressBar, barAt: barRegion(size)}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -74,6 +75,7 @@ type localStage struct {
 	page    *pageInput   // the input, if it is the browser's own; else nil
 	side    inspect.Page // by which the page's claims are read; nil: they are not
 	bar     device.AddressBar
+	barAt   frame.Region      // changes when the address bar opens
 	screen  controller.Screen // of the run; nil before watchBy
 }
 
@@ -157,7 +159,7 @@ const (
 	calmLimit = 5 * time.Second
 )
 
-// opens reaches for the address bar and waits until the screen changes, as a user does. A browser
+// opens reaches for the address bar and waits until it changes, as a user does. A browser
 // with a busy page opens the bar later, and loses text that is typed before.
 func (s *localStage) opens(ctx context.Context, reach func(context.Context) error) error {
 	if s.screen == nil {
@@ -193,7 +195,7 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 		reached <- err
 	}()
 	_, _, seen := s.screen.Await(waiting, func() { close(looking) },
-		controller.Condition{Kind: controller.Changed, Since: timeline.Monotonic().Now()})
+		controller.Condition{Kind: controller.Changed, Region: s.barAt, Since: timeline.Monotonic().Now()})
 	if seen != nil {
 		cancel(seen)
 	}
@@ -208,6 +210,16 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 		return nil
 	}
 	return seen
+}
+
+// barRegion returns a part of the address bars of browsers of this machine. Tabs, buttons, the page
+// and a browser's messages about it are not in it. They may change before the bar opens.
+func barRegion(screen device.DisplayOptions) frame.Region {
+	const top, height = 44, 36
+	if screen.Height < top+height {
+		return frame.Region{} // all of it
+	}
+	return frame.Region{X: screen.Width / 4, Y: top, Width: screen.Width / 2, Height: height}
 }
 
 // typeAddress goes to an address with the address bar of a browser of this machine.
