@@ -21,8 +21,9 @@
 // With pace=realtime, frame n is on the screen from start + n·period on. The time is computed from
 // the rational rate and not summed up. A frame that is drawn late keeps its time, as in a card's
 // buffer. A frame for which a card would have had no buffer left is missed, and its sequence number
-// is spent. With pace=steady, no frame is missed: a late frame delays the rest, which keep their
-// times, and a scene waits for its reader. Otherwise frames come as fast as the ring takes them. Their clock starts at 0.
+// is spent. With pace=steady, no frame is missed. A late frame delays the rest, and a scene waits
+// for its reader. All keep their times. Otherwise frames come as fast as the ring takes them. Their
+// clock starts at 0.
 //
 // # Padding
 //

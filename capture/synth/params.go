@@ -67,7 +67,7 @@ func parameters() []parameter {
 		{Name: "seed", About: "a whole number that changes all content, default 1"},
 		{Name: "frames", About: "how many frames the scene lasts, markers not counted; default 0: without end"},
 		{Name: "markers", About: "1 for 30 green frames before the scene and, if it ends, 30 red ones after"},
-		{Name: "pace", About: "fast (as fast as the reader, the default), realtime (on the clock) or steady (later, not lost)"},
+		{Name: "pace", About: "fast (as fast as the reader, the default), realtime (on the clock), steady (none lost)"},
 		{Name: "rate", About: "unique frames a second, default half of fps", Scene: "fps"},
 		{Name: "repeats", About: "how many frames each unique frame stays, as 1,1,2; over and over", Scene: "fps"},
 	}

@@ -93,8 +93,8 @@ func (p *player) playOnTheClock(ctx context.Context) {
 	}
 }
 
-// unread is the number of frames that may wait for the reader of a steady scene. The reader may keep
-// its current frame and the one before.
+// unread is the number of frames that may wait for the reader of a steady scene. The reader may
+// keep its current frame and the one before.
 const unread = 2
 
 // hold waits until the reader has taken the frames before. A late frame delays the rest. They keep

@@ -17,7 +17,9 @@ import (
 // TestChecksAreMadeAgain: a recording has the report of its page. Measured again with its first
 // settings, a run gets its first checks. With other settings, it gets a note instead.
 func TestChecksAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	needBrowsers(t, "chromium")
+	takeTurn(t)
 	type otherwise = map[string]func(*runfolder.Settings)
 	part := frame.Region{X: 10, Y: 10, Width: 100, Height: 100}
 	for name, tc := range map[string]struct {

@@ -11,8 +11,10 @@ import (
 
 // TestEndsWithAnEventOfThePage: an event of a page can end a test. The rig shows red after it.
 func TestEndsWithAnEventOfThePage(t *testing.T) {
+	t.Parallel()
 	d := local{device.Local()}
 	needBrowsers(t, "chromium")
+	takeTurn(t)
 	o := options(t, d)
 	o.Test = readTest(t,
 		"name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")

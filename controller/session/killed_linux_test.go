@@ -22,8 +22,9 @@ import (
 const killedRun, killedPage = "SESSION_TEST_KILLED_RUN", "SESSION_TEST_KILLED_PAGE"
 
 // atOnce is the number of parallel tests, unless -parallel states it. Scenes and lines mostly wait,
-// so more tests run at a time than there are processors. [takeTurn] bounds those with browsers.
-const atOnce = "12"
+// so more tests run at a time than there are processors. [takeTurn] bounds those with browsers, of
+// which most wait for their turn.
+const atOnce = "32"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killedRun); dir != "" {

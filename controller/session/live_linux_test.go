@@ -170,7 +170,8 @@ func TestLiveRequestsAreAsSent(t *testing.T) {
 // liveTest loads a server of this machine over a link.
 func liveTest(t *testing.T, address string) *suite.Test {
 	t.Helper()
-	const text = "name: live\nurl: %s\nend: still 1s\nwindow: 800x450\nmeasures: [speedindex]\nnetwork: {rtt: 400ms}\n"
+	const text = "name: live\nurl: %s\nend: event teal\nwindow: 800x450\nmeasures: [speedindex]\n" +
+		"network: {rtt: 400ms}\nsteps: [{wait: {colour: \"#008080\", timeout: 1m}}, {mark: teal}]\n"
 	test, err := suite.Parse("live.yaml", fmt.Appendf(nil, text, address), Known())
 	if err != nil {
 		t.Fatal(err)
@@ -183,6 +184,7 @@ func liveTest(t *testing.T, address string) *suite.Test {
 //
 // Fault: The server of a live test is not running
 func TestLiveServer(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a network of its own needs root")
 	}

@@ -199,11 +199,13 @@ func count(t *testing.T, dir, source, kind string) (n int) {
 // TestInputOfTheBrowser: a page is clicked, typed into and left by WebDriver BiDi. All results
 // state the realism of that input.
 func TestInputOfTheBrowser(t *testing.T) {
+	t.Parallel()
 	d, err := devices(t, "local: {source: x11, input: webdriver, browsers: [firefox]}\n").Find("local")
 	if err != nil {
 		t.Fatal(err)
 	}
 	needBrowsers(t, "firefox")
+	takeTurn(t)
 	server := serveColours(t)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -262,9 +264,11 @@ steps:
 
 // TestBrowserThatTakesNoInput says what else there is.
 func TestBrowserThatTakesNoInput(t *testing.T) {
+	t.Parallel()
 	d := local{device.Local()}
 	d.Input = device.Input{Kind: device.InputWebdriver}
 	needBrowsers(t, "chromium")
+	takeTurn(t)
 	o := options(t, d)
 	o.Browser = "chromium"
 	record, _, err := Run(t.Context(), o)

@@ -34,6 +34,7 @@ func profiledTest(t *testing.T, address, profile string) *suite.Test {
 // TestProfileNamesTheSlowFunction: samples of a real browser name the function that kept the screen
 // still, without a change of the page. Its thread ran for the time that the page measured itself.
 func TestProfileNamesTheSlowFunction(t *testing.T) {
+	t.Parallel()
 	needBrowsers(t, "chromium")
 	takeTurn(t)
 	server := servePlanted(t, 1, 60, 400)
@@ -117,6 +118,7 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 	t.Setenv("PATH", onlyBrowsers(t))
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
+			t.Parallel() // with each other: no other test may run without these programs
 			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
 			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}"), browser)

@@ -255,6 +255,7 @@ func checkScriptFolder(t *testing.T, dir string, made *Made, s *result.Script) {
 // others.
 // A busy machine may miss some of them in either run.
 func TestScriptsKeepThePicture(t *testing.T) {
+	t.Parallel()
 	needNetwork(t)
 	needBrowsers(t, "chromium")
 	takeTurn(t)
@@ -298,6 +299,7 @@ func pictures(t *testing.T, seed maphash.Seed, r *recording.Reader, w *result.Wi
 // TestScriptsOfArchives: scripts of a replayed site are instrumented on all its names, with TLS.
 // Scripts that do not parse are served as they are, and listed.
 func TestScriptsOfArchives(t *testing.T) {
+	t.Parallel()
 	needNetwork(t)
 	needBrowsers(t, "chromium")
 	takeTurn(t)

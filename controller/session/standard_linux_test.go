@@ -21,6 +21,7 @@ import (
 // runs whole, and on both; the device's tests play every page. This machine plays and records, so
 // frames are lost: they must make no number wrong.
 func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
+	t.Parallel()
 	browsers := []string{"chromium", "firefox"}
 	needBrowsers(t, browsers...)
 	whole := os.Getenv("EIDETICKER_SOAK") != ""

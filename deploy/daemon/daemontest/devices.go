@@ -18,9 +18,9 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Sources of scenes. Brief is a run of some seconds. Green, content and red last over a second each.
-// A machine that stalls delays them, so a run misses none. Endless shows content for as long as it
-// is recorded. Stuck never turns red.
+// Sources of scenes. Brief is a run of some seconds. Green, content and red last over a second
+// each. A machine that stalls delays them, so a run misses none. Endless shows content for as long
+// as it is recorded. Stuck never turns red.
 const (
 	Brief   = "synth:page?size=96x64&fps=20&frames=24&markers=1&pace=steady"
 	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
