@@ -127,7 +127,7 @@ func (a *Attached) read(ctx context.Context, raw, dir string, facts *runFacts, o
 
 // relate finds the relation to the run, and passes on the frames of the claims.
 func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to activity.Sink) (err error) {
-	if a.Joined, err = join(a.Claims, facts, o.Clock, o.Force); err != nil {
+	if a.Joined, err = join(ctx, a.Claims, facts, o.Clock, o.Force); err != nil {
 		return err
 	}
 	if len(a.Claims.Frames) > 0 && !a.Clock.None {
