@@ -49,6 +49,9 @@ type search struct {
 // maxComparisons bounds a search. It then takes half a second.
 const maxComparisons = 50_000_000
 
+// sweepCost is the part of a sweep that does not depend on the evidence, in comparisons.
+const sweepCost = 100
+
 // limits are the inequalities of a piece of evidence. Values are relative to a common offset.
 type limits struct {
 	x      []float64
@@ -112,6 +115,7 @@ func (l *limits) interval(from, to float64) (low, high float64) {
 
 // sweep returns the largest number of intervals with a common offset. Its edges are in order.
 func (s *search) sweep(from, to float64) (most int) {
+	s.left -= sweepCost
 	s.edges = s.edges[:0]
 	for i := range s.evidence {
 		if low, high := s.evidence[i].interval(from, to); low <= high {
