@@ -15,6 +15,7 @@ type lateSpan struct {
 	result.FrameSpan
 	ran    int64
 	active []activeOf
+	lost   []string // gaps meanwhile
 }
 
 type activeOf struct {
@@ -56,10 +57,12 @@ func (a *activeOf) script() bool {
 // addLate adds the worst late frames.
 func (b *builder) addLate(late []lateSpan) {
 	for _, l := range late {
-		if !b.chosen && (!l.Busy(time.Duration(l.ran)) || len(l.active) == 0 || len(b.Late) == result.MaxLate) {
+		known := len(l.active) > 0 || l.Long && len(l.lost) > 0
+		if !b.chosen && (!l.Busy(time.Duration(l.ran)) || !known || len(b.Late) == result.MaxLate) {
 			continue
 		}
-		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS}
+		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
+			Lost: l.lost[:min(len(l.lost), result.MaxLateThreads)]}
 		l.active = b.joined(l.active)
 		slices.SortStableFunc(l.active, func(a, b activeOf) int {
 			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first

@@ -114,9 +114,13 @@ func (b *builder) trace(s *Source, spans [][]result.FrameSpan, late []lateSpan) 
 		return err
 	}
 	b.compareClaims(info.Name, of.ClockNS)
+	if err := s.findGaps(); err != nil {
+		return err
+	}
 	for i := range late {
 		l := &late[i]
 		from, to := s.Between(l.FromNS, l.ToNS)
+		l.lost = append(l.lost, s.lost(Span{From: from, To: to})...)
 		all, err := s.Within(from, to, Options{Depth: result.MaxTreeDepth})
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 const (
 	packetOfTrace = 1
 
+	packetStats      = 35
 	packetSnapshot   = 6
 	packetTime       = 8
 	packetSequence   = 10
@@ -24,6 +25,12 @@ const (
 	packetDefaults   = 59
 	packetTrack      = 60
 	packetFrame      = 76
+	packetFirst      = 87 // of its writer
+
+	statsBuffer      = 1
+	bufferOverwrites = 3
+	bufferDiscards   = 18
+	bufferLosses     = 19
 
 	snapshotClock = 1
 	clockID       = 1

@@ -47,6 +47,7 @@ func Begins(begin []byte) bool {
 }
 
 type reader struct {
+	to        activity.Sink
 	events    *chrome.Events
 	claims    *activity.Claims
 	sequences map[uint64]*sequence
@@ -61,6 +62,8 @@ type reader struct {
 		track           uint64
 		process, thread int32
 	}
+
+	stated losses // of all writers
 
 	compositor map[uint64]int    // open slices of compositors' frames, by track
 	begun      map[uint64]actual // by cookie
@@ -82,6 +85,7 @@ type sequence struct {
 	names        [4]map[uint64][]byte
 	clock, track uint64
 	clocks       map[uint64]*clock // of this sequence
+	lost         losing
 }
 
 // clock is a clock of a sequence.
@@ -102,7 +106,7 @@ const (
 // Read reads a trace. Damaged records are skipped and counted. The error is that of the sink, or of
 // a file without a trace.
 func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
-	r := &reader{events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
+	r := &reader{to: to, events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
 		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{}}
 	r.claims = r.events.Claims()
 	r.claims.Engine, r.claims.Resolution = "perfetto", 1000
@@ -121,7 +125,7 @@ func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 		r.claims.Wall, r.claims.WallWithin = -offset, 1e9
 	}
 	r.claims.Frames = r.displayed()
-	return r.claims, r.events.Close()
+	return r.claims, errors.Join(r.loseRest(), r.events.Close())
 }
 
 // errDamaged is wrapped where packets cannot be separated.
@@ -186,7 +190,8 @@ type packet struct {
 	event, interned, defaults, track     []byte
 	frame                                []byte
 	snapshot, process, thread, packed    []byte
-	metadata                             []byte
+	metadata, stats                      []byte
+	dropped, first                       bool
 	isEvent, isSnapshot, isPacked, clear bool
 }
 
@@ -207,6 +212,12 @@ func (p *packet) read(raw []byte) bool {
 			p.event, p.isEvent = f.bytes, true
 		case packetInterned:
 			p.interned = f.bytes
+		case packetDropped:
+			p.dropped = f.n == 1
+		case packetFirst:
+			p.first = f.n == 1
+		case packetStats:
+			p.stats = f.bytes
 		case packetDefaults:
 			p.defaults = f.bytes
 		case packetTrack:
@@ -253,7 +264,12 @@ func (r *reader) packet(raw []byte, depth int) error {
 	}
 	if p.clear || p.flags&flagCleared != 0 {
 		r.kept -= s.kept
-		*s = sequence{valid: true, clocks: map[uint64]*clock{}}
+		*s = sequence{valid: true, clocks: map[uint64]*clock{}, lost: s.lost}
+	}
+	s.lost.dropped = s.lost.dropped || p.dropped && !p.first
+	r.stated.firsts = r.stated.firsts || p.first
+	if p.stats != nil {
+		r.stated.read(p.stats)
 	}
 	if p.isSnapshot {
 		r.snapshot(s, p.snapshot)
@@ -279,6 +295,11 @@ func (r *reader) packet(raw []byte, depth int) error {
 	}
 	// Times are differences, so each one counts, also of events that are skipped.
 	at, ok := r.time(s, &p)
+	if ok {
+		if err := r.lose(s, at); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.flags&flagNeeds != 0 && !s.valid:
 		r.claims.Skip("records without names")

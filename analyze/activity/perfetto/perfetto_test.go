@@ -3,6 +3,7 @@ package perfetto
 import (
 	"bytes"
 	"compress/zlib"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -149,6 +150,64 @@ func TestPackets(t *testing.T) {
 	}
 }
 
+// TestLosses: lost packets are gaps with their cause, on the threads of their writer.
+func TestLosses(t *testing.T) {
+	at := func(sequence, ms uint64, parts ...[]byte) []byte { // an event of the writer's own thread
+		return message(packetOfTrace, append(parts, number(packetTime, ms*1e6), number(packetClock, monotonic),
+			number(packetSequence, sequence), message(packetEvent, number(eventType, instant),
+				message(eventName, []byte("a")), number(eventTrack, sequence)))...)
+	}
+	start := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 1e6), reading(boottime, 1e6)))
+	for id, name := range []string{1: "Main", 2: "GPU"} {
+		start = append(start, message(packetOfTrace, message(packetTrack, number(trackID, uint64(id)),
+			message(trackThread, number(threadProcess, 1), number(threadID, uint64(id)), message(threadName, []byte(name)))))...)
+	}
+	end := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 90e6), reading(boottime, 90e6)))
+	stats := func(kind protowire.Number) []byte {
+		return message(packetOfTrace, message(packetStats, message(statsBuffer, number(kind, 3))))
+	}
+	dropped, first := number(packetDropped, 1), append(number(packetDropped, 1), number(packetFirst, 1)...)
+	for _, tc := range []struct {
+		name    string
+		packets [][]byte
+		want    []string
+	}{
+		{"none", [][]byte{at(1, 10, first), at(2, 20, first), at(1, 30)}, nil},
+		{"without marks of first packets", [][]byte{at(1, 10, dropped), at(2, 20, dropped)}, nil},
+		{"of one writer", [][]byte{at(1, 10, first), at(2, 20, first), at(1, 30, dropped), at(2, 40)},
+			[]string{"10 Main 20 " + causeDropped}},
+		{"the mark has no time", [][]byte{at(1, 10, first), message(packetOfTrace, dropped, number(packetSequence, 1)),
+			at(1, 30)}, []string{"10 Main 20 " + causeDropped}},
+		{"overwritten begin", [][]byte{at(1, 10, first), at(2, 20, dropped)},
+			[]string{"10 GPU 10 " + causeOverwritten}},
+		{"overwritten begin of an old trace", [][]byte{at(1, 10, dropped), at(2, 20, dropped),
+			stats(bufferOverwrites)}, []string{"10 GPU 10 " + causeOverwritten}},
+		{"full buffer", [][]byte{at(1, 10, first), at(2, 20, first), stats(bufferDiscards), end},
+			[]string{"10 Main 80 " + causeFull, "20 GPU 70 " + causeFull}},
+		{"without a time", [][]byte{at(1, 10, first), stats(bufferLosses), at(2, 20, first)},
+			[]string{"10 - 10 " + causeUnknown}},
+	} {
+		var s activitytest.Sink
+		if _, err := Read(bytes.NewReader(append(slices.Clone(start), bytes.Join(tc.packets, nil)...)), &s); err != nil ||
+			len(s.Faults) > 0 {
+			t.Errorf("%s: %v, %v", tc.name, err, s.Faults)
+		}
+		var got []string
+		for i, e := range s.Events {
+			if name := "-"; e.Kind == activity.Lost {
+				if e.Thread > 0 {
+					name = s.Threads[e.Thread-1].Name
+				}
+				got = append(got, fmt.Sprint(e.At/1e6, " ", name, " ", e.Value/1e6, " ",
+					activity.CauseOf(s.Functions[s.Events[i-1].Ref-1])))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 // frame returns a packet of the FrameTimeline.
 func frame(at uint64, kind protowire.Number, parts ...[]byte) []byte {
 	return message(packetOfTrace, number(packetTime, at), number(packetClock, boottime),
@@ -256,6 +315,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(append(message(packetOfTrace, number(packetSequence, 1), snapshot, thread),
 		event(1, number(eventType, instant))...))
 	f.Add(timeline())
+	f.Add(append(chromium(f)[:20_000], message(packetOfTrace, number(packetTime, 1e15), number(packetDropped, 1),
+		message(packetStats, message(statsBuffer, number(bufferDiscards, 1))), message(packetFrame, number(1, 1)))...))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		Begins(raw)
 		var s activitytest.Sink
