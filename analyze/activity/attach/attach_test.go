@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
@@ -374,6 +375,64 @@ func TestLackingRequests(t *testing.T) {
 		const want = "the trace lacks 6 of 13 requests, the run made them"
 		if !stated && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from evidence: %v", err)
+		}
+	}
+}
+
+// TestFramesAlone: a trace with frames of a display alone is compared, if its clock is known. If no
+// evidence bounds it, the trace says so. One without any record is refused.
+func TestFramesAlone(t *testing.T) {
+	number := func(field protowire.Number, v uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), v)
+	}
+	message := func(field protowire.Number, parts ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), bytes.Join(parts, nil))
+	}
+	const monotonic, boot, wall, from = 3, 6, 1, 50_101e9
+	clockOf := func(id, at uint64) []byte { return message(1, number(1, id), number(2, at)) }
+	trace := func(start uint64, frames int) (raw []byte) { // start is the wall clock at CLOCK_MONOTONIC 0
+		raw = message(1, message(6, clockOf(monotonic, from), clockOf(boot, from+7), clockOf(wall, start+from)))
+		for i := range uint64(frames) {
+			at := uint64(from) + 7 + i*16e6
+			raw = append(raw, message(1, number(8, at), message(76, message(2, number(1, i), number(2, i))))...)
+			raw = append(raw, message(1, number(8, at+15e6), message(76, message(5, number(1, i))))...)
+		}
+		return raw
+	}
+	_, facts := real(t)
+	facts.Fall = nil
+	for _, tc := range []struct {
+		name   string
+		start  int64 // beside the recording's
+		mode   Mode
+		frames int
+		clock  string // or error
+		warned bool
+	}{
+		{"of this boot", 0, Mode{}, 20, "CLOCK_MONOTONIC, as the trace states", false},
+		{"of another device", -300e9, Mode{}, 20, "unknown; the trace has its own axis", true},
+		{"with a stated clock", -300e9, Mode{statedOffset, 1e9, 1e6}, 20, "offset 1s ± 1ms, as the user states", false},
+		{"of another day", -86_400e9, Mode{}, 20, "does not belong to this run", false},
+		{"without frames", 0, Mode{}, 0, "the trace has no times", false},
+		{"without frames, stated", 0, Mode{Kind: None}, 0, "no records of threads or frames", false},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "trace")
+		if err := os.WriteFile(path, trace(uint64(facts.Wall+tc.start), tc.frames), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := &Attached{}
+		err := a.read(t.Context(), path, dir, facts, Options{Run: dir, Clock: tc.mode})
+		if err != nil {
+			if !strings.Contains(err.Error(), tc.clock) {
+				t.Errorf("%s: %v, want %q", tc.name, err, tc.clock)
+			}
+			continue
+		}
+		a.describe()
+		if got := a.Info; got.Clock.Text != tc.clock || got.Events != int64(tc.frames) || got.Way != "frames" ||
+			tc.warned != (len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], "No evidence bounds")) {
+			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}
 }

@@ -109,8 +109,13 @@ func join(ctx context.Context, c *activity.Claims, f *runFacts, mode Mode, force
 	if errors.As(err, &other) && !force {
 		return Joined{}, fmt.Errorf("%w; --force attaches it without a relation", err)
 	}
+	return ownAxis(c), nil
+}
+
+// ownAxis is the relation of a trace whose clock is unknown.
+func ownAxis(c *activity.Claims) Joined {
 	return Joined{Relation: clock.Relation{Clock: activity.Clock{None: true, Origin: c.Begin,
-		Corners: []activity.Corner{}, Text: "unknown; the trace has its own axis"}}}, nil
+		Corners: []activity.Corner{}, Text: "unknown; the trace has its own axis"}}}
 }
 
 const maxTime = 1 << 60
@@ -120,7 +125,8 @@ func possible(t int64) bool { return t > -maxTime && t < maxTime }
 // auto finds the relation from the trace and the run alone.
 func auto(ctx context.Context, c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, error) {
 	boot := sameBoot(c, f)
-	if boot == different && c.Monotonic && len(evidence) == 0 {
+	alone := c.FramesOnly && len(evidence) == 0 // frames of another device have no counterpart
+	if boot == different && c.Monotonic && len(evidence) == 0 && !alone {
 		return Joined{}, &otherRunError{Trace: "is of " + wallText(c.Begin, c.Wall), Run: runText(f)}
 	}
 	if away(c, f) {
@@ -135,6 +141,11 @@ func auto(ctx context.Context, c *activity.Claims, f *runFacts, evidence []clock
 	}
 	if c.Begin == 0 && c.End == 0 {
 		return Joined{}, &noEvidenceError{errors.New("the trace has no times")}
+	}
+	if alone {
+		j := ownAxis(c)
+		j.Warnings = append(j.Warnings, "No evidence bounds the trace's clock, so its frames are not compared. State --clock.")
+		return j, nil
 	}
 	r, err := clock.Solve(ctx, evidence, c.Begin, c.Begin, c.End)
 	var contradiction *clock.ContradictionError
