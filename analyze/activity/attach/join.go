@@ -144,7 +144,8 @@ func auto(ctx context.Context, c *activity.Claims, f *runFacts, evidence []clock
 	}
 	if alone {
 		j := ownAxis(c)
-		j.Warnings = append(j.Warnings, "No evidence bounds the trace's clock, so its frames are not compared. State --clock.")
+		j.Warnings = append(j.Warnings,
+			"No evidence bounds the trace's clock, so its frames are not compared. State --clock.")
 		return j, nil
 	}
 	r, err := clock.Solve(ctx, evidence, c.Begin, c.Begin, c.End)

@@ -58,7 +58,8 @@ func NewSource(t *activity.Trace) *Source {
 func (s *Source) recorded(of Span) bool {
 	info := s.Info()
 	cut := info.Cut != "" && of.To > info.EndNS
-	return !cut && of.To > info.BeginNS && of.From < info.EndNS && !slices.ContainsFunc(s.gaps, func(g gap) bool { return g.meets(of) })
+	return !cut && of.To > info.BeginNS && of.From < info.EndNS &&
+		!slices.ContainsFunc(s.gaps, func(g gap) bool { return g.meets(of) })
 }
 
 func (g *gap) meets(of Span) bool { return g.From < of.To && g.To > of.From }

@@ -30,8 +30,9 @@ func (l *losing) by(thread uint32) {
 // losses are statements of a trace about its lost records.
 type losses struct {
 	overwritten, discarded, unwritten uint64
-	firsts                            bool  // it marks the first packet of each writer
-	until                             int64 // time of the last snapshot
+	overrun                           [2]uint64 // of the kernel, at the begin and at the end
+	firsts                            bool      // it marks the first packet of each writer
+	until                             int64     // time of the last snapshot
 	gaps                              int
 }
 
@@ -40,6 +41,7 @@ const (
 	causeDropped     = "the writer or the buffer dropped packets"
 	causeOverwritten = "the ring buffer overwrote packets"
 	causeFull        = "the buffer was full"
+	causeKernel      = "the kernel's buffer overflowed"
 	causeUnknown     = "the trace states lost packets without their time"
 )
 
@@ -88,7 +90,7 @@ func (r *reader) loseRest() (err error) {
 			err = errors.Join(err, r.gap(l, l.last, end, causeFull))
 		}
 	}
-	if of.gaps == 0 && of.overwritten+of.discarded+of.unwritten > 0 {
+	if of.gaps == 0 && (of.overwritten+of.discarded+of.unwritten > 0 || of.overrun[1] > of.overrun[0]) {
 		err = errors.Join(err, r.gap(&losing{}, r.claims.Begin, end, causeUnknown))
 	}
 	return err

@@ -1,5 +1,6 @@
 // Package perfetto reads traces in Perfetto's protobuf format, such as those of Chromium and
-// Android. Track events become records as in package chrome. Frames of displays become claims.
+// Android. Track events become records as in package chrome. The kernel's switches and wakes become
+// states of threads. Frames of displays become claims. Losses become gaps.
 //
 // Records have the time of CLOCK_MONOTONIC, if the trace has snapshots of it. After a sleep of the
 // device, times go on as those of CLOCK_BOOTTIME do. Events of tracks that are not threads are left
@@ -64,6 +65,7 @@ type reader struct {
 	}
 
 	stated losses // of all writers
+	sched  scheduling
 
 	compositor map[uint64]int    // open slices of compositors' frames, by track
 	begun      map[uint64]actual // by cookie
@@ -107,7 +109,8 @@ const (
 // a file without a trace.
 func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 	r := &reader{to: to, events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
-		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{}}
+		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{},
+		sched: scheduling{tasks: map[int32]*task{}, cpus: map[uint64]*processor{}}}
 	r.claims = r.events.Claims()
 	r.claims.Engine, r.claims.Resolution = "perfetto", 1000
 	err := r.packets(bufio.NewReaderSize(from, 256<<10), 0)
@@ -125,7 +128,7 @@ func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 		r.claims.Wall, r.claims.WallWithin = -offset, 1e9
 	}
 	r.claims.Frames = r.displayed()
-	return r.claims, errors.Join(r.loseRest(), r.events.Close())
+	return r.claims, errors.Join(r.schedRest(), r.loseRest(), r.events.Close())
 }
 
 // errDamaged is wrapped where packets cannot be separated.
@@ -190,7 +193,8 @@ type packet struct {
 	event, interned, defaults, track     []byte
 	frame                                []byte
 	snapshot, process, thread, packed    []byte
-	metadata, stats                      []byte
+	metadata, stats, kernelStats         []byte
+	kernel, tree                         []byte
 	dropped, first                       bool
 	isEvent, isSnapshot, isPacked, clear bool
 }
@@ -218,6 +222,12 @@ func (p *packet) read(raw []byte) bool {
 			p.first = f.n == 1
 		case packetStats:
 			p.stats = f.bytes
+		case packetKernelStat:
+			p.kernelStats = f.bytes
+		case packetKernel:
+			p.kernel = f.bytes
+		case packetTree:
+			p.tree = f.bytes
 		case packetDefaults:
 			p.defaults = f.bytes
 		case packetTrack:
@@ -270,6 +280,15 @@ func (r *reader) packet(raw []byte, depth int) error {
 	r.stated.firsts = r.stated.firsts || p.first
 	if p.stats != nil {
 		r.stated.read(p.stats)
+	}
+	if p.kernelStats != nil {
+		r.stated.kernelStats(p.kernelStats)
+	}
+	if p.tree != nil {
+		r.tree(p.tree)
+	}
+	if p.kernel != nil {
+		return r.bundle(s, p.kernel)
 	}
 	if p.isSnapshot {
 		r.snapshot(s, p.snapshot)
@@ -386,6 +405,9 @@ func (r *reader) describe(raw []byte) {
 	}
 	r.tracks[id] = t
 	r.last.track = 0
+	if of := r.task(t.thread, ""); t.real && of != nil && of.process == 0 {
+		of.process = t.process
+	}
 	if t.real && t.name != "" {
 		r.name("thread_name", t.process, t.thread, t.name)
 	}
