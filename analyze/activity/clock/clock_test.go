@@ -236,14 +236,15 @@ func TestLargestSets(t *testing.T) {
 	}
 }
 
-// TestHostileEvidence: the search ends after a number of comparisons for any number of
-// contradictions, says so, and ends with its context.
+// TestHostileEvidence: the search ends after a number of comparisons, for any contradictions. It
+// says so. It ends with its context.
 func TestHostileEvidence(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	random := func(n int) (all []Evidence) {
 		for range n {
 			at, low := r.Int64N(2e10), r.Int64N(1e9)
-			all = append(all, Evidence{"request", "x", []Limit{{at, at + low + r.Int64N(1e8), true}, {at, at + low, false}}})
+			high := low + r.Int64N(1e8)
+			all = append(all, Evidence{"request", "x", []Limit{{at, at + high, true}, {at, at + low, false}}})
 		}
 		return all
 	}

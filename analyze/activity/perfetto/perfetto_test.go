@@ -160,7 +160,8 @@ func TestLosses(t *testing.T) {
 	start := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 1e6), reading(boottime, 1e6)))
 	for id, name := range []string{1: "Main", 2: "GPU"} {
 		start = append(start, message(packetOfTrace, message(packetTrack, number(trackID, uint64(id)),
-			message(trackThread, number(threadProcess, 1), number(threadID, uint64(id)), message(threadName, []byte(name)))))...)
+			message(trackThread, number(threadProcess, 1), number(threadID, uint64(id)),
+				message(threadName, []byte(name)))))...)
 	}
 	end := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 90e6), reading(boottime, 90e6)))
 	stats := func(kind protowire.Number) []byte {
@@ -188,8 +189,8 @@ func TestLosses(t *testing.T) {
 			[]string{"10 - 10 " + causeUnknown}},
 	} {
 		var s activitytest.Sink
-		if _, err := Read(bytes.NewReader(append(slices.Clone(start), bytes.Join(tc.packets, nil)...)), &s); err != nil ||
-			len(s.Faults) > 0 {
+		raw := append(slices.Clone(start), bytes.Join(tc.packets, nil)...)
+		if _, err := Read(bytes.NewReader(raw), &s); err != nil || len(s.Faults) > 0 {
 			t.Errorf("%s: %v, %v", tc.name, err, s.Faults)
 		}
 		var got []string
@@ -241,8 +242,8 @@ func scheduled(batch, lost bool) []byte {
 			packed(batchNext, 2, 0), message(batchNames, []byte("comm")), packed(batchNextName, 0, 9)))
 		second = bundle(0, message(bundleBatch, packed(batchSwitch, 114*ms, 10*ms, 10*ms),
 			packed(batchState, 0, 0x100, 0x20), packed(batchNext, 2, 9, 0)))
-		other = bundle(1, message(bundleBatch, message(batchNames, []byte("worker")), packed(batchSwitch, 94*ms, 15*ms),
-			packed(batchState, 0, 1), packed(batchNext, 9, 0), packed(batchNextName, 0), packed(batchWaking, 104*ms, ms),
+		other = bundle(1, message(bundleBatch, message(batchNames, []byte("worker")),
+			packed(batchSwitch, 94*ms, 15*ms), packed(batchState, 0, 1), packed(batchNext, 9, 0), packed(batchNextName, 0), packed(batchWaking, 104*ms, ms),
 			packed(batchWoken, 2, 2)))
 	}
 	if lost {
