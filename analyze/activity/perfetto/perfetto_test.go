@@ -243,8 +243,8 @@ func scheduled(batch, lost bool) []byte {
 		second = bundle(0, message(bundleBatch, packed(batchSwitch, 114*ms, 10*ms, 10*ms),
 			packed(batchState, 0, 0x100, 0x20), packed(batchNext, 2, 9, 0)))
 		other = bundle(1, message(bundleBatch, message(batchNames, []byte("worker")),
-			packed(batchSwitch, 94*ms, 15*ms), packed(batchState, 0, 1), packed(batchNext, 9, 0), packed(batchNextName, 0), packed(batchWaking, 104*ms, ms),
-			packed(batchWoken, 2, 2)))
+			packed(batchSwitch, 94*ms, 15*ms), packed(batchState, 0, 1), packed(batchNext, 9, 0),
+			packed(batchNextName, 0), packed(batchWaking, 104*ms, ms), packed(batchWoken, 2, 2)))
 	}
 	if lost {
 		other = append(other, bundle(1, number(bundleLost, 1), turn(129, 0, 0, 9, "worker"))...)
