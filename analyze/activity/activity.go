@@ -68,7 +68,7 @@ const (
 	FlowOut
 	FlowIn
 	// Lost: the records of the next Value ns are lost. Ref is the number of lost records; 0 unknown.
-	// Thread 0: those of all threads.
+	// Thread 0: those of all threads. [WriteGap] adds the cause.
 	Lost
 )
 
@@ -100,6 +100,27 @@ type Sink interface {
 	// Stack adds a function to a stack; 0 is the empty stack.
 	Stack(callers, function uint32) uint32
 	Event(Event) error
+}
+
+// lossModule is the module of functions that stand for causes of gaps.
+const lossModule = "lost records"
+
+// WriteGap passes on a gap in the records of a thread, or of all (0), with its cause. The cause is
+// an instant just before the gap.
+func WriteGap(to Sink, thread uint32, from, until int64, cause string) error {
+	why := to.Function(Function{Name: cause, Module: lossModule, Lang: Category})
+	if err := to.Event(Event{At: from, Thread: thread, Kind: Instant, Ref: why}); err != nil {
+		return err
+	}
+	return to.Event(Event{At: from, Thread: thread, Kind: Lost, Value: until - from})
+}
+
+// CauseOf returns the cause of a gap that a function stands for; empty: it stands for none.
+func CauseOf(f Function) string {
+	if f.Module != lossModule {
+		return ""
+	}
+	return f.Name
 }
 
 // Limits of a trace. A reader that meets more is at the end of a damaged or hostile trace.

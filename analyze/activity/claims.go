@@ -24,6 +24,7 @@ type Claims struct {
 	Inputs     []Input
 	Pages      []Page
 	Frames     []Frame
+	FramesOnly bool // it has no other records
 	// Slept is the time for which the trace's device slept meanwhile. Times of the trace go on then,
 	// while its CLOCK_MONOTONIC stood still.
 	Slept int64

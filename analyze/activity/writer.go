@@ -102,6 +102,9 @@ func NewWriter(dir string, recorded Info) (*Writer, error) {
 	return w, nil
 }
 
+// Events returns the number of events so far.
+func (w *Writer) Events() int64 { return w.info.Events }
+
 // Skip counts a record that a reader could not use.
 func (w *Writer) Skip(kind string) { w.info.Skipped[kind]++ }
 

@@ -85,6 +85,8 @@ type ProfileLate struct {
 	FromNS   int64           `json:"from_ns"` // time of the unique frame before it
 	ToNS     int64           `json:"to_ns"`
 	Threads  []ProfileActive `json:"threads"` // busiest first
+	// Lost states records that the traces lost meanwhile, and the causes.
+	Lost []string `json:"lost"`
 	// Sentence states the longest activity in words.
 	Sentence string `json:"sentence"`
 }

@@ -112,6 +112,8 @@ func (c *checker) lateProfile(p *Profile, l *ProfileLate, windows int) {
 	c.index("frame", l.Frame, 0, c.frames)
 	c.ordered(l.FromNS, l.ToNS)
 	c.require(len(l.Threads) <= MaxLateThreads, "%d threads, at most %d", len(l.Threads), MaxLateThreads)
+	c.require(len(l.Lost) <= MaxLateThreads, "%d gaps, at most %d", len(l.Lost), MaxLateThreads)
+	c.texts("lost", l.Lost)
 	for i := range l.Threads[:min(len(l.Threads), MaxLateThreads)] {
 		a := &l.Threads[i]
 		c.index("thread", a.Thread, 0, len(p.Threads))

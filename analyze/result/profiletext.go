@@ -38,7 +38,10 @@ func (p *Profile) fill(r *Results) *Profile {
 		for k := range l.Threads {
 			l.Threads[k].fill(p, l.ToNS-l.FromNS)
 		}
-		l.Sentence = p.why(l, r)
+		l.Lost, l.Sentence = some(l.Lost), p.why(l, r)
+		if len(l.Lost) > 0 && l.Sentence != "" {
+			l.Sentence += " The trace is incomplete there: " + strings.Join(l.Lost, "; ") + "."
+		}
 	}
 	p.Tests = append([]ProfileTest{}, p.Tests...)
 	for i := range p.Tests {

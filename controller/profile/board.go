@@ -274,7 +274,7 @@ func (b *board) convert(ctx context.Context, recording string, spans []timeline.
 	if b.Of != "" && len(s.Processes) == 0 {
 		return b.info, fmt.Errorf("agent at %s: no process of %s ran; processes begin with that name", b.Address, b.Of)
 	}
-	relation, err := b.relate()
+	relation, err := b.relate(ctx)
 	if err != nil {
 		return b.info, err
 	}
@@ -303,10 +303,10 @@ func (b *board) convert(ctx context.Context, recording string, spans []timeline.
 
 // relate returns the relation of the clocks. Exchanges have no errors, so a contradiction is a
 // clock that stood still or jumped.
-func (b *board) relate() (activity.Clock, error) {
+func (b *board) relate(ctx context.Context) (activity.Clock, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r, err := clock.Solve(b.exchanges, b.stopped.BeginNS, b.stopped.BeginNS, b.stopped.EndNS)
+	r, err := clock.Solve(ctx, b.exchanges, b.stopped.BeginNS, b.stopped.BeginNS, b.stopped.EndNS)
 	if err == nil && len(r.Discarded) > 0 {
 		err = fmt.Errorf("%d of %d exchanges contradict", len(r.Discarded), len(b.exchanges))
 	}

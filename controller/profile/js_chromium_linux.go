@@ -121,9 +121,7 @@ func (c *chromium) fetch(ctx context.Context) (err error) {
 	if err := c.conn.Event(timed, &done); err != nil {
 		return err
 	}
-	if done.Lost {
-		c.warn("Chromium lost records of its trace.")
-	}
+	c.lost = done.Lost
 	f, err := os.Create(c.file)
 	if err != nil {
 		return err

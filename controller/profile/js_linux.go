@@ -27,6 +27,7 @@ type tracer struct {
 	file   string // raw
 	failed error  // why the trace is missing
 	ids    threadIDs
+	lost   bool // records, as the browser states
 }
 
 // openTrace opens the engine for the browser's own trace.
@@ -81,13 +82,17 @@ func (t *tracer) Convert(ctx context.Context, recording string, spans []timeline
 	defer f.Close()                     // only read
 	claims := &activity.Claims{End: -1} // of a trace that cannot be read
 	t.info.Recording, t.info.Raw, t.info.Clock.Text = recording, []string{filepath.Base(t.file)}, "CLOCK_MONOTONIC"
-	info, err := convert(dir, t.info, nil, func(to activity.Sink) (map[string]int64, error) {
-		c, err := t.reader(io.LimitReader(interruptible{ctx, f}, t.o.Limit), &placed{to, spans, t.ids})
+	info, err := convert(dir, t.info, nil, func(sink activity.Sink) (map[string]int64, error) {
+		to := &placed{sink, spans, t.ids, false}
+		c, err := t.reader(io.LimitReader(interruptible{ctx, f}, t.o.Limit), to)
 		if err != nil {
 			return nil, err
 		}
 		claims = c
-		return c.Skipped, nil
+		if t.lost && !to.located {
+			err = activity.WriteGap(to, 0, t.since, t.info.EndNS, "Chromium states lost records without their time")
+		}
+		return c.Skipped, err
 	})
 	if err != nil || claims.End < 0 {
 		return info, err
@@ -124,6 +129,8 @@ type placed struct {
 	activity.Sink
 	spans []timeline.Interval // nil: all
 	ids   threadIDs
+
+	located bool // it has a gap
 }
 
 // Thread implements activity.Sink.
@@ -136,11 +143,13 @@ func (p *placed) Thread(t activity.Thread) uint32 {
 
 // Event implements activity.Sink.
 func (p *placed) Event(e activity.Event) (err error) {
+	p.located = p.located || e.Kind == activity.Lost
 	if p.spans == nil {
 		return p.Sink.Event(e)
 	}
 	lasts := int64(0)
-	if e.Kind == activity.Slice {
+	long := e.Kind == activity.Slice || e.Kind == activity.Lost
+	if long {
 		lasts = e.Value
 	}
 	for _, s := range p.spans {
@@ -150,7 +159,7 @@ func (p *placed) Event(e activity.Event) (err error) {
 		if until < part.At {
 			continue
 		}
-		if e.Kind == activity.Slice {
+		if long {
 			part.Value = until - part.At
 		}
 		err = errors.Join(err, p.Sink.Event(part))

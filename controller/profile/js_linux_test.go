@@ -310,18 +310,19 @@ func TestIncompleteProfile(t *testing.T) {
 func TestPlacedEvents(t *testing.T) {
 	s := &activitytest.Sink{}
 	p := &placed{s, []timeline.Interval{{Earliest: 20, Latest: 40}, {Earliest: 60, Latest: 70}},
-		threadIDs{{6, 1}: {6, 5001}}}
+		threadIDs{{6, 1}: {6, 5001}}, false}
 	thread := p.Thread(activity.Thread{Process: 6, ID: 1, Name: "main"})
 	p.Function(activity.Function{Name: "f"})
 	for _, e := range []activity.Event{{At: 65, Kind: activity.Instant}, {At: 50, Kind: activity.Instant},
-		{At: 10, Kind: activity.Slice, Value: 55}, {At: 41, Kind: activity.Slice, Value: 18}} {
+		{At: 10, Kind: activity.Slice, Value: 55}, {At: 41, Kind: activity.Slice, Value: 18},
+		{At: 35, Kind: activity.Lost, Value: 40}} {
 		e.Thread, e.Ref = thread, 1
 		if err := p.Event(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := "[20 main slice f 20 60 main slice f 5 65 main instant f 0]"
-	if got := fmt.Sprint(s.Lines()); got != want || s.Threads[0].ID != 5001 {
+	want := "[20 main slice f 20 35 main lost  5 60 main slice f 5 60 main lost  10 65 main instant f 0]"
+	if got := fmt.Sprint(s.Lines()); got != want || !p.located || s.Threads[0].ID != 5001 {
 		t.Errorf("%s of %+v", got, s.Threads)
 	}
 }

@@ -132,6 +132,7 @@ func (p *perf) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 			p.tool.end(ctx, nil)
 			err = fmt.Errorf("%w: %s", err, p.tool.said())
 		}
+		err = errors.Join(err, control.Close(), answers.Close())
 		return &missingError{Samples, "perf cannot record: " + err.Error(), ""}
 	}
 	if p.o.JS == jsMap || p.o.JS == jsAuto { // Convert removes the maps, so perf must run

@@ -251,3 +251,34 @@ func TestPerfStopsAfterALongTime(t *testing.T) {
 		t.Errorf("perf was ended by a signal: %v", err)
 	}
 }
+
+// TestFailedPerfClosesItsPipes: a perf that ends at once leaves no file of this process open.
+func TestFailedPerfClosesItsPipes(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // it has no perf; or one that ends
+	open := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	const times = 20
+	var all []*perf // keeps files from being closed as garbage
+	before := open()
+	for i := range times {
+		if i == times/2 {
+			path := filepath.Join(os.Getenv("PATH"), "perf")
+			if err := os.WriteFile(path, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := &perf{recorder: recorder{o: Options{Native: Samples, Dir: t.TempDir(), Limit: defaultLimit}}}
+		if err := p.Prepare(t.Context(), nil); err == nil {
+			t.Fatal("perf was prepared")
+		}
+		all = append(all, p)
+	}
+	if more := open() - before; more >= times/2 {
+		t.Errorf("%d more files are open after %d failures", more, len(all))
+	}
+}

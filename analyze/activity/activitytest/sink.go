@@ -74,7 +74,8 @@ func (s *Sink) Depth() (most int) {
 func (s *Sink) Event(e activity.Event) error {
 	s.Events = append(s.Events, e)
 	switch {
-	case int(e.Thread) > len(s.Threads) || e.Thread == 0 && e.Kind != activity.Counter && e.Kind != activity.Lost:
+	case int(e.Thread) > len(s.Threads) || e.Thread == 0 && e.Kind != activity.Counter && e.Kind != activity.Lost &&
+		e.Kind != activity.Instant:
 	case e.Kind == activity.Sample && int(e.Ref) > len(s.stacks):
 	case e.Kind == activity.Slice && (e.Ref == 0 || int(e.Ref) > len(s.Functions) || e.Value < 0):
 	case e.At < 0 || e.At > 1<<61:

@@ -112,14 +112,21 @@ func (a *Attached) read(ctx context.Context, raw, dir string, facts *runFacts, o
 	}
 	a.Claims, err = f.read(interruptible{ctx, u}, w)
 	if err == nil {
+		for _, f := range a.Claims.Frames {
+			a.Claims.Seen(f.Begin)
+			a.Claims.Seen(f.At)
+		}
+		if a.Claims.FramesOnly = w.Events() == 0; a.Claims.FramesOnly {
+			a.Claims.Way = "frames"
+		}
 		err = a.relate(ctx, facts, o, w)
 	}
 	info, closed := w.Close()
 	if err := errors.Join(err, closed); err != nil {
 		return err
 	}
-	if info.Events == int64(len(a.Claims.Frames)) {
-		return fmt.Errorf("read %s: it has no records of threads", f.name)
+	if info.Events == 0 {
+		return fmt.Errorf("read %s: it has no records of threads or frames", f.name)
 	}
 	a.Info = info
 	return nil
@@ -127,7 +134,7 @@ func (a *Attached) read(ctx context.Context, raw, dir string, facts *runFacts, o
 
 // relate finds the relation to the run, and passes on the frames of the claims.
 func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to activity.Sink) (err error) {
-	if a.Joined, err = join(a.Claims, facts, o.Clock, o.Force); err != nil {
+	if a.Joined, err = join(ctx, a.Claims, facts, o.Clock, o.Force); err != nil {
 		return err
 	}
 	if len(a.Claims.Frames) > 0 && !a.Clock.None {

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -15,12 +16,14 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 	"github.com/eideticker/eideticker/analyze/activity/chrome"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/serve"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -101,7 +104,7 @@ func claims(t testing.TB, trace map[string]any) *activity.Claims {
 
 func TestStatedClock(t *testing.T) {
 	trace, facts := real(t)
-	j, err := join(claims(t, trace), facts, Mode{}, false)
+	j, err := join(t.Context(), claims(t, trace), facts, Mode{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +123,7 @@ func TestRewrittenClock(t *testing.T) {
 		const start = 50_101e6
 		change := func(us float64) float64 { return start + clock.offset + (us-start)/(1+clock.ppm*1e-6) }
 		rewrite(trace, change)
-		j, err := join(claims(t, trace), facts, Mode{}, false)
+		j, err := join(t.Context(), claims(t, trace), facts, Mode{}, false)
 		if err != nil {
 			t.Fatalf("%+v: %v", clock, err)
 		}
@@ -165,7 +168,7 @@ func TestSwappedAddresses(t *testing.T) {
 	unstated(trace)
 	rewrite(trace, func(us float64) float64 { return us - 50_000e6 })
 	swap(t, trace, "/1.png", "/36.png")
-	j, err := join(claims(t, trace), facts, Mode{}, false)
+	j, err := join(t.Context(), claims(t, trace), facts, Mode{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +232,33 @@ func TestRejected(t *testing.T) {
 		trace, facts := real(t)
 		tc.change(t, trace, facts)
 		c := claims(t, trace)
-		_, err := join(c, facts, tc.mode, false)
+		_, err := join(t.Context(), c, facts, tc.mode, false)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
-		j, err := join(c, facts, Mode{Kind: None}, true)
+		j, err := join(t.Context(), c, facts, Mode{Kind: None}, true)
 		if err != nil || !j.Clock.None || len(j.Used) > 0 {
 			t.Errorf("%s: with none and force: %v, %+v", tc.name, err, j.Clock)
 		}
+	}
+}
+
+// TestHostileRequests: 20,000 contradictory requests are rejected after a bounded search, and the
+// error says so.
+func TestHostileRequests(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	c, f := &activity.Claims{Begin: 1, End: 20e9}, &runFacts{End: 30e9, Fall: &har.Waterfall{}}
+	for i := range activity.MaxRequests {
+		at, url := 1+r.Int64N(20e9), fmt.Sprintf("http://a.test/%d", i)
+		c.Requests = append(c.Requests, activity.Request{Method: "GET", URL: url, Sent: at, Ended: at})
+		seen := timeline.Time(at + r.Int64N(1e9))
+		moment := har.Moment{Earliest: seen - 1e6, Latest: seen, By: har.Line}
+		f.Fall.Requests = append(f.Fall.Requests, har.Request{Sent: moment, Ended: moment,
+			Served: serve.Exchange{Method: "GET", URL: url}})
+	}
+	_, err := join(t.Context(), c, f, Mode{}, false)
+	if err == nil || !strings.Contains(err.Error(), "of 20000, as far as the search came") {
+		t.Error(err)
 	}
 }
 
@@ -248,7 +270,7 @@ func TestStatedOffset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := join(claims(t, trace), facts, mode, false)
+	j, err := join(t.Context(), claims(t, trace), facts, mode, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +332,7 @@ func TestPages(t *testing.T) {
 	c := &activity.Claims{Begin: trace(zero), End: trace(zero + 20e9), Resolution: 1000, Pages: []activity.Page{
 		address("/framerate.html?run=X&entry=0"), address("/framerate.html?run=X&entry=1"), address("/a?entry=1")}}
 	facts := &runFacts{Begin: zero, End: zero + 20e9, Reports: []site.Report{page}}
-	j, err := join(c, facts, Mode{}, false)
+	j, err := join(t.Context(), c, facts, Mode{}, false)
 	if err != nil || !strings.Contains(j.Clock.Text, "1 page;") {
 		t.Fatalf("%v, %s", err, j.Clock.Text)
 	}
@@ -322,7 +344,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	c.Pages = append(c.Pages, address("/framerate.html?run=Y&entry=1"))
-	if _, err := join(c, facts, Mode{}, false); err == nil {
+	if _, err := join(t.Context(), c, facts, Mode{}, false); err == nil {
 		t.Error("an ambiguous document is evidence")
 	}
 	page.GreenFrom = page.Zero // it asked after its end
@@ -346,13 +368,71 @@ func TestLackingRequests(t *testing.T) {
 		}
 		c := claims(t, trace)
 		c.Requests = c.Requests[:9]
-		j, err := join(c, facts, Mode{}, false)
+		j, err := join(t.Context(), c, facts, Mode{}, false)
 		if stated && (err != nil || len(j.Warnings) != 1 || !strings.Contains(j.Warnings[0], "of another browser")) {
 			t.Errorf("stated: %v, warnings %q", err, j.Warnings)
 		}
 		const want = "the trace lacks 6 of 13 requests, the run made them"
 		if !stated && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from evidence: %v", err)
+		}
+	}
+}
+
+// TestFramesAlone: a trace with frames of a display alone is compared, if its clock is known. If no
+// evidence bounds it, the trace says so. One without any record is refused.
+func TestFramesAlone(t *testing.T) {
+	number := func(field protowire.Number, v uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), v)
+	}
+	message := func(field protowire.Number, parts ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), bytes.Join(parts, nil))
+	}
+	const monotonic, boot, wall, from = 3, 6, 1, 50_101e9
+	clockOf := func(id, at uint64) []byte { return message(1, number(1, id), number(2, at)) }
+	trace := func(start uint64, frames int) (raw []byte) { // start is the wall clock at CLOCK_MONOTONIC 0
+		raw = message(1, message(6, clockOf(monotonic, from), clockOf(boot, from+7), clockOf(wall, start+from)))
+		for i := range uint64(frames) {
+			at := uint64(from) + 7 + i*16e6
+			raw = append(raw, message(1, number(8, at), message(76, message(2, number(1, i), number(2, i))))...)
+			raw = append(raw, message(1, number(8, at+15e6), message(76, message(5, number(1, i))))...)
+		}
+		return raw
+	}
+	_, facts := real(t)
+	facts.Fall = nil
+	for _, tc := range []struct {
+		name   string
+		start  int64 // beside the recording's
+		mode   Mode
+		frames int
+		clock  string // or error
+		warned bool
+	}{
+		{"of this boot", 0, Mode{}, 20, "CLOCK_MONOTONIC, as the trace states", false},
+		{"of another device", -300e9, Mode{}, 20, "unknown; the trace has its own axis", true},
+		{"with a stated clock", -300e9, Mode{statedOffset, 1e9, 1e6}, 20, "offset 1s ± 1ms, as the user states", false},
+		{"of another day", -86_400e9, Mode{}, 20, "does not belong to this run", false},
+		{"without frames", 0, Mode{}, 0, "the trace has no times", false},
+		{"without frames, stated", 0, Mode{Kind: None}, 0, "no records of threads or frames", false},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "trace")
+		if err := os.WriteFile(path, trace(uint64(facts.Wall+tc.start), tc.frames), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := &Attached{}
+		err := a.read(t.Context(), path, dir, facts, Options{Run: dir, Clock: tc.mode})
+		if err != nil {
+			if !strings.Contains(err.Error(), tc.clock) {
+				t.Errorf("%s: %v, want %q", tc.name, err, tc.clock)
+			}
+			continue
+		}
+		a.describe()
+		if got := a.Info; got.Clock.Text != tc.clock || got.Events != int64(tc.frames) || got.Way != "frames" ||
+			tc.warned != (len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], "No evidence bounds")) {
+			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -85,11 +86,11 @@ func (e *otherRunError) Error() string {
 const maxListed = 5
 
 // join finds the relation.
-func join(c *activity.Claims, f *runFacts, mode Mode, force bool) (Joined, error) {
+func join(ctx context.Context, c *activity.Claims, f *runFacts, mode Mode, force bool) (Joined, error) {
 	evidence := pair(c, f)
 	switch mode.Kind {
 	case fromEvidence:
-		return auto(c, f, evidence)
+		return auto(ctx, c, f, evidence)
 	case statedMonotonic:
 		exact := activity.Clock{Exact: true, Origin: c.Begin, Corners: []activity.Corner{}}
 		return stated(c, f, evidence, exact, "the recording's clock, as the user states")
@@ -103,13 +104,18 @@ func join(c *activity.Claims, f *runFacts, mode Mode, force bool) (Joined, error
 		return stated(c, f, evidence, two, fmt.Sprintf("offset %s ± %s, as the user states", time.Duration(mode.Offset),
 			time.Duration(mode.Error)))
 	}
-	_, err := auto(c, f, evidence)
+	_, err := auto(ctx, c, f, evidence)
 	var other *otherRunError
 	if errors.As(err, &other) && !force {
 		return Joined{}, fmt.Errorf("%w; --force attaches it without a relation", err)
 	}
+	return ownAxis(c), nil
+}
+
+// ownAxis is the relation of a trace whose clock is unknown.
+func ownAxis(c *activity.Claims) Joined {
 	return Joined{Relation: clock.Relation{Clock: activity.Clock{None: true, Origin: c.Begin,
-		Corners: []activity.Corner{}, Text: "unknown; the trace has its own axis"}}}, nil
+		Corners: []activity.Corner{}, Text: "unknown; the trace has its own axis"}}}
 }
 
 const maxTime = 1 << 60
@@ -117,9 +123,10 @@ const maxTime = 1 << 60
 func possible(t int64) bool { return t > -maxTime && t < maxTime }
 
 // auto finds the relation from the trace and the run alone.
-func auto(c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, error) {
+func auto(ctx context.Context, c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, error) {
 	boot := sameBoot(c, f)
-	if boot == different && c.Monotonic && len(evidence) == 0 {
+	alone := c.FramesOnly && len(evidence) == 0 // frames of another device have no counterpart
+	if boot == different && c.Monotonic && len(evidence) == 0 && !alone {
 		return Joined{}, &otherRunError{Trace: "is of " + wallText(c.Begin, c.Wall), Run: runText(f)}
 	}
 	if away(c, f) {
@@ -135,13 +142,22 @@ func auto(c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, e
 	if c.Begin == 0 && c.End == 0 {
 		return Joined{}, &noEvidenceError{errors.New("the trace has no times")}
 	}
-	r, err := clock.Solve(evidence, c.Begin, c.Begin, c.End)
+	if alone {
+		j := ownAxis(c)
+		j.Warnings = append(j.Warnings,
+			"No evidence bounds the trace's clock, so its frames are not compared. State --clock.")
+		return j, nil
+	}
+	r, err := clock.Solve(ctx, evidence, c.Begin, c.Begin, c.End)
 	var contradiction *clock.ContradictionError
 	var sides *clock.OneSidedError
 	switch {
 	case errors.As(err, &contradiction):
-		return Joined{}, &otherRunError{Trace: fmt.Sprintf("has %s", clock.Count(evidence)),
-			Run:      fmt.Sprintf("agrees with only %d of %d", contradiction.Agree, contradiction.All),
+		agrees := fmt.Sprintf("agrees with only %d of %d", contradiction.Agree, contradiction.All)
+		if contradiction.Best.Partial {
+			agrees += ", as far as the search came"
+		}
+		return Joined{}, &otherRunError{Trace: fmt.Sprintf("has %s", clock.Count(evidence)), Run: agrees,
 			Contrary: sentences(contradiction.Best.Discarded, &contradiction.Best.Clock)}
 	case errors.As(err, &sides):
 		return Joined{}, &noEvidenceError{err}
@@ -149,6 +165,9 @@ func auto(c *activity.Claims, f *runFacts, evidence []clock.Evidence) (Joined, e
 		return Joined{}, err
 	}
 	j := Joined{Relation: r}
+	if r.Partial {
+		j.Warnings = append(j.Warnings, "The search for evidence that agrees ended early. A larger set may exist.")
+	}
 	if c.Monotonic {
 		j.Warnings = append(j.Warnings, "The trace states CLOCK_MONOTONIC. It is that of another boot or device.")
 	}

@@ -199,6 +199,9 @@ func (r *Events) thread(p place) *thread {
 	return t
 }
 
+// Number returns the number of a thread.
+func (r *Events) Number(process, id int32) uint32 { return r.thread(place{process, id}).number }
+
 // register passes on the thread with the names known so far.
 func (r *Events) register(p place, t *thread) {
 	t.number = r.to.Thread(activity.Thread{Process: p.process, ID: p.thread, Name: t.name,

@@ -11,6 +11,7 @@
 package clock
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,8 @@ type Relation struct {
 	Clock     activity.Clock
 	Used      []Evidence
 	Discarded []Evidence // contradicts Used
+	// Partial states that the search for the largest set that agrees ended early.
+	Partial bool
 }
 
 // OneSidedError reports that evidence bounds a clock on one side, or not at all.
@@ -72,8 +75,8 @@ func (e *ContradictionError) Error() string {
 }
 
 // Solve finds the relation. The origin is a time of the trace near its evidence, such as its begin.
-// The text states the widest bounds between two times of the trace.
-func Solve(evidence []Evidence, origin, from, to int64) (Relation, error) {
+// The text states the widest bounds between two times of the trace. It ends with the context.
+func Solve(ctx context.Context, evidence []Evidence, origin, from, to int64) (Relation, error) {
 	evidence = usable(evidence, origin)
 	var sides OneSidedError
 	for _, e := range evidence {
@@ -91,7 +94,12 @@ func Solve(evidence []Evidence, origin, from, to int64) (Relation, error) {
 	r := Relation{Clock: activity.Clock{Origin: origin}, Used: evidence}
 	r.Clock.Corners = corners(evidence, origin)
 	if len(r.Clock.Corners) == 0 {
-		agree, best := largest(evidence, origin)
+		s := newSearch(ctx, evidence, origin)
+		r.Partial = !s.run()
+		if ctx.Err() != nil {
+			return Relation{}, context.Cause(ctx)
+		}
+		agree, best := s.best, s.sets
 		r.Used, r.Discarded = best.split(evidence)
 		if len(best) == maxSets { // there may be more, and what all share bounds these too
 			r.Clock.Corners, best = corners(r.Used, origin), nil

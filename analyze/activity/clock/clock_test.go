@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -81,7 +82,7 @@ func TestSimulatedClocks(t *testing.T) {
 		}
 		for i := range n {
 			s := simulate(r, kind.requests, kind.inputs)
-			found, err := Solve(s.evidence, s.origin, s.origin, s.origin+s.length)
+			found, err := Solve(t.Context(), s.evidence, s.origin, s.origin, s.origin+s.length)
 			if err != nil {
 				t.Fatalf("clock %d: %v", i, err)
 			}
@@ -141,7 +142,7 @@ func TestPlantedContradictions(t *testing.T) {
 			limits[k].At += by
 		}
 		s.evidence[wrong].Limits = limits
-		found, err := Solve(s.evidence, s.origin, s.origin, s.origin+s.length)
+		found, err := Solve(t.Context(), s.evidence, s.origin, s.origin, s.origin+s.length)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func TestAmbiguousContradiction(t *testing.T) {
 	}
 	evidence := []Evidence{both("a", 0, 100, 900), both("b", 10, 100, 900), both("c", 20, 100, 900),
 		both("low", 30, 100, 200), both("high", 30, 800, 900)}
-	found, err := Solve(evidence, 0, 0, 30)
+	found, err := Solve(t.Context(), evidence, 0, 0, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestManyContradictions(t *testing.T) {
 	for i := range int64(others) {
 		add(i, 100*i+20, 100*i+80)
 	}
-	found, err := Solve(evidence, 0, 0, others)
+	found, err := Solve(t.Context(), evidence, 0, 0, others)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +230,55 @@ func TestLargestSets(t *testing.T) {
 				best = len(some)
 			}
 		}
-		if found, _ := largest(evidence, 0); found != best {
-			t.Errorf("found %d of %d that agree, want %d: %v", found, n, best, evidence)
+		if s := newSearch(t.Context(), evidence, 0); !s.run() || s.best != best {
+			t.Errorf("found %d of %d that agree, want %d: %v", s.best, n, best, evidence)
 		}
+	}
+}
+
+// TestHostileEvidence: the search ends after a number of comparisons, for any contradictions. It
+// says so. It ends with its context.
+func TestHostileEvidence(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	random := func(n int) (all []Evidence) {
+		for range n {
+			at, low := r.Int64N(2e10), r.Int64N(1e9)
+			high := low + r.Int64N(1e8)
+			all = append(all, Evidence{"request", "x", []Limit{{at, at + high, true}, {at, at + low, false}}})
+		}
+		return all
+	}
+	same := func(n int) (all []Evidence) { // two halves
+		for i := range int64(n) {
+			all = append(all, Evidence{"request", "x", []Limit{{i, i + i%2*1e9 + 1e6, true}, {i, i + i%2*1e9, false}}})
+		}
+		return all
+	}
+	for name, all := range map[string][]Evidence{"random": random(maxEvidence), "halves": same(maxEvidence)} {
+		s := newSearch(t.Context(), all, 0)
+		whole := s.run()
+		if used := maxComparisons - s.left; used > maxComparisons+maxComparisons/10 { // the last sweeps
+			t.Errorf("%s: %d comparisons", name, used)
+		}
+		if whole != (name == "halves") || whole && s.best != maxEvidence/2 {
+			t.Errorf("%s: %d of %d agree, complete: %t", name, s.best, maxEvidence, whole)
+		}
+	}
+	var round []Evidence // each one bounds the clock
+	for i := range int64(maxEvidence) {
+		x := (i - maxEvidence/2) * 1e9
+		y := x / 1e9 * (x / 1e9) * 45
+		round = append(round, Evidence{"request", "x", []Limit{{x, x + y + 1000, true}, {x, x - y - 1000, false}}})
+	}
+	found, err := Solve(t.Context(), round, 0, 0, 1)
+	above, _ := points(round, 0)
+	if n := len(hull(above)); err != nil || n > maxHull || found.Clock.HalfWidth(0) > 100_000 {
+		t.Errorf("%v: %d points, half width %d", err, n, found.Clock.HalfWidth(0))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Solve(ctx, random(100), 0, 0, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that of the context", err)
 	}
 }
 
@@ -251,12 +298,12 @@ func TestRefused(t *testing.T) {
 		{"impossible times", []Evidence{{"request", "a", []Limit{{math.MinInt64, math.MaxInt64, true}}}},
 			"no record of the trace"},
 	} {
-		_, err := Solve(tc.evidence, 0, 0, 1)
+		_, err := Solve(t.Context(), tc.evidence, 0, 0, 1)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
 		}
 	}
-	_, err := Solve([]Evidence{upper, late}, 0, 0, 1)
+	_, err := Solve(t.Context(), []Evidence{upper, late}, 0, 0, 1)
 	var contradiction *ContradictionError
 	if !errors.As(err, &contradiction) {
 		t.Errorf("%v, want a contradiction", err)
@@ -269,7 +316,7 @@ func TestText(t *testing.T) {
 		{"request", "b", []Limit{{1e10, 1e10 + 1_000_000, true}, {1e10, 1e10 + 400_000, false}}},
 		{"input", "c", []Limit{{5e9, 5e9, false}}},
 	}
-	found, err := Solve(evidence, 0, 0, 1e10)
+	found, err := Solve(t.Context(), evidence, 0, 0, 1e10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +336,7 @@ func FuzzSolve(f *testing.F) {
 			{"request", "2", []Limit{{d, e, sides&1 > 0}, {b, a, sides&2 > 0}}},
 			{"input", "3", []Limit{{e, c, false}}},
 		}
-		found, err := Solve(evidence, a, min(a, d), max(a, d))
+		found, err := Solve(t.Context(), evidence, a, min(a, d), max(a, d))
 		if err != nil {
 			return
 		}

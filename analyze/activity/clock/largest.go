@@ -2,6 +2,7 @@ package clock
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -31,17 +32,25 @@ func (s sets) split(evidence []Evidence) (inside, outside []Evidence) {
 }
 
 // search looks for the largest sets of evidence with a common offset and drift. For one drift,
-// Marzullo's algorithm finds them. A range of drifts is divided while it can have a larger set. In
-// the smallest ranges, all drifts are tried at which a set can change. The search ends after a
-// number of sweeps: then a larger set may exist.
+// Marzullo's algorithm finds them. Ranges of drifts are divided while they can have a larger set,
+// the most promising first. In the smallest ranges, all drifts are tried at which a set can change.
+// The search ends after a number of comparisons: then a larger set may exist.
 type search struct {
+	ctx      context.Context
 	evidence []limits
 	edges    []edge // of the last sweep
 	best     int
 	sets     sets
 	step     float64
-	left     int // sweeps
+	left     int    // comparisons
+	inside   []bool // by evidence
 }
+
+// maxComparisons bounds a search. It then takes half a second.
+const maxComparisons = 50_000_000
+
+// sweepCost is the part of a sweep that does not depend on the evidence, in comparisons.
+const sweepCost = 100
 
 // limits are the inequalities of a piece of evidence. Values are relative to a common offset.
 type limits struct {
@@ -57,9 +66,9 @@ type edge struct {
 	of   int32
 }
 
-// largest returns the size of the largest sets that agree, and these sets.
-func largest(evidence []Evidence, origin int64) (int, sets) {
-	s := search{left: max(500, 20_000_000/(len(evidence)+1))}
+// newSearch returns the search for the largest sets that agree. It has tried some drifts.
+func newSearch(ctx context.Context, evidence []Evidence, origin int64) *search {
+	s := &search{ctx: ctx, left: maxComparisons, inside: make([]bool, len(evidence))}
 	base := evidence[0].Limits[0].Time - evidence[0].Limits[0].At
 	span := 1.0
 	for _, e := range evidence {
@@ -87,8 +96,7 @@ func largest(evidence []Evidence, origin int64) (int, sets) {
 		s.try(activity.MaxDrift * (float64(2*i+1)/first - 1))
 	}
 	s.try(0)
-	s.divide(-activity.MaxDrift, activity.MaxDrift)
-	return s.best, s.sets
+	return s
 }
 
 // interval returns the offsets for which the evidence holds with some drift of a range.
@@ -105,10 +113,9 @@ func (l *limits) interval(from, to float64) (low, high float64) {
 	return low, high
 }
 
-// sweep returns the largest number of intervals with a common offset. Visit gets each run of
-// offsets with that number, if it is not below the best one.
-func (s *search) sweep(from, to float64, visit func(edges []edge, upTo int)) int {
-	s.left--
+// sweep returns the largest number of intervals with a common offset. Its edges are in order.
+func (s *search) sweep(from, to float64) (most int) {
+	s.left -= sweepCost
 	s.edges = s.edges[:0]
 	for i := range s.evidence {
 		if low, high := s.evidence[i].interval(from, to); low <= high {
@@ -116,6 +123,7 @@ func (s *search) sweep(from, to float64, visit func(edges []edge, upTo int)) int
 		}
 	}
 	slices.SortFunc(s.edges, func(a, b edge) int {
+		s.left--
 		if c := cmp.Compare(a.at, b.at); c != 0 || a.ends == b.ends {
 			return c
 		} else if a.ends {
@@ -123,78 +131,108 @@ func (s *search) sweep(from, to float64, visit func(edges []edge, upTo int)) int
 		}
 		return -1
 	})
-	open, most := 0, 0
-	for i, e := range s.edges {
+	open := 0
+	for _, e := range s.edges {
 		if e.ends {
 			open--
 			continue
 		}
 		open++
 		most = max(most, open)
-		// A visit goes through all edges before. So it is worth it only where a set can be added.
-		worth := open > s.best || open == s.best && len(s.sets) < maxSets
-		if visit != nil && worth && (i+1 == len(s.edges) || s.edges[i+1].ends) {
-			visit(s.edges, i)
-		}
 	}
 	return most
 }
 
 // try notes the largest sets for one drift.
 func (s *search) try(drift float64) {
-	s.sweep(drift, drift, func(edges []edge, upTo int) {
-		var set []int32
-		for _, e := range edges[:upTo+1] {
-			if !e.ends {
-				set = append(set, e.of)
-			} else {
-				set = slices.DeleteFunc(set, func(i int32) bool { return i == e.of })
-			}
-		}
-		slices.Sort(set)
-		if len(set) > s.best {
-			s.best, s.sets = len(set), nil
-		}
-		if len(set) == s.best && len(s.sets) < maxSets &&
-			!slices.ContainsFunc(s.sets, func(o []int32) bool { return slices.Equal(o, set) }) {
-			s.sets = append(s.sets, set)
-		}
-	})
-}
-
-// divide searches a range of drifts.
-func (s *search) divide(from, to float64) {
-	if s.left <= 0 || s.sweep(from, to, nil) < s.best {
+	most := s.sweep(drift, drift)
+	if most > s.best {
+		s.best, s.sets = most, nil
+	}
+	if most < s.best || most == 0 {
 		return
 	}
-	middle := (from + to) / 2
-	s.try(middle)
-	if to-from > s.step {
-		s.divide(from, middle)
-		s.divide(middle, to)
-	} else if s.sweep(from, to, nil) > s.best {
-		s.exact(from, to)
+	open := 0
+	for _, e := range s.edges { // one after a begin at which most are open ends
+		if s.inside[e.of] = !e.ends; e.ends {
+			open--
+		} else if open++; open == most {
+			s.note()
+		}
 	}
+}
+
+// note keeps the set inside, if it is a new one.
+func (s *search) note() {
+	if len(s.sets) == maxSets {
+		return
+	}
+	var set []int32
+	for i, in := range s.inside {
+		if in {
+			set = append(set, int32(i))
+		}
+	}
+	if !slices.ContainsFunc(s.sets, func(o []int32) bool { return slices.Equal(o, set) }) {
+		s.sets = append(s.sets, set)
+	}
+}
+
+// run searches all drifts. It reports whether it found out that no set is larger.
+func (s *search) run() bool {
+	type drifts struct{ from, to float64 }
+	ranges := make([][]drifts, len(s.evidence)+1) // by the size that their sets can have
+	add := func(from, to float64) {
+		if n := s.sweep(from, to); n >= s.best {
+			ranges[n] = append(ranges[n], drifts{from, to})
+		}
+	}
+	add(-activity.MaxDrift, activity.MaxDrift)
+	for n := len(s.evidence); n >= max(s.best, 1) && (n > s.best || len(s.sets) < maxSets); {
+		if len(ranges[n]) == 0 {
+			n-- // parts of a range cannot have more
+			continue
+		}
+		if s.left <= 0 || s.ctx.Err() != nil {
+			return false
+		}
+		r := ranges[n][0]
+		ranges[n] = ranges[n][1:]
+		middle := (r.from + r.to) / 2
+		s.try(middle)
+		if r.to-r.from > s.step {
+			add(r.from, middle)
+			add(middle, r.to)
+		} else if n > s.best && !s.exact(r.from, r.to) {
+			return false
+		}
+	}
+	return true
 }
 
 // exact tries all drifts of a range. Sets change where the boundaries of two inequalities cross. It
-// visits all pairs, which takes as long as a part of a sweep for each piece of evidence.
-func (s *search) exact(from, to float64) {
-	if s.left -= len(s.evidence) / 8; s.left <= 0 {
-		return
+// visits all pairs, which count as comparisons. It reports whether it had enough of them.
+func (s *search) exact(from, to float64) bool {
+	const most = 1 << 20
+	sides := [2]int{}
+	s.limits(true, func(_, _ float64) { sides[0]++ })
+	s.limits(false, func(_, _ float64) { sides[1]++ })
+	if s.left -= sides[0] * sides[1]; s.left <= 0 {
+		return false
 	}
 	at := []float64{from, to}
 	s.limits(true, func(x, y float64) {
 		s.limits(false, func(x2, y2 float64) {
-			if b := (y - y2) / (x - x2); b > from && b < to && len(at) <= s.left { // false without a crossing
+			if b := (y - y2) / (x - x2); b > from && b < to && len(at) <= most { // false without a crossing
 				at = append(at, b)
 			}
 		})
 	})
 	slices.Sort(at)
-	for i := 1; i < len(at) && s.left > 0; i++ {
+	for i := 1; i < len(at) && s.left > 0 && s.ctx.Err() == nil; i++ {
 		s.try((at[i-1] + at[i]) / 2)
 	}
+	return s.left > 0 && len(at) <= most && s.ctx.Err() == nil
 }
 
 // limits visits the inequalities of one side.

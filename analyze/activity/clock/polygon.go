@@ -40,8 +40,18 @@ func hull(all []point) []point {
 		}
 		h = append(h, p)
 	}
+	if n := len(h) - 1; n >= maxHull { // only made-up evidence has so many
+		for i := range maxHull {
+			h[i] = h[i*n/(maxHull-1)]
+		}
+		h = h[:maxHull]
+	}
 	return h
 }
+
+// maxHull bounds the points of a hull, as clipping takes the square of their number. Without some
+// of them, bounds are wider.
+const maxHull = 256
 
 // convex reports whether q is below the line from p to r. The points are in order of x.
 func convex(p, q, r point) bool {

@@ -522,6 +522,41 @@ func TestFramesWithLostRecordsAreNotCompared(t *testing.T) {
 }
 
 // TestManyGaps: a gap after very many others leaves out its frame too.
+// TestLateFramesNameGaps: a late frame within a gap says so, with thread and cause, also without
+// activity. Others do not.
+func TestLateFramesNameGaps(t *testing.T) {
+	d := newDevice(t, native)
+	main := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	d.event(activity.Event{At: start, Thread: main, Kind: activity.Sample, Ref: d.stack("a"), Value: ms})
+	for _, of := range []struct {
+		thread uint32
+		from   int64
+	}{{main, 210}, {0, 420}, {main, 1000}} {
+		if err := activity.WriteGap(d.Writer, of.thread, start+of.from*ms, start+(of.from+20)*ms, "full"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var times []int64
+	for at := int64(0); at < 900; at += 16 {
+		times = append(times, at*ms)
+		if at == 192 || at == 400 || at == 608 { // late ones
+			at += 64
+		}
+	}
+	w := window(times)
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	var got []string
+	for _, l := range p.Late {
+		_, text, _ := strings.Cut(l.Sentence, "meanwhile.")
+		got = append(got, text)
+	}
+	slices.Sort(got)
+	const there = " The trace is incomplete there: native lost records"
+	if want := []string{there + " of main: full.", there + ": full."}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestManyGaps(t *testing.T) {
 	d := newDevice(t, native)
 	thread := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})

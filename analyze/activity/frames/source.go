@@ -12,11 +12,19 @@ import (
 // group.
 type Source struct {
 	*activity.Trace
-	groups []int32 // by number of a function
-	named  []activity.Function
-	stamps []int // by group, of the last stack
-	stamp  int
-	gaps   Spans // with lost records
+	groups   []int32 // by number of a function
+	named    []activity.Function
+	stamps   []int // by group, of the last stack
+	stamp    int
+	gaps     []gap // with lost records, if searched
+	searched bool
+}
+
+// gap is a span with lost records of a thread; 0: of all.
+type gap struct {
+	Span
+	thread uint32
+	cause  string
 }
 
 // NewSource groups the functions of a trace.
@@ -50,27 +58,56 @@ func NewSource(t *activity.Trace) *Source {
 func (s *Source) recorded(of Span) bool {
 	info := s.Info()
 	cut := info.Cut != "" && of.To > info.EndNS
-	return !cut && of.To > info.BeginNS && of.From < info.EndNS && !slices.ContainsFunc(s.gaps, func(g Span) bool {
-		return g.From < of.To && g.To > of.From
-	})
+	return !cut && of.To > info.BeginNS && of.From < info.EndNS &&
+		!slices.ContainsFunc(s.gaps, func(g gap) bool { return g.meets(of) })
+}
+
+func (g *gap) meets(of Span) bool { return g.From < of.To && g.To > of.From }
+
+// lost states the gaps within a span.
+func (s *Source) lost(of Span) (texts []string) {
+	for _, g := range s.gaps {
+		if !g.meets(of) {
+			continue
+		}
+		text := s.Info().Name + " lost records"
+		if t := s.Threads()[g.thread]; g.thread > 0 && t.Name != "" {
+			text += " of " + t.Name
+		}
+		if g.cause != "" {
+			text += ": " + g.cause
+		}
+		if !slices.Contains(texts, text) && len(texts) < result.MaxLateThreads {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // findGaps finds the gaps of a trace, if it lost records.
 func (s *Source) findGaps() error {
 	const maxGaps = 1000
-	if s.gaps = nil; s.Info().Lost == 0 {
+	if s.searched || s.Info().Lost == 0 {
 		return nil
 	}
+	s.searched = true
+	var cause activity.Event // an instant
 	for e, err := range s.Events(math.MinInt64/4, math.MaxInt64/4) {
 		if err != nil {
 			return err
 		}
+		if e.Kind == activity.Instant && activity.CauseOf(s.Functions()[e.Ref]) != "" {
+			cause = e
+		}
 		if e.Kind != activity.Lost {
 			continue
 		}
-		gap := Span{From: e.At, To: e.At + max(e.Value, 1)}
+		gap := gap{Span{From: e.At, To: e.At + max(e.Value, 1)}, e.Thread, ""}
+		if cause.Ref > 0 && cause.At == e.At && cause.Thread == e.Thread {
+			gap.cause = activity.CauseOf(s.Functions()[cause.Ref])
+		}
 		if n := len(s.gaps); n == maxGaps { // the last one takes the rest
-			s.gaps[n-1].To = max(s.gaps[n-1].To, gap.To)
+			s.gaps[n-1].To, s.gaps[n-1].thread = max(s.gaps[n-1].To, gap.To), 0
 		} else {
 			s.gaps = append(s.gaps, gap)
 		}

@@ -69,6 +69,7 @@ func (r *reader) snapshot(s *sequence, raw []byte) {
 		r.claims.Slept = first + boot - at // only CLOCK_BOOTTIME went on
 	}
 	at += r.claims.Slept
+	r.stated.until = max(r.stated.until, at)
 	for _, c := range all {
 		c.offset = at - c.value*c.unit
 		if c.id < own {
@@ -247,6 +248,9 @@ func (r *reader) event(s *sequence, p *packet, at int64) error {
 		track = s.track // the thread of the writer
 	}
 	e.Process, e.Thread = r.place(track)
+	if e.Thread != 0 {
+		s.lost.by(r.events.Number(e.Process, e.Thread))
+	}
 	switch kind {
 	case sliceBegin:
 		e.Phase = 'B'

@@ -8,6 +8,10 @@ import (
 const (
 	packetOfTrace = 1
 
+	packetKernel     = 1
+	packetTree       = 2
+	packetKernelStat = 34
+	packetStats      = 35
 	packetSnapshot   = 6
 	packetTime       = 8
 	packetSequence   = 10
@@ -24,6 +28,54 @@ const (
 	packetDefaults   = 59
 	packetTrack      = 60
 	packetFrame      = 76
+	packetFirst      = 87 // of its writer
+
+	treeProcess = 1
+	treeThread  = 2
+	treeID      = 1
+	treeName    = 2
+	treeGroup   = 3
+	treeCommand = 3
+
+	bundleCPU   = 1
+	bundleEvent = 2
+	bundleLost  = 3
+	bundleBatch = 4
+	bundleClock = 5
+
+	kernelTime      = 1
+	kernelThread    = 2
+	kernelSwitch    = 4
+	kernelWakeup    = 17
+	kernelWaking    = 20
+	kernelWakeupNew = 114
+
+	switchPrevious = 2
+	switchState    = 4
+	switchName     = 5 // of the next thread
+	switchNext     = 6
+	wakingName     = 1 // in a switch: of the previous thread
+	wakingThread   = 2
+
+	batchSwitch    = 1
+	batchState     = 2
+	batchNext      = 3
+	batchNames     = 5
+	batchNextName  = 6
+	batchWaking    = 7
+	batchWoken     = 8
+	batchWokenName = 11
+
+	kernelPhase = 1
+	kernelCPU   = 2
+	cpuOverrun  = 3
+	cpuCommits  = 4
+	cpuDropped  = 8
+
+	statsBuffer      = 1
+	bufferOverwrites = 3
+	bufferDiscards   = 18
+	bufferLosses     = 19
 
 	snapshotClock = 1
 	clockID       = 1

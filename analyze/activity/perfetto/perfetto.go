@@ -1,5 +1,6 @@
 // Package perfetto reads traces in Perfetto's protobuf format, such as those of Chromium and
-// Android. Track events become records as in package chrome. Frames of displays become claims.
+// Android. Track events become records as in package chrome. The kernel's switches and wakes become
+// states of threads. Frames of displays become claims. Losses become gaps.
 //
 // Records have the time of CLOCK_MONOTONIC, if the trace has snapshots of it. After a sleep of the
 // device, times go on as those of CLOCK_BOOTTIME do. Events of tracks that are not threads are left
@@ -47,6 +48,7 @@ func Begins(begin []byte) bool {
 }
 
 type reader struct {
+	to        activity.Sink
 	events    *chrome.Events
 	claims    *activity.Claims
 	sequences map[uint64]*sequence
@@ -61,6 +63,9 @@ type reader struct {
 		track           uint64
 		process, thread int32
 	}
+
+	stated losses // of all writers
+	sched  scheduling
 
 	compositor map[uint64]int    // open slices of compositors' frames, by track
 	begun      map[uint64]actual // by cookie
@@ -82,6 +87,7 @@ type sequence struct {
 	names        [4]map[uint64][]byte
 	clock, track uint64
 	clocks       map[uint64]*clock // of this sequence
+	lost         losing
 }
 
 // clock is a clock of a sequence.
@@ -102,8 +108,9 @@ const (
 // Read reads a trace. Damaged records are skipped and counted. The error is that of the sink, or of
 // a file without a trace.
 func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
-	r := &reader{events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
-		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{}}
+	r := &reader{to: to, events: chrome.NewEvents(to), sequences: map[uint64]*sequence{}, tracks: map[uint64]*track{},
+		clocks: map[uint64]int64{}, compositor: map[uint64]int{}, begun: map[uint64]actual{},
+		sched: scheduling{tasks: map[int32]*task{}, cpus: map[uint64]*processor{}}}
 	r.claims = r.events.Claims()
 	r.claims.Engine, r.claims.Resolution = "perfetto", 1000
 	err := r.packets(bufio.NewReaderSize(from, 256<<10), 0)
@@ -121,7 +128,7 @@ func Read(from io.Reader, to activity.Sink) (*activity.Claims, error) {
 		r.claims.Wall, r.claims.WallWithin = -offset, 1e9
 	}
 	r.claims.Frames = r.displayed()
-	return r.claims, r.events.Close()
+	return r.claims, errors.Join(r.schedRest(), r.loseRest(), r.events.Close())
 }
 
 // errDamaged is wrapped where packets cannot be separated.
@@ -186,7 +193,9 @@ type packet struct {
 	event, interned, defaults, track     []byte
 	frame                                []byte
 	snapshot, process, thread, packed    []byte
-	metadata                             []byte
+	metadata, stats, kernelStats         []byte
+	kernel, tree                         []byte
+	dropped, first                       bool
 	isEvent, isSnapshot, isPacked, clear bool
 }
 
@@ -207,6 +216,18 @@ func (p *packet) read(raw []byte) bool {
 			p.event, p.isEvent = f.bytes, true
 		case packetInterned:
 			p.interned = f.bytes
+		case packetDropped:
+			p.dropped = f.n == 1
+		case packetFirst:
+			p.first = f.n == 1
+		case packetStats:
+			p.stats = f.bytes
+		case packetKernelStat:
+			p.kernelStats = f.bytes
+		case packetKernel:
+			p.kernel = f.bytes
+		case packetTree:
+			p.tree = f.bytes
 		case packetDefaults:
 			p.defaults = f.bytes
 		case packetTrack:
@@ -253,7 +274,21 @@ func (r *reader) packet(raw []byte, depth int) error {
 	}
 	if p.clear || p.flags&flagCleared != 0 {
 		r.kept -= s.kept
-		*s = sequence{valid: true, clocks: map[uint64]*clock{}}
+		*s = sequence{valid: true, clocks: map[uint64]*clock{}, lost: s.lost}
+	}
+	s.lost.dropped = s.lost.dropped || p.dropped && !p.first
+	r.stated.firsts = r.stated.firsts || p.first
+	if p.stats != nil {
+		r.stated.read(p.stats)
+	}
+	if p.kernelStats != nil {
+		r.stated.kernelStats(p.kernelStats)
+	}
+	if p.tree != nil {
+		r.tree(p.tree)
+	}
+	if p.kernel != nil {
+		return r.bundle(s, p.kernel)
 	}
 	if p.isSnapshot {
 		r.snapshot(s, p.snapshot)
@@ -279,6 +314,11 @@ func (r *reader) packet(raw []byte, depth int) error {
 	}
 	// Times are differences, so each one counts, also of events that are skipped.
 	at, ok := r.time(s, &p)
+	if ok {
+		if err := r.lose(s, at); err != nil {
+			return err
+		}
+	}
 	switch {
 	case p.flags&flagNeeds != 0 && !s.valid:
 		r.claims.Skip("records without names")
@@ -365,6 +405,9 @@ func (r *reader) describe(raw []byte) {
 	}
 	r.tracks[id] = t
 	r.last.track = 0
+	if of := r.task(t.thread, ""); t.real && of != nil && of.process == 0 {
+		of.process = t.process
+	}
 	if t.real && t.name != "" {
 		r.name("thread_name", t.process, t.thread, t.name)
 	}

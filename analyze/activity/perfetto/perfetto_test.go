@@ -3,6 +3,7 @@ package perfetto
 import (
 	"bytes"
 	"compress/zlib"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -149,6 +150,166 @@ func TestPackets(t *testing.T) {
 	}
 }
 
+// TestLosses: lost packets are gaps with their cause, on the threads of their writer.
+func TestLosses(t *testing.T) {
+	at := func(sequence, ms uint64, parts ...[]byte) []byte { // an event of the writer's own thread
+		return message(packetOfTrace, append(parts, number(packetTime, ms*1e6), number(packetClock, monotonic),
+			number(packetSequence, sequence), message(packetEvent, number(eventType, instant),
+				message(eventName, []byte("a")), number(eventTrack, sequence)))...)
+	}
+	start := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 1e6), reading(boottime, 1e6)))
+	for id, name := range []string{1: "Main", 2: "GPU"} {
+		start = append(start, message(packetOfTrace, message(packetTrack, number(trackID, uint64(id)),
+			message(trackThread, number(threadProcess, 1), number(threadID, uint64(id)),
+				message(threadName, []byte(name)))))...)
+	}
+	end := message(packetOfTrace, message(packetSnapshot, reading(monotonic, 90e6), reading(boottime, 90e6)))
+	stats := func(kind protowire.Number) []byte {
+		return message(packetOfTrace, message(packetStats, message(statsBuffer, number(kind, 3))))
+	}
+	dropped, first := number(packetDropped, 1), append(number(packetDropped, 1), number(packetFirst, 1)...)
+	for _, tc := range []struct {
+		name    string
+		packets [][]byte
+		want    []string
+	}{
+		{"none", [][]byte{at(1, 10, first), at(2, 20, first), at(1, 30)}, nil},
+		{"without marks of first packets", [][]byte{at(1, 10, dropped), at(2, 20, dropped)}, nil},
+		{"of one writer", [][]byte{at(1, 10, first), at(2, 20, first), at(1, 30, dropped), at(2, 40)},
+			[]string{"10 Main 20 " + causeDropped}},
+		{"the mark has no time", [][]byte{at(1, 10, first), message(packetOfTrace, dropped, number(packetSequence, 1)),
+			at(1, 30)}, []string{"10 Main 20 " + causeDropped}},
+		{"overwritten begin", [][]byte{at(1, 10, first), at(2, 20, dropped)},
+			[]string{"10 GPU 10 " + causeOverwritten}},
+		{"overwritten begin of an old trace", [][]byte{at(1, 10, dropped), at(2, 20, dropped),
+			stats(bufferOverwrites)}, []string{"10 GPU 10 " + causeOverwritten}},
+		{"full buffer", [][]byte{at(1, 10, first), at(2, 20, first), stats(bufferDiscards), end},
+			[]string{"10 Main 80 " + causeFull, "20 GPU 70 " + causeFull}},
+		{"without a time", [][]byte{at(1, 10, first), stats(bufferLosses), at(2, 20, first)},
+			[]string{"10 - 10 " + causeUnknown}},
+	} {
+		var s activitytest.Sink
+		raw := append(slices.Clone(start), bytes.Join(tc.packets, nil)...)
+		if _, err := Read(bytes.NewReader(raw), &s); err != nil || len(s.Faults) > 0 {
+			t.Errorf("%s: %v, %v", tc.name, err, s.Faults)
+		}
+		var got []string
+		for i, e := range s.Events {
+			if name := "-"; e.Kind == activity.Lost {
+				if e.Thread > 0 {
+					name = s.Threads[e.Thread-1].Name
+				}
+				got = append(got, fmt.Sprint(e.At/1e6, " ", name, " ", e.Value/1e6, " ",
+					activity.CauseOf(s.Functions[s.Events[i-1].Ref-1])))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// packed returns a list of numbers.
+func packed(field protowire.Number, all ...uint64) []byte {
+	var raw []byte
+	for _, v := range all {
+		raw = protowire.AppendVarint(raw, v)
+	}
+	return message(field, raw)
+}
+
+// scheduled has a thread that waits 80 ms for another one, in full events or in a batch. The kernel
+// has CLOCK_BOOTTIME, 4 ms ahead.
+func scheduled(batch, lost bool) []byte {
+	const ms = 1e6
+	event := func(at, by uint64, kind protowire.Number, parts ...[]byte) []byte {
+		return message(bundleEvent, number(kernelTime, at*ms), number(kernelThread, by), message(kind, parts...))
+	}
+	turn := func(at, from, state, to uint64, name string) []byte {
+		return event(at, from, kernelSwitch, number(switchPrevious, from), number(switchState, state),
+			number(switchNext, to), message(switchName, []byte(name)))
+	}
+	bundle := func(cpu uint64, parts ...[]byte) []byte {
+		return message(packetOfTrace, number(packetSequence, 3),
+			message(packetKernel, append(parts, number(bundleCPU, cpu))...))
+	}
+	first := bundle(0, turn(14, 0, 0, 2, "comm"), turn(24, 2, 1, 0, ""))
+	second := bundle(0, turn(114, 0, 0, 2, "comm"), turn(124, 2, 0x100, 9, "worker"), turn(134, 9, 0x20, 0, ""))
+	other := bundle(1, turn(94, 0, 0, 9, "worker"), event(104, 9, kernelWaking, number(wakingThread, 2)),
+		event(105, 9, kernelWakeup, number(wakingThread, 2)), turn(109, 9, 1, 0, ""))
+	if batch {
+		first = bundle(0, message(bundleBatch, packed(batchSwitch, 14*ms, 10*ms), packed(batchState, 0, 1),
+			packed(batchNext, 2, 0), message(batchNames, []byte("comm")), packed(batchNextName, 0, 9)))
+		second = bundle(0, message(bundleBatch, packed(batchSwitch, 114*ms, 10*ms, 10*ms),
+			packed(batchState, 0, 0x100, 0x20), packed(batchNext, 2, 9, 0)))
+		other = bundle(1, message(bundleBatch, message(batchNames, []byte("worker")),
+			packed(batchSwitch, 94*ms, 15*ms), packed(batchState, 0, 1), packed(batchNext, 9, 0),
+			packed(batchNextName, 0), packed(batchWaking, 104*ms, ms), packed(batchWoken, 2, 2)))
+	}
+	if lost {
+		other = append(other, bundle(1, number(bundleLost, 1), turn(129, 0, 0, 9, "worker"))...)
+	}
+	return bytes.Join([][]byte{message(packetOfTrace, snapshot), first, second, other,
+		message(packetOfTrace, message(packetTree,
+			message(treeProcess, number(treeID, 1), message(treeCommand, []byte("/bin/app"))),
+			message(treeThread, number(treeID, 2), number(treeGroup, 1), message(treeName, []byte("Main"))))),
+		message(packetOfTrace, thread)}, nil)
+}
+
+// TestScheduling: switches and wakes of the kernel are states of the same threads that have slices.
+// Their processes may be known later.
+func TestScheduling(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		var s activitytest.Sink
+		c, err := Read(bytes.NewReader(scheduled(batch, false)), &s)
+		if err != nil || len(s.Faults) > 0 || len(c.Skipped) > 0 || c.Begin != 10e6 || c.End != 130e6 {
+			t.Fatal(err, s.Faults, c)
+		}
+		want := []string{"10000000 Main in  0", "20000000 Main out  0", "90000000 worker in  0",
+			"100000000 Main woken  0", "101000000 Main woken  0", "105000000 worker out  0", "110000000 Main in  0",
+			"120000000 Main out  1", "120000000 worker in  0", "130000000 worker out  2"}
+		if got := s.Lines(); !slices.Equal(got, want) {
+			t.Errorf("batch %t: %q, want %q", batch, got, want)
+		}
+		for _, e := range s.Events {
+			if e.Kind == activity.Woken && (e.Ref == 0 || s.Threads[e.Ref-1].Name != "worker") {
+				t.Errorf("batch %t: woken by %d of %+v", batch, e.Ref, s.Threads)
+			}
+		}
+		i := slices.IndexFunc(s.Threads, func(t activity.Thread) bool { return t.ID == 2 })
+		if main := s.Threads[i]; main.Process != 1 || main.ProcessName != "app" {
+			t.Errorf("batch %t: %+v", batch, main)
+		}
+	}
+}
+
+// TestKernelLosses: events that the kernel's buffers lost are gaps of all threads.
+func TestKernelLosses(t *testing.T) {
+	stats := func(phase, overrun uint64) []byte {
+		return message(packetOfTrace, message(packetKernelStat, number(kernelPhase, phase),
+			message(kernelCPU, number(cpuOverrun, overrun))))
+	}
+	for _, tc := range []struct {
+		name string
+		raw  []byte
+		want string
+	}{
+		{"of one CPU", scheduled(false, true), causeKernel},
+		{"without a time", append(append(stats(1, 5), scheduled(true, false)...), stats(2, 6)...), causeUnknown},
+		{"none", append(append(stats(1, 5), scheduled(true, false)...), stats(2, 5)...), ""},
+	} {
+		var s activitytest.Sink
+		if _, err := Read(bytes.NewReader(tc.raw), &s); err != nil || len(s.Faults) > 0 {
+			t.Error(err, s.Faults)
+		}
+		i := slices.IndexFunc(s.Events, func(e activity.Event) bool { return e.Kind == activity.Lost })
+		if got := i >= 0; got != (tc.want != "") ||
+			got && (s.Events[i].Thread != 0 || activity.CauseOf(s.Functions[s.Events[i-1].Ref-1]) != tc.want) {
+			t.Errorf("%s: %q, want a gap: %q", tc.name, s.Lines(), tc.want)
+		}
+	}
+}
+
 // frame returns a packet of the FrameTimeline.
 func frame(at uint64, kind protowire.Number, parts ...[]byte) []byte {
 	return message(packetOfTrace, number(packetTime, at), number(packetClock, boottime),
@@ -256,6 +417,10 @@ func FuzzRead(f *testing.F) {
 	f.Add(append(message(packetOfTrace, number(packetSequence, 1), snapshot, thread),
 		event(1, number(eventType, instant))...))
 	f.Add(timeline())
+	f.Add(scheduled(false, true))
+	f.Add(scheduled(true, false))
+	f.Add(append(chromium(f)[:20_000], message(packetOfTrace, number(packetTime, 1e15), number(packetDropped, 1),
+		message(packetStats, message(statsBuffer, number(bufferDiscards, 1))), message(packetFrame, number(1, 1)))...))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		Begins(raw)
 		var s activitytest.Sink

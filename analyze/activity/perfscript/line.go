@@ -139,8 +139,8 @@ func (r *reader) side(h header, text string) error {
 		case t == nil:
 		case strings.HasPrefix(text, " IN"):
 			return r.in(t, h.at)
-		case t.on != offCPU:
-			t.on = offCPU
+		case t.on != activity.OffCPU:
+			t.on = activity.OffCPU
 			reason := activity.Waits
 			if strings.Contains(text, "preempt") {
 				reason = activity.Preempted

@@ -69,16 +69,8 @@ func Detect(begin []byte) bool {
 type thread struct {
 	activity.Thread
 	number uint32 // in the sink; 0: it had no event yet
-	on     running
+	on     activity.Running
 }
-
-type running uint8
-
-const (
-	unseen running = iota
-	onCPU
-	offCPU
-)
 
 // record is one whose functions are read.
 type record struct {
@@ -358,8 +350,8 @@ func tracepoint(event string) bool {
 // switched begins the record of a thread that leaves its CPU.
 func (r *reader) switched(h header, t *thread, text string) error {
 	previous, next, _ := strings.Cut(text, " ==> ")
-	if t.on != offCPU {
-		t.on = offCPU
+	if t.on != activity.OffCPU {
+		t.on = activity.OffCPU
 		r.now.kind, r.now.value = activity.Out, activity.Waits
 		if _, state, _ := strings.Cut(previous, " prev_state="); strings.HasPrefix(state, "R") {
 			r.now.value = activity.Preempted
@@ -372,9 +364,9 @@ func (r *reader) switched(h header, t *thread, text string) error {
 }
 
 func (r *reader) in(t *thread, at int64) error {
-	if t.on == onCPU {
+	if t.on == activity.OnCPU {
 		return nil
 	}
-	t.on = onCPU
+	t.on = activity.OnCPU
 	return r.emit(t, activity.In, at, 0, 0)
 }

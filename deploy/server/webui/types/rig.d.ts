@@ -513,6 +513,7 @@ export interface ProfileLate {
   from_ns: number;
   to_ns: number;
   threads: ProfileActive[];
+  lost: string[];
   sentence: string;
 }
 

@@ -1,0 +1,155 @@
+package frames
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/result"
+)
+
+// lateSpan is a late frame, or a long pause that is one if the device was busy.
+type lateSpan struct {
+	result.FrameSpan
+	ran    int64
+	active []activeOf
+	lost   []string // gaps meanwhile
+}
+
+type activeOf struct {
+	Activity
+	source *Source
+	clock  int64     // half width
+	named  *activeOf // of another trace, which names the script; nil: none
+}
+
+// joined returns one activity for each thread. Its times are those of the trace that counts them.
+// Its functions are those of another trace if only that one names a script.
+func (b *builder) joined(all []activeOf) (joined []activeOf) {
+	places := map[int]int{} // by thread
+	for _, a := range all {
+		i := b.thread(a.source, a.Thread)
+		k, ok := places[i]
+		if !ok {
+			places[i] = len(joined)
+			joined = append(joined, a)
+			continue
+		}
+		had := joined[k]
+		if b.owns(a.source, a.Thread) && !b.owns(had.source, had.Thread) {
+			a, had = had, a
+		}
+		if had.named == nil && !had.script() && a.script() {
+			had.named = &a
+		}
+		joined[k] = had
+	}
+	return joined
+}
+
+// script reports whether the longest function is one of JavaScript.
+func (a *activeOf) script() bool {
+	return a.Longest.Group >= 0 && a.source.Group(a.Longest.Group).Lang == activity.Script
+}
+
+// addLate adds the worst late frames.
+func (b *builder) addLate(late []lateSpan) {
+	for _, l := range late {
+		known := len(l.active) > 0 || l.Long && len(l.lost) > 0
+		if !b.chosen && (!l.Busy(time.Duration(l.ran)) || !known || len(b.Late) == result.MaxLate) {
+			continue
+		}
+		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
+			Lost: l.lost[:min(len(l.lost), result.MaxLateThreads)]}
+		l.active = b.joined(l.active)
+		slices.SortStableFunc(l.active, func(a, b activeOf) int {
+			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first
+				cmp.Compare(longest(b.Waits), longest(a.Waits)))
+		})
+		for _, a := range l.active {
+			if len(of.Threads) == result.MaxLateThreads {
+				break
+			}
+			of.Threads = append(of.Threads, b.active(&a, b.thread(a.source, a.Thread), l.ToNS-l.FromNS))
+		}
+		b.Late = append(b.Late, of)
+	}
+}
+
+func longest(all []Wait) int64 {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[0].End - all[0].Begin
+}
+
+// spanOf widens bounds by the clock's, within a length.
+func (a *activeOf) spanOf(ns, low, high, whole int64) result.Span {
+	return result.Span{Value: float64(ns), Low: float64(max(0, min(low-2*a.clock, ns))),
+		High: float64(max(ns, min(high+2*a.clock, whole)))}
+}
+
+func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileActive {
+	f := cmp.Or(a.named, a)
+	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.Longest.Samples > 0,
+		Running: a.spanOf(a.Running, a.Low, a.High, whole)}
+	if a.Switches {
+		of.Runnable = a.spanOf(a.Runnable, a.Runnable, a.Runnable, whole)
+		of.Waiting = a.spanOf(a.Waiting, a.Waiting, a.Waiting, whole)
+	} else {
+		of.Runnable.High, of.Waiting.High = float64(whole), float64(whole)
+	}
+	if g := f.Longest.Group; g >= 0 {
+		low, high := f.Longest.Bounds()
+		of.Function, of.FunctionNS = b.function(f.source, g), f.spanOf(f.Longest.NS, low, high, whole)
+		if span := &of.FunctionNS; f != a { // elapsed time, in which the thread may not have run
+			span.Value, span.High = min(span.Value, of.Running.Value), min(span.High, of.Running.High)
+			span.Low = min(span.Low, span.Value)
+		}
+	}
+	of.Tree = b.nodes(f, 0)
+	for _, w := range a.Waits[:min(len(a.Waits), result.MaxWaits)] {
+		wait := result.ProfileWait{BeginNS: a.source.When(w.Begin), EndNS: a.source.When(w.End), WokenBy: -1}
+		for _, g := range w.Path[:min(len(w.Path), result.MaxWaitStack)] {
+			wait.Functions = append(wait.Functions, b.function(a.source, g))
+		}
+		if w.WokenBy > 0 {
+			wait.WokenBy = b.thread(a.source, w.WokenBy)
+		}
+		of.Waits = append(of.Waits, wait)
+	}
+	return of
+}
+
+// nodes returns the longest functions below a node.
+func (b *builder) nodes(a *activeOf, of int32) (all []result.ProfileNode) {
+	whole := a.Tree.Nodes[of].NS
+	if of == 0 {
+		whole = a.Running
+	}
+	for _, i := range a.Tree.Nodes[of].Children {
+		n := &a.Tree.Nodes[i]
+		if len(all) == result.MaxTree || leastShare*n.NS < whole || n.Depth > result.MaxTreeDepth {
+			break
+		}
+		low, high := n.Bounds()
+		all = append(all, result.ProfileNode{Function: b.function(a.source, n.Group), NS: n.NS,
+			LowNS: max(0, low-2*a.clock), HighNS: high + 2*a.clock, Samples: n.Samples, Callers: b.nodes(a, i)})
+	}
+	return all
+}
+
+// tests adds the comparison of late frames. That of the first trace with enough frames counts.
+func (b *builder) tests(s *Source, c *Comparison) {
+	if b.LateFrames = max(b.LateFrames, c.Late); len(b.Tests) > 0 {
+		return
+	}
+	b.OtherFrames = max(b.OtherFrames, c.Other)
+	for _, t := range c.Tests {
+		b.Tests = append(b.Tests, result.ProfileTest{Function: b.function(s, t.Group), LateNS: int64(t.LateNS.Estimate),
+			LowNS: int64(t.LateNS.Low), HighNS: int64(math.Ceil(t.LateNS.High)), OtherNS: int64(t.Other),
+			FrameNS: int64(t.Frame), Frames: t.Frames, P: t.P, Named: t.P < result.TestLevel})
+	}
+}
