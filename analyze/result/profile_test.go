@@ -13,26 +13,26 @@ func TestProfilesAreChecked(t *testing.T) {
 	}{
 		{func(p *Profile) {}, ""},
 		{func(p *Profile) { p.Late[0].Window = 1 }, "late[0]: window"},
-		{func(p *Profile) { p.Late[0].Threads[0].Thread = 2 }, "late[0]: thread"},
-		{func(p *Profile) { p.Late[0].Threads[0].Function = 3 }, "late[0]: function"},
-		{func(p *Profile) { p.Late[0].Threads[0].Running.Low = 1e12 }, "late[0]: running_ns"},
+		{func(p *Profile) { p.Late[0].Threads[0].Thread = 2 }, "late[0] threads[0]: thread"},
+		{func(p *Profile) { p.Late[0].Threads[0].Function = 3 }, "late[0] threads[0]: function"},
+		{func(p *Profile) { p.Late[0].Threads[0].Running.Low = 1e12 }, "late[0] threads[0]: running_ns"},
 		{func(p *Profile) { p.Late[0].Threads[0].Waits[0].WokenBy = -2 }, "woken_by"},
-		{func(p *Profile) { p.Late[0].Threads[0].Tree[0].NS = -1 }, "late[0]: "},
+		{func(p *Profile) { p.Late[0].Threads[0].Tree[0].NS = -1 }, "tree[0]: ns is -1"},
 		{func(p *Profile) {
 			deep := &p.Late[0].Threads[0].Tree
 			for range MaxTreeDepth {
 				deep = &(*deep)[0].Callers
 				*deep = []ProfileNode{{}}
 			}
-		}, "of a tree"},
+		}, "a tree is deeper"},
 		{func(p *Profile) { p.Functions[0].Language = "basic" }, "functions[0]: language"},
 		{func(p *Profile) { p.Functions[0].Name = strings.Repeat("x", maxText+1) }, "functions[0]: "},
-		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "a step of 101 %"},
+		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "lane[0] is 101"},
 		{func(p *Profile) { p.Tests[0].P = 1.5 }, "p is 1.5"},
 		{func(p *Profile) { p.Tests[0].LowNS = 1e12 }, "outside of its bounds"},
 		{func(p *Profile) { p.Events = make([]ProfileEvent, MaxProfileEvents+1) }, "2001 events"},
 		{func(p *Profile) { p.Events[0].LatestNS = 0 }, "before earliest_ns"},
-		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed 2"},
+		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed is 2"},
 		{func(p *Profile) { p.Claims[0].Window = 1 }, "claims[0]: window"},
 		{func(p *Profile) { p.Claims[0].By = "guess" }, "claims[0]: by"},
 		{func(p *Profile) { p.Claims[0].Delay.Low = 1e9 }, "claims[0]: delay_ns"},
