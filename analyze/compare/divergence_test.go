@@ -64,7 +64,7 @@ func TestFirstDivergence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, told, shown := &divergence{}, 0, 0
+			d, told, shown := newDivergence("", ""), 0, 0
 			err = p.find(t.Context(), d, func(n int) { told += n }, func(a, b frame.Image) error {
 				if shown++; reflect.DeepEqual(a.Rows, b.Rows) {
 					t.Error("the images shown are alike")
@@ -74,17 +74,17 @@ func TestFirstDivergence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told != d.pairs || (shown == 1) != d.found {
+			if told != d.Alike || (shown == 1) != d.Found {
 				t.Errorf("%d pairs were told, %d shown, %+v", told, shown, d)
 			}
-			if d.found != (tc.frameA >= 0) || d.pairs != tc.pairs || d.unpaired != tc.unpaired {
+			if d.Found != (tc.frameA >= 0) || d.Alike != tc.pairs || d.Unpaired != tc.unpaired {
 				t.Fatalf("%+v", d)
 			}
-			if !d.found {
+			if !d.Found {
 				return
 			}
-			if d.a.number != tc.frameA || d.b.number != tc.frameB || d.box != tc.box ||
-				d.a.since.Milliseconds() != tc.sinceMilliseconds {
+			if d.FrameA != tc.frameA || d.FrameB != tc.frameB || d.box != tc.box ||
+				d.SinceA.Milliseconds() != tc.sinceMilliseconds {
 				t.Errorf("%+v", d)
 			}
 		})

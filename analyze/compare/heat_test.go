@@ -48,10 +48,10 @@ func TestHeatDifference(t *testing.T) {
 			if err := (drawing{Comparison: c, made: dir, shown: dir}).drawHeat(a, b); err != nil {
 				t.Fatal(err)
 			}
-			if c.heat.more != tc.more || c.heat.less != tc.less || c.heat.refusal != tc.refusal {
+			if c.heat.More != tc.more || c.heat.Less != tc.less || c.heat.Refusal != tc.refusal {
 				t.Errorf("%+v", c.heat)
 			}
-			for _, path := range []string{c.heat.picture, c.heat.numbers} {
+			for _, path := range []string{c.heat.Picture, c.heat.Numbers} {
 				if st, err := os.Stat(path); tc.refusal == "" && (err != nil || st.Size() == 0) {
 					t.Errorf("%s: %v", path, err)
 				}
@@ -61,7 +61,7 @@ func TestHeatDifference(t *testing.T) {
 	c := &Comparison{}
 	bare := side{&Run{Name: "r"}, &result.Window{}}
 	if err := (drawing{Comparison: c, made: t.TempDir(), shown: "out"}).drawHeat(bare, bare); err != nil ||
-		!strings.Contains(c.heat.refusal, "run r has no heat map") {
+		!strings.Contains(c.heat.Refusal, "run r has no heat map") {
 		t.Errorf("%v, %+v", err, c.heat)
 	}
 }

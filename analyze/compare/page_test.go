@@ -234,7 +234,7 @@ func TestStrips(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	for k := range s.FramesA {
-		n := int(int64(k) * s.Step / 16_666_667)
+		n := int(time.Duration(k) * s.Step / 16_666_667)
 		if s.FramesA[k] != min(2, n) || s.FramesB[k] != min(1, n) {
 			t.Errorf("picture %d is of frames %d and %d, want frame %d", k, s.FramesA[k], s.FramesB[k], n)
 		}
@@ -245,7 +245,7 @@ func TestStrips(t *testing.T) {
 func TestChosenStrips(t *testing.T) {
 	for _, tc := range []struct {
 		step     time.Duration
-		want     int64
+		want     time.Duration
 		pictures int
 		warned   bool
 	}{
