@@ -3,6 +3,8 @@ package result
 import (
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestProfilesAreChecked: each fault of a profile is an error that names its place.
@@ -106,10 +108,7 @@ func TestProfileExplainsAnswer(t *testing.T) {
 		Threads: []ProfileThread{{Name: "main"}},
 		Late: []ProfileLate{{Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Threads: []ProfileActive{{
 			FunctionNS: nsSpan(450, 1)}}}}}
-	full, err := r.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := analyzetest.Must(r.Complete())(t)
 	const want = "the worst pause was 500 ms, at 0.5 s: Layout (chromium) ran for 450 ms of it."
 	if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant …%s", got, want)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -21,35 +22,19 @@ var update = flag.Bool("update", false, "write golden files")
 const golden = "testdata/results.golden.json"
 
 func TestGolden(t *testing.T) {
-	b, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(t)
 	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, b, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Indent(&pretty, b, "", " "))
 	if *update {
-		if err := os.WriteFile(golden, pretty.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, os.WriteFile(golden, pretty.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := analyzetest.Must(os.ReadFile(golden))(t)
 	if !bytes.Equal(pretty.Bytes(), want) {
 		t.Errorf("results.json changed. A changed or removed field needs another Version; "+
 			"an added one goes with -update. Now it is\n%s", pretty.Bytes())
 	}
-	got, err := Read(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Encode(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(Read(golden))(t)
+	again := analyzetest.Must(Encode(got))(t)
 	if !bytes.Equal(again, b) {
 		t.Errorf("read and written again it is\n%s\nwant\n%s", again, b)
 	}
@@ -90,10 +75,7 @@ func TestSampleIsComplete(t *testing.T) {
 // TestDocument holds RESULTS.md against the structs: a section each, with a row for each field, in
 // order.
 func TestDocument(t *testing.T) {
-	doc, err := os.ReadFile("RESULTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := analyzetest.Must(os.ReadFile("RESULTS.md"))(t)
 	sections := documented(string(doc))
 	structs := map[string]reflect.Type{}
 	collect(reflect.TypeFor[Results](), structs)
@@ -160,16 +142,11 @@ func fieldNames(t reflect.Type) []string {
 func TestWriteAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	r := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Exact}}
-	if err := Write(path, r); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, Write(path, r))
 	if r.Windows != nil || r.Schema != "" {
 		t.Error("Write changed what it was given")
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(os.ReadFile(path))(t)
 	if bytes.Contains(b, []byte("null")) {
 		t.Errorf("a list is null: %s", b)
 	}
@@ -186,10 +163,7 @@ func TestWriteAndRead(t *testing.T) {
 
 // Fault: Results have another version of the schema
 func TestDecodeRefuses(t *testing.T) {
-	valid, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	valid := analyzetest.Must(Encode(sample()))(t)
 	change := func(old, new string) string { return strings.Replace(string(valid), old, new, 1) }
 	for _, tc := range []struct{ name, in, want string }{
 		{"nothing", "", "the file is cut off"},
@@ -290,10 +264,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestDecodeSkipsUnknownFields(t *testing.T) {
-	b, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(t)
 	b = bytes.Replace(b, []byte(`{"schema"`), []byte(`{"later":[{"a \" }":null}],"schema"`), 1)
 	if _, err := Decode(bytes.NewReader(b)); err != nil {
 		t.Error(err)
@@ -310,10 +281,7 @@ func TestWriteRefusesWhatIsNotFinite(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	b, err := Encode(sample())
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(f)
 	f.Add(b)
 	f.Add([]byte(`{"schema":"eideticker.results","version":1,"quality":{"measure":"quality","state":"exact"}}`))
 	f.Add([]byte(`{"schema":"eideticker.results","version":2}`))
@@ -339,10 +307,7 @@ func FuzzDecode(f *testing.F) {
 // TestBoundsSkipStrings: braces and quotes within strings are not structure.
 func TestBoundsSkipStrings(t *testing.T) {
 	for _, text := range []string{`""`, `"}`, `\`, `a\"b`, `\\"`, `""{{"`, `{"name":""}`, strings.Repeat(`"`, 101)} {
-		b, err := json.Marshal([]any{text, map[string]string{text: text}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := analyzetest.Must(json.Marshal([]any{text, map[string]string{text: text}}))(t)
 		if err := bounded(b); err != nil {
 			t.Errorf("%s: %v", b, err)
 		}
