@@ -106,27 +106,19 @@ func requestEnd(r *har.Request) timeline.Time {
 }
 
 // requests writes the requests with their parts.
-func (t *traceWriter) requests() (err error) {
-	put := func(e traceEvent) {
-		if e.PID = networkPID; err == nil {
-			err = t.put(e)
-		}
+func (t *traceWriter) requests() {
+	if len(t.tracks) > 0 {
+		t.process(networkPID, "network")
 	}
 	for i, track := range t.tracks {
-		if i == 0 {
-			put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{"network"}})
-		}
 		tid := firstRequestTID + i
-		if err == nil {
-			err = t.track(networkPID, tid, track.name)
-		}
+		t.track(networkPID, tid, track.name)
 		for _, r := range track.requests {
 			t.requestCount++
 			slice := func(name string, from, to timeline.Time, args any) {
 				begin := t.since(from)
-				lasted := t.since(to) - begin
-				put(traceEvent{Phase: "X", Name: name, Category: "network", TID: tid, Time: begin, Duration: &lasted,
-					Args: args})
+				t.slice(traceEvent{Name: name, Category: "network", PID: networkPID, TID: tid, Time: begin, Args: args},
+					t.since(to)-begin)
 			}
 			x := &r.Served
 			slice(r.Label(maxRequestName), r.Begins().At, requestEnd(r), requestArgs{x.Method, x.URL, x.Status,
@@ -136,5 +128,4 @@ func (t *traceWriter) requests() (err error) {
 			}
 		}
 	}
-	return err
 }
