@@ -50,17 +50,14 @@ type ChannelMessage struct {
 	Text string `json:"text"`
 }
 
-func (c *Channel) fill() *Channel {
-	full := *c
-	full.Losses, full.BrokenFrames, full.List = some(c.Losses), some(c.BrokenFrames), some(c.List)
-	full.Text = fmt.Sprintf("The page sent %s in %s inside the picture; ", wording.Plural(c.Messages, "message"),
+func (c *Channel) fill() {
+	c.Text = fmt.Sprintf("The page sent %s in %s inside the picture; ", wording.Plural(c.Messages, "message"),
 		wording.Plural(c.Packets, "packet"))
 	if warning := c.Warning(); warning != "" {
-		full.Text += warning
+		c.Text += warning
 	} else {
-		full.Text += "all packets arrived"
+		c.Text += "all packets arrived"
 	}
-	return &full
 }
 
 // Warning states the losses; empty: none.
