@@ -137,9 +137,7 @@ func TestSecondFamilyDecidesNothing(t *testing.T) {
 		t.Errorf("%s, %s", got, why)
 	}
 	o.JudgeAll = true
-	if c, err = Compare(a, b, o); err != nil {
-		t.Fatal(err)
-	}
+	c = analyzetest.Must(Compare(a, b, o))(t)
 	if got, why := c.Outcome(); got != Regressed || !strings.Contains(why, "first_visual_change: slower by 1") {
 		t.Errorf("%s, %s", got, why)
 	}

@@ -26,9 +26,7 @@ func traced(t *testing.T, name string,
 	w := analyzetest.Must(activity.NewWriter(dir, activity.Info{Name: name, Clock: activity.Clock{Exact: true}}))(t)
 	thread := w.Thread(activity.Thread{Process: 7, ID: 8, Name: "main", ProcessName: "chromium"})
 	put(w, thread, func(name string) uint32 { return w.Function(activity.Function{Name: name, Module: "m"}) })
-	if _, err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Must(w.Close())(t)
 	trace := analyzetest.Must(activity.Open(dir))(t)
 	t.Cleanup(func() { trace.Close() })
 	return trace

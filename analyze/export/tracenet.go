@@ -43,20 +43,28 @@ func (t *traceWriter) readRequests(from, to timeline.Time) error {
 	if t.Network == "" || t.NoEvents {
 		return nil
 	}
-	file, err := os.Open(t.Network)
+	fall, err := readWaterfall(t.Network)
 	if err != nil {
 		return err
-	}
-	defer file.Close() // only read
-	fall, err := har.ReadWaterfall(file)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", t.Network, err)
 	}
 	if id := fmt.Sprintf("%x", t.Reader.Info().ID); fall.Recording != "" && string(fall.Recording) != id {
 		return fmt.Errorf("read %s: it is of another recording; export the recording.eid instead", t.Network)
 	}
 	t.tracks = requestTracks(fall, from, to)
 	return nil
+}
+
+func readWaterfall(path string) (*har.Waterfall, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read
+	fall, err := har.ReadWaterfall(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return fall, nil
 }
 
 // requestTracks shares requests among tracks, in the order in which connections begin.

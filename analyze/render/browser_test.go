@@ -110,9 +110,7 @@ func open(t *testing.T, dir string, got any) {
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	ctx := browsertest.Start(t, 8*time.Minute)
-	if _, err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Must(chromedp.Run(ctx, chromedp.Navigate(server.URL)))(t)
 	saw, err := chromedp.Run(ctx, chromedp.Poll[string]("saw", chromedp.WithPollingTimeout(0)))
 	if err != nil {
 		t.Fatalf("the page has not seen it all: %v", err)

@@ -94,9 +94,7 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 		l := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test", Ready: func(r Ready) {
 			told <- r
 		}})
-		if _, err := recorder.Record(t.Context(), src, path, recorder.Options{Watch: l}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Must(recorder.Record(t.Context(), src, path, recorder.Options{Watch: l}))(t)
 		found, ready, behind, err := l.Results(t.Context(), silent{})
 		if err != nil || behind || len(ready) != 3 || len(got) != 2 {
 			t.Fatalf("%d ready, %d of them early, behind %v, %v", len(ready), len(got), behind, err)

@@ -237,9 +237,7 @@ func TestMoreRunsWouldDo(t *testing.T) {
 			a, b = append(a, drawn(r, d.MoreA, page)...), append(b, times(drawn(r, d.MoreB, page), 1.1)...)
 		}
 		asked++
-		if all, err = Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha); err != nil {
-			t.Fatal(err)
-		}
+		all = analyzetest.Must(Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha))(t)
 		if all[0].Verdict != Inconclusive {
 			settled++
 		}

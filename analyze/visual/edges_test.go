@@ -218,9 +218,7 @@ func TestEdgesUpdatesAreExact(t *testing.T) {
 			for y := r.Y; y < r.Y+r.Height; y++ {
 				copy(cur[y*width+r.X:][:r.Width], next[y*width+r.X:])
 			}
-			if _, err := e.Update(cur, width, r); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Must(e.Update(cur, width, r))(t)
 			got := make([]byte, width*height)
 			analyzetest.Check(t, e.mark(got, width))
 			if !bytes.Equal(got, edgesOf(t, cur, width, height)) {
@@ -238,9 +236,7 @@ func FuzzEdges(f *testing.F) {
 		width, height := max(1, int(w)), max(1, min(int(h), 30))
 		p := edgesPicture(rng, width, height)
 		e := analyzetest.Must(NewEdges(width, height))(t)
-		if _, err := e.Update(p, width, frame.Region{X: x, Y: y, Width: dw, Height: dh}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Must(e.Update(p, width, frame.Region{X: x, Y: y, Width: dw, Height: dh}))(t)
 		if !bytes.Equal(edgesOf(t, p, width, height), literalEdges(p, width, height)) {
 			t.Fatal("other edges than by definition")
 		}

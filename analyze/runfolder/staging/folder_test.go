@@ -63,9 +63,7 @@ func TestAllOrNothing(t *testing.T) {
 		t.Errorf("a failure leaves %v", left)
 	}
 	for _, text := range []string{"1", "2"} {
-		if f, err = Begin(path); err != nil {
-			t.Fatal(err)
-		}
+		f = analyzetest.Must(Begin(path))(t)
 		write(t, filepath.Join(f.Dir(), "a"), text)
 		analyzetest.Check(t, f.Finish(nil))
 		if b, err := os.ReadFile(filepath.Join(path, "a")); err != nil || string(b) != text {
@@ -115,9 +113,7 @@ func TestOrphans(t *testing.T) {
 	}
 	analyzetest.Check(t, f.Finish(nil))
 	kill()
-	if f, err = Begin(path); err != nil {
-		t.Fatal(err)
-	}
+	f = analyzetest.Must(Begin(path))(t)
 	analyzetest.Check(t, f.Finish(nil))
 	if got := names(t, base); !slices.Equal(got, []string{".run.backup", "run"}) {
 		t.Errorf("left: %v", got)
@@ -153,9 +149,7 @@ func begun(t *testing.T, environment ...string) (kill func()) {
 	in := analyzetest.Must(c.StdinPipe())(t)
 	t.Cleanup(func() { _ = in.Close() })
 	analyzetest.Check(t, c.Start())
-	if _, err := out.Read(make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Must(out.Read(make([]byte, 6)))(t)
 	return sync.OnceFunc(func() {
 		if err := c.Process.Kill(); err != nil {
 			t.Error(err)

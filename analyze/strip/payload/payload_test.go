@@ -35,9 +35,7 @@ func newPage(t *testing.T, pixel frame.PixelFormat, width, height int, region im
 		region = image.Rect(0, 0, width, height)
 	}
 	p := &page{t: t, layout: l, picture: make([]byte, 4*width*height), clock: 1<<32 - 50_000}
-	if p.geo, err = NewGeometry(region, form); err != nil {
-		t.Fatal(err)
-	}
+	p.geo = analyzetest.Must(NewGeometry(region, form))(t)
 	return p
 }
 
