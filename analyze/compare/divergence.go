@@ -31,7 +31,7 @@ type divergence struct {
 	SinceA   time.Duration `json:"since_start_a_ns"` // from the window's start to the middle of its sampling interval
 	SinceB   time.Duration `json:"since_start_b_ns"`
 	Pixels   int           `json:"pixels"`          // that differ
-	Region   []int         `json:"region"`          // x, y, width and height around them, in the frame
+	Region   []int         `json:"region"`          // around them in the frame: x, y, width and height
 	Alike    int           `json:"alike_frames"`    // pairs that were looked at
 	Unpaired int           `json:"unpaired_frames"` // of either without a partner
 	Pictures []string      `json:"pictures"`

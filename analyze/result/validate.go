@@ -35,7 +35,7 @@ func (r *Results) Validate() error {
 }
 
 // rule is a condition of a field. A list has at most so many entries, 0 means any number. Each
-// entry fulfils the condition. It returns what is wrong, or "".
+// entry fulfils the condition. It returns the fault, or "".
 type rule struct {
 	most      int
 	condition func(c *checker, v reflect.Value) string
