@@ -29,10 +29,7 @@ func TestDamageIsLoss(t *testing.T) {
 			whole := m.Without()
 			for _, names := range [][]string{{"fps"}, {"fps", "loadhist", "heatmap", "tearing"}} {
 				o := analyze.Options{Measures: names, MinShare: 1 + rng.IntN(30)}
-				got, err := analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 90), o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 90), o))(t)
 				want, err := analyze.Analyze(t.Context(), whole, measure.FramesWindow(whole, 0, len(whole.Metas)), o)
 				if err != nil {
 					t.Fatal(err)

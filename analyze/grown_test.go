@@ -30,10 +30,7 @@ type programme struct {
 func newProgramme(t testing.TB, seed uint64) *programme {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	pixels := []frame.PixelFormat{frame.BGR4, frame.BGR4, frame.YUYV, frame.NV12, frame.RGB3}
-	f, err := frame.NewFormat(pixels[rng.IntN(len(pixels))], 96, 54)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(pixels[rng.IntN(len(pixels))], 96, 54))(t)
 	p := &programme{Film: filmtest.New(t, f), rng: rng, noise: f.Pixel == frame.BGR4 &&
 		rng.IntN(3) == 0, lossy: rng.IntN(3) == 0}
 	p.packer = frame.NewPacker(p.Layout)
@@ -200,9 +197,7 @@ func TestGrowingIsAsFinished(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Add(step, nil); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, d.Add(step, nil))
 			m, ok := d.Newest()
 			if !ok || m.Start == last {
 				continue

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -45,11 +46,8 @@ func TestLosses(t *testing.T) {
 				r.Damaged[n] = true
 			}
 			for _, names := range [][]string{{"heatmap"}, {"fps", "loadhist", "tearing", "checkerboard", "scroll"}} {
-				found, err := analyze.Analyze(t.Context(), r, measure.FramesWindow(m, 0, tc.to),
-					analyze.Options{Measures: names})
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := analyzetest.Must(analyze.Analyze(t.Context(), r, measure.FramesWindow(m, 0, tc.to),
+					analyze.Options{Measures: names}))(t)
 				if got := found.Losses(); !slices.Equal(got, tc.want) {
 					t.Errorf("with %v it is said %q\nwant %q", names, got, tc.want)
 				}

@@ -27,10 +27,7 @@ type bereft struct {
 func newBereft(t testing.TB, seed uint64) *bereft {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	const width, height = 48, 24
-	f, err := frame.NewFormat(frame.BGR4, width, height)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, width, height))(t)
 	b := &bereft{full: filmtest.New(t, f), cut: filmtest.New(t, f)}
 	b.full.Period = time.Second / time.Duration(5+rng.IntN(8))
 	b.cut.Period = b.full.Period
@@ -91,14 +88,8 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 		o := analyze.Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex",
 			"windowopen"}, Load: load.Options{Variants: []string{"pixel"}},
 			Checkerboard: checkerboard.Options{Colours: []uint32{0x505050}}}
-		truth, err := analyze.Analyze(t.Context(), b.full, b.whole, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		said, err := analyze.Analyze(t.Context(), b.cut, b.left, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		truth := analyzetest.Must(analyze.Analyze(t.Context(), b.full, b.whole, o))(t)
+		said := analyzetest.Must(analyze.Analyze(t.Context(), b.cut, b.left, o))(t)
 		for i, r := range said.Results {
 			compared[r.Measure] += len(r.Values)
 			for _, v := range r.Values {

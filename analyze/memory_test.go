@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 )
@@ -37,11 +38,8 @@ func TestMemoryOfAFrame(t *testing.T) {
 				m := filmtest.Blinking(t, frames, c.change)
 				defer runtime.KeepAlive(m)
 				return kept(func() any {
-					found, err := analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, frames),
-						analyze.Options{Workers: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					found := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, frames),
+						analyze.Options{Workers: 1}))(t)
 					if r, ok := found.Find("fps"); !ok || len(found.Results) < 5 {
 						t.Fatalf("too little was measured: %+v", r)
 					}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -12,10 +13,7 @@ import (
 
 // TestSharesFollowWhatChanges cuts films of which nothing, the second half, or all changes.
 func TestSharesFollowWhatChanges(t *testing.T) {
-	f, err := frame.NewFormat(frame.BGR4, 64, 48)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 64, 48))(t)
 	const frames = 1000
 	for _, c := range []struct {
 		name string
@@ -38,10 +36,7 @@ func TestSharesFollowWhatChanges(t *testing.T) {
 				}
 				m.Shoot(pix, 0)
 			}
-			got, err := analyze.Cuts(m, measure.FramesWindow(m, 0, frames), 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(analyze.Cuts(m, measure.FramesWindow(m, 0, frames), 2))(t)
 			for i, at := range got {
 				if len(got) != len(c.want) || at < c.want[i]-8 || at > c.want[i]+8 {
 					t.Fatalf("cut at %v, want about %v", got, c.want)

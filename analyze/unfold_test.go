@@ -70,14 +70,8 @@ func TestUnfold(t *testing.T) {
 				"histogram"}},
 				Workers: 1}
 			f := &folded{Ruin: m, rng: rng}
-			got, err := analyze.Analyze(t.Context(), f, measure.FramesWindow(m, 0, 60), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 60), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(analyze.Analyze(t.Context(), f, measure.FramesWindow(m, 0, 60), o))(t)
+			want := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 60), o))(t)
 			for i := range want.Results {
 				filmtest.SameNumbers(t, got.Results[i], want.Results[i])
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/vitals"
 )
@@ -68,10 +69,7 @@ func TestDeclaredValuesAreMeasured(t *testing.T) {
 
 // measuringWords are the strings in a package's functions, apart from those that declare.
 func measuringWords(t *testing.T, folder string) map[string]bool {
-	files, err := filepath.Glob(folder + "/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := analyzetest.Must(filepath.Glob(folder + "/*.go"))(t)
 	words := map[string]bool{}
 	note := func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -85,10 +83,7 @@ func measuringWords(t *testing.T, folder string) map[string]bool {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := analyzetest.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution))(t)
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(f.Name.Name, "Measure") &&
 				!strings.HasSuffix(f.Name.Name, "Values") {

@@ -135,10 +135,7 @@ func TestCheckerboardTiles(t *testing.T) {
 // board is a film of random pieces of a grid on surfaces of its colours and others.
 func board(t testing.TB, rng *rand.Rand, p frame.PixelFormat, o checkerboard.Options, noise int) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(p, 2*(15+rng.IntN(40)), 2*(10+rng.IntN(25)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, 2*(15+rng.IntN(40)), 2*(10+rng.IntN(25))))(t)
 	m := filmtest.New(t, f)
 	pack := frame.NewPacker(m.Layout)
 	canvas, pix := make([]byte, 4*f.Width*f.Height), make([]byte, m.Layout.Size)
@@ -297,10 +294,7 @@ func TestCheckerboardLiteral(t *testing.T) {
 		o.Tolerance, o.Checkerboard, o.Workers = noise*2, given, 1+rng.IntN(3)
 		w := measure.FramesWindow(m, rng.IntN(4), len(m.Pix)-rng.IntN(4))
 		t.Run(fmt.Sprintf("%d/%v/%d", seed, m.Layout.Format.Pixel, given.Cell), func(t *testing.T) {
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			r := filmtest.One(t, m, w, o, "checkerboard")
 			if r.State == measure.Refused {
 				t.Fatal(r.Refusal)
@@ -330,10 +324,7 @@ func TestCheckerboardLiteral(t *testing.T) {
 
 // TestCheckerboardFound looks for grids of any side and phase.
 func TestCheckerboardFound(t *testing.T) {
-	f, err := frame.NewFormat(frame.BGR4, 480, 270)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 480, 270))(t)
 	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		c := checkerboard.Options{Colours: []uint32{rng.Uint32N(1 << 24), rng.Uint32N(1 << 24)},

@@ -31,10 +31,7 @@ func whole(id int) stripShot { return stripShot{above: id, below: id} }
 // stripFilm draws copies 0 and 1 from above, and the others from below.
 func stripFilm(t testing.TB, shots []stripShot) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(frame.BGR4, 200, 40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 200, 40))(t)
 	m := filmtest.New(t, f)
 	for _, s := range shots {
 		pix := make([]byte, m.Layout.Size)
@@ -47,9 +44,7 @@ func stripFilm(t testing.TB, shots []stripShot) *filmtest.Film {
 				continue
 			}
 			code := strip.Code{ID: uint32(id), Clock: s.clock, Free: 3<<8 | uint16(s.data)}
-			if err := strip.DrawCopy(m.Layout.View(pix), image.Rectangle{}, k, code); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, strip.DrawCopy(m.Layout.View(pix), image.Rectangle{}, k, code))
 		}
 		m.Shoot(pix, s.lost)
 	}

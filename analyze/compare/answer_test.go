@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/stats"
 )
 
@@ -52,18 +53,13 @@ func TestMarkdown(t *testing.T) {
 	const evil = "a|b\n\n# <script>`x` [y](https://evil.example) @all *z* \\"
 	point := stats.Sample{{Run: "r", Value: 1, Low: 1, High: 1}}
 	pair := stats.Pair{Measure: stats.Measure{Name: "x", Unit: "ms"}, A: point, B: point}
-	d, err := stats.Compare([]stats.Pair{pair}, stats.Alpha)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := analyzetest.Must(stats.Compare([]stats.Pair{pair}, stats.Alpha))(t)
 	c := &Comparison{A: &Set{Path: "a"}, B: &Set{Path: "b"}, Warnings: []string{evil},
 		Unlike: []Unlike{{Name: evil, A: []string{evil}, B: []string{evil}}}, unpaired: evil,
 		Values: []Value{{Key: Key{Window: evil, Measure: "m", Value: "x"}, Primary: true, Difference: d[0]}}}
 	c.Primary = &c.Values[0]
 	var b strings.Builder
-	if err := c.WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, c.WriteMarkdown(&b))
 	for _, mark := range []string{"<script", "`", "[", "://", "@", "\\", "\n#", "a|b", "*z"} {
 		if strings.Contains(b.String(), mark) {
 			t.Errorf("%q is in\n%s", mark, &b)

@@ -7,16 +7,14 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/budget"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // TestBudgets: the runs of a set break a budget only if the bounds of all allow nothing else.
 // Suspected values break none, and a value that most runs lack decides nothing.
 func TestBudgets(t *testing.T) {
-	b, err := budget.Parse("fps.longest_freeze > 100ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(budget.Parse("fps.longest_freeze > 100ms"))(t)
 	set := func(n, without int, v analyze.Value) *Set {
 		s := &Set{}
 		v.Name, v.Unit = "longest_freeze", "ms"
@@ -60,9 +58,7 @@ func TestBudgets(t *testing.T) {
 // judges by them.
 func TestPlannedThresholds(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, runFile), []byte(`{"thresholds": {"fps": 7}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.WriteFile(filepath.Join(dir, runFile), []byte(`{"thresholds": {"fps": 7}}`), 0o600))
 	fps := analyze.Result{Measure: "fps", Values: []analyze.Value{{Name: "framerate", Threshold: 0.03}}}
 	r := Run{Windows: []result.Window{{Results: []analyze.Result{fps}}}}
 	r.planned(dir)

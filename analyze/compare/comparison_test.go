@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -25,10 +26,7 @@ func TestSuspectedValuesDecideNothing(t *testing.T) {
 		return set
 	}
 	for _, state := range []analyze.State{analyze.Exact, analyze.Suspected} {
-		c, err := Compare(of(1, state), of(40, state), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := analyzetest.Must(Compare(of(1, state), of(40, state), Options{}))(t)
 		if o, why := c.Outcome(); (o == Regressed) != (state == analyze.Exact) || (o == Passed) != (why == "") {
 			t.Errorf("%s: %s, %q", state, o, why)
 		}
@@ -41,10 +39,7 @@ func TestSetsStayAsTheyAre(t *testing.T) {
 	a := &Set{Path: "a", Runs: []Run{madeRun("1", nil, values, "x 1", "x 2")}}
 	b := &Set{Path: "b", Runs: []Run{madeRun("1", nil, values, "y 1", "y 2")}}
 	before := fmt.Sprintf("%+v %+v", a, b)
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	if after := fmt.Sprintf("%+v %+v", a, b); after != before {
 		t.Errorf("%s\nhave become\n%s", before, after)
 	}

@@ -23,73 +23,43 @@ import (
 // their sequence numbers are equally far from their window's start. If one of the two was lost, the
 // next pair is compared.
 type divergence struct {
-	found      bool
-	a, b       divergedFrame
-	pixels     int          // that differ
-	box        frame.Region // around them, in the frame
-	pairs      int          // that were looked at and are alike
-	unpaired   int          // frames of either without a partner
-	pictures   [2]string
-	refusal    string
-	runA, runB string
+	RunA     string        `json:"run_a"`
+	RunB     string        `json:"run_b"`
+	Found    bool          `json:"found"`
+	FrameA   int           `json:"frame_a"` // -1: none
+	FrameB   int           `json:"frame_b"`
+	SinceA   time.Duration `json:"since_start_a_ns"` // from the window's start to the middle of its sampling interval
+	SinceB   time.Duration `json:"since_start_b_ns"`
+	Pixels   int           `json:"pixels"`          // that differ
+	Region   []int         `json:"region"`          // around them in the frame: x, y, width and height
+	Alike    int           `json:"alike_frames"`    // pairs that were looked at
+	Unpaired int           `json:"unpaired_frames"` // of either without a partner
+	Pictures []string      `json:"pictures"`
+	Refusal  string        `json:"refusal"`
+
+	box frame.Region // Region
 }
 
-// divergedFrame is a frame of one of the two.
-type divergedFrame struct {
-	number int
-	since  time.Duration // from the window's start to the middle of its sampling interval
-}
-
-// divergenceJSON is a divergence for --json.
-type divergenceJSON struct {
-	RunA     string   `json:"run_a"`
-	RunB     string   `json:"run_b"`
-	Found    bool     `json:"found"`
-	FrameA   int      `json:"frame_a"` // -1: none
-	FrameB   int      `json:"frame_b"`
-	SinceA   int64    `json:"since_start_a_ns"`
-	SinceB   int64    `json:"since_start_b_ns"`
-	Pixels   int      `json:"pixels"`
-	Region   []int    `json:"region"` // x, y, width and height around them
-	Alike    int      `json:"alike_frames"`
-	Unpaired int      `json:"unpaired_frames"`
-	Pictures []string `json:"pictures"`
-	Refusal  string   `json:"refusal"`
-}
-
-func (d *divergence) json() *divergenceJSON {
-	if d == nil {
-		return nil
-	}
-	j := &divergenceJSON{
-		RunA: d.runA, RunB: d.runB, Found: d.found, FrameA: -1, FrameB: -1, Region: []int{}, Alike: d.pairs,
-		Unpaired: d.unpaired,
-		Pictures: []string{}, Refusal: d.refusal,
-	}
-	if d.found {
-		j.FrameA, j.FrameB, j.SinceA, j.SinceB = d.a.number, d.b.number, int64(d.a.since), int64(d.b.since)
-		j.Pixels, j.Region = d.pixels, []int{d.box.X, d.box.Y, d.box.Width, d.box.Height}
-		j.Pictures = d.pictures[:]
-	}
-	return j
+func newDivergence(runA, runB string) *divergence {
+	return &divergence{RunA: runA, RunB: runB, FrameA: -1, FrameB: -1, Region: []int{}, Pictures: []string{}}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
 func (d *divergence) text() string {
 	switch {
-	case d.refusal != "":
-		return "first difference not looked for: " + d.refusal
-	case !d.found:
-		return fmt.Sprintf("none in %s", wording.Plural(d.pairs, "pair")+" of frames")
+	case d.Refusal != "":
+		return "first difference not looked for: " + d.Refusal
+	case !d.Found:
+		return fmt.Sprintf("none in %s", wording.Plural(d.Alike, "pair")+" of frames")
 	}
 	text := fmt.Sprintf("frame %d of A (%s after the start) and %d of B (%s) are the first that differ, "+
 		"in %s within %s, after %s alike; %s and %s",
-		d.a.number, seconds(d.a.since), d.b.number, seconds(d.b.since), wording.Plural(d.pixels, "pixel"), d.box,
-		wording.Plural(d.pairs, "pair"),
-		d.pictures[0], d.pictures[1])
-	if d.unpaired > 0 {
-		text += fmt.Sprintf("; %s before had no partner", wording.Plural(d.unpaired, "frame"))
+		d.FrameA, seconds(d.SinceA), d.FrameB, seconds(d.SinceB), wording.Plural(d.Pixels, "pixel"), d.box,
+		wording.Plural(d.Alike, "pair"),
+		d.Pictures[0], d.Pictures[1])
+	if d.Unpaired > 0 {
+		text += fmt.Sprintf("; %s before had no partner", wording.Plural(d.Unpaired, "frame"))
 	}
 	return text
 }
@@ -97,11 +67,11 @@ func (d *divergence) text() string {
 // drawDivergence looks for the first frames that differ and writes them as pictures. What makes
 // that impossible is a refusal.
 func (d drawing) drawDivergence(ctx context.Context, a, b side) error {
-	first := &divergence{runA: a.run.Name, runB: b.run.Name}
+	first := newDivergence(a.run.Name, b.run.Name)
 	d.divergence = first
 	ra, rb, err := twoRecordings(a, b)
 	if missing := (noRecordingError{}); errors.As(err, &missing) {
-		first.refusal = wording.Sentence(missing)
+		first.Refusal = wording.Sentence(missing)
 		return nil
 	}
 	if err != nil {
@@ -111,14 +81,14 @@ func (d drawing) drawDivergence(ctx context.Context, a, b side) error {
 	defer rb.Close() // was only read
 	p, err := newPairer(ra, rb, a.window, b.window)
 	if err != nil {
-		first.refusal = err.Error()
+		first.Refusal = err.Error()
 		return nil
 	}
 	advance, end := d.progress.Phase("looking for the first difference",
 		min(a.window.End-a.window.Start, b.window.End-b.window.Start)+1)
 	defer end()
 	return p.find(ctx, first, advance, func(a, b frame.Image) error {
-		first.pictures = [2]string{d.name(divergenceFileA), d.name(divergenceFileB)}
+		first.Pictures = []string{d.name(divergenceFileA), d.name(divergenceFileB)}
 		return errors.Join(d.image(divergenceFileA, a), d.image(divergenceFileB, b))
 	})
 }
@@ -224,8 +194,9 @@ func (w *walk) forward() (ok bool, err error) {
 // place is how many frames of the source lie between the window's start and this one.
 func (w *walk) place() uint64 { return w.step.Meta.Sequence - w.first.Sequence }
 
-func (w *walk) at() divergedFrame {
-	return divergedFrame{w.step.Number, time.Duration(w.step.Meta.Sampled.Mid() - w.first.Sampled.Mid())}
+// since is the time from the window's start.
+func (w *walk) since() time.Duration {
+	return time.Duration(w.step.Meta.Sampled.Mid() - w.first.Sampled.Mid())
 }
 
 // find goes through both windows up to the first difference, whose images it gives to show: they
@@ -248,17 +219,18 @@ func (p *pairer) find(ctx context.Context, d *divergence, advance func(frames in
 		}
 		a.move, b.move = a.place() <= b.place(), b.place() <= a.place()
 		if a.place() != b.place() {
-			d.unpaired++
+			d.Unpaired++
 			continue
 		}
 		if a.changed || b.changed { // else they are as alike as the pair before
-			if d.pixels, d.box = p.compare(a.step.Image, b.step.Image); d.pixels > p.most {
-				d.found, d.a, d.b = true, a.at(), b.at()
+			if pixels, box := p.compare(a.step.Image, b.step.Image); pixels > p.most {
+				d.Found, d.Pixels, d.box, d.Region = true, pixels, box, []int{box.X, box.Y, box.Width, box.Height}
+				d.FrameA, d.FrameB, d.SinceA, d.SinceB = a.step.Number, b.step.Number, a.since(), b.since()
 				return show(a.step.Image, b.step.Image)
 			}
 		}
 		a.changed, b.changed = false, false
-		d.pairs++
+		d.Alike++
 		advance(1)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -64,7 +65,7 @@ func TestFirstDivergence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, told, shown := &divergence{}, 0, 0
+			d, told, shown := newDivergence("", ""), 0, 0
 			err = p.find(t.Context(), d, func(n int) { told += n }, func(a, b frame.Image) error {
 				if shown++; reflect.DeepEqual(a.Rows, b.Rows) {
 					t.Error("the images shown are alike")
@@ -74,17 +75,17 @@ func TestFirstDivergence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told != d.pairs || (shown == 1) != d.found {
+			if told != d.Alike || (shown == 1) != d.Found {
 				t.Errorf("%d pairs were told, %d shown, %+v", told, shown, d)
 			}
-			if d.found != (tc.frameA >= 0) || d.pairs != tc.pairs || d.unpaired != tc.unpaired {
+			if d.Found != (tc.frameA >= 0) || d.Alike != tc.pairs || d.Unpaired != tc.unpaired {
 				t.Fatalf("%+v", d)
 			}
-			if !d.found {
+			if !d.Found {
 				return
 			}
-			if d.a.number != tc.frameA || d.b.number != tc.frameB || d.box != tc.box ||
-				d.a.since.Milliseconds() != tc.sinceMilliseconds {
+			if d.FrameA != tc.frameA || d.FrameB != tc.frameB || d.box != tc.box ||
+				d.SinceA.Milliseconds() != tc.sinceMilliseconds {
 				t.Errorf("%+v", d)
 			}
 		})
@@ -114,10 +115,7 @@ func TestDivergenceRefusals(t *testing.T) {
 // film opens a recording that was filmed.
 func film(t *testing.T, fill []int, change func(n int, pix []byte, l *frame.Layout)) *recording.Reader {
 	t.Helper()
-	r, err := recording.Open(filmed(t, fill, change))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := analyzetest.Must(recording.Open(filmed(t, fill, change)))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -131,17 +129,9 @@ func filmed(t *testing.T, fill []int, change func(n int, pix []byte, l *frame.La
 	if err != nil {
 		t.Fatal(err)
 	}
-	format, err := frame.NewFormat(frame.BGR4, 100, 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Segment(format, 1, 60); err != nil {
-		t.Fatal(err)
-	}
+	format := analyzetest.Must(frame.NewFormat(frame.BGR4, 100, 20))(t)
+	l := analyzetest.Must(frame.NewLayout(format))(t)
+	analyzetest.Check(t, w.Segment(format, 1, 60))
 	const period = 16_666_667
 	for n, v := range fill {
 		at := timeline.At(timeline.Time(1e9 + n*period))
@@ -156,8 +146,6 @@ func filmed(t *testing.T, fill []int, change func(n int, pix []byte, l *frame.La
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, w.Close())
 	return path
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 )
@@ -115,10 +116,7 @@ func TestFamilies(t *testing.T) {
 		}, Inconclusive},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := Compare(a, b, tc.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := analyzetest.Must(Compare(a, b, tc.options))(t)
 			o, why := c.Outcome()
 			if got := families(c); !slices.Equal(got, tc.want) || o != tc.outcome {
 				t.Errorf("%s\nwant\n%s\n%s %s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"), o, why)
@@ -139,9 +137,7 @@ func TestSecondFamilyDecidesNothing(t *testing.T) {
 		t.Errorf("%s, %s", got, why)
 	}
 	o.JudgeAll = true
-	if c, err = Compare(a, b, o); err != nil {
-		t.Fatal(err)
-	}
+	c = analyzetest.Must(Compare(a, b, o))(t)
 	if got, why := c.Outcome(); got != Regressed || !strings.Contains(why, "first_visual_change: slower by 1") {
 		t.Errorf("%s, %s", got, why)
 	}
@@ -192,10 +188,7 @@ func TestPrimaryThatCannotDecide(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := sets()
-			c, err := Compare(a, b, tc.change(a, b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := analyzetest.Must(Compare(a, b, tc.change(a, b)))(t)
 			if o, why := c.Outcome(); why != tc.want || (o == Passed) != (tc.want == "") {
 				t.Errorf("%s, %q; want %q", o, why, tc.want)
 			}
@@ -232,10 +225,7 @@ func TestPrimaryFamilyIsSmall(t *testing.T) {
 func TestBaseDeclares(t *testing.T) {
 	a, b := valued("", 6, load(1800)), valued("", 6, load(4000))
 	a.Runs[0].Primary, b.Runs[0].Primary = []string{"speedindex.first_visual_change"}, []string{"fps.frames"}
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	warned := strings.Join(c.Warnings, "; ")
 	if o, _ := c.Outcome(); o != Regressed || !strings.Contains(warned, "those of A decide") {
 		t.Errorf("%s, %s", o, warned)
@@ -282,10 +272,7 @@ func TestBlocks(t *testing.T) {
 			"bounds of single runs, without statistics", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, err := Compare(tc.a, tc.b, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := analyzetest.Must(Compare(tc.a, tc.b, Options{}))(t)
 			if c.Primary.Verdict != tc.verdict || c.Test() != tc.test || strings.Join(c.Warnings, "; ") != tc.warning {
 				t.Errorf("%s %s; %s; %q", c.Primary.Verdict, c.Primary.Sentence(), c.Test(), c.Warnings)
 			}
@@ -301,18 +288,11 @@ func TestPlanOfFolders(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		analyzetest.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	results, err := json.Marshal(&result.Results{Schema: result.Schema, Version: result.Version,
-		Quality: analyze.Result{Measure: "quality", Version: 1, State: analyze.Exact}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := analyzetest.Must(json.Marshal(&result.Results{Schema: result.Schema, Version: result.Version,
+		Quality: analyze.Result{Measure: "quality", Version: 1, State: analyze.Exact}}))(t)
 	write("set/set.json", "{}")
 	for _, run := range []string{"set/a/run-2", "set/run-1", "alone/run-1", "broken/run-1"} {
 		write(run+"/results.json", string(results))
@@ -322,10 +302,7 @@ func TestPlanOfFolders(t *testing.T) {
 	for folder, want := range map[string]Run{
 		"set/a": {Plan: "set", Block: 4}, "set": {Plan: "set", Block: 4}, "alone": {Block: 4}, "broken": {},
 	} {
-		s, err := Load(t.Context(), filepath.Join(dir, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(Load(t.Context(), filepath.Join(dir, folder)))(t)
 		r := s.Runs[0]
 		plan, err := filepath.Rel(dir, r.Plan)
 		if r.Plan != "" && err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -30,21 +31,13 @@ func filmRun(t *testing.T, name string, fill ...int) Run {
 func TestFolder(t *testing.T) {
 	a, b := &Set{Path: "a", Runs: []Run{filmRun(t, "1", 1, 2, 2)}},
 		&Set{Path: "b", Runs: []Run{filmRun(t, "2", 1, 2, 3)}}
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	if e, j := c.Evidence(), c.JSON(); len(e) != 0 || j.Heat != nil || j.Divergence != nil || j.Pair != nil {
 		t.Errorf("nothing was drawn: %+v, %+v", e, j)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	f, err := BeginFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Write(t.Context(), c, untold{}); err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(BeginFolder(dir))(t)
+	analyzetest.Check(t, f.Write(t.Context(), c, untold{}))
 	e, j := c.Evidence(), c.JSON()
 	if len(e) != 4 || !strings.Contains(e[0].Text, "run 1 has no heat map") ||
 		!strings.HasPrefix(e[1].Text, "frame 2 of A") {
@@ -63,18 +56,10 @@ func TestFolder(t *testing.T) {
 // TestFolderThatFails: no file is left, and the comparison names none.
 func TestFolderThatFails(t *testing.T) {
 	a, b := &Set{Path: "a", Runs: []Run{filmRun(t, "1", 1, 2)}}, &Set{Path: "b", Runs: []Run{filmRun(t, "2", 1, 3)}}
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	parent := t.TempDir()
-	f, err := BeginFolder(filepath.Join(parent, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(f.staged.Dir(), divergenceFileB), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(BeginFolder(filepath.Join(parent, "out")))(t)
+	analyzetest.Check(t, os.Mkdir(filepath.Join(f.staged.Dir(), divergenceFileB), 0o755))
 	var path *os.PathError
 	if err := f.Write(t.Context(), c, untold{}); !errors.As(err, &path) {
 		t.Errorf("error %v", err)

@@ -20,33 +20,19 @@ import (
 
 // heatDifference is how often pixels changed in B and did not in A, and the other way round.
 type heatDifference struct {
-	picture, numbers string // paths; empty where there is none
-	more, less       uint64 // changes by which B has more, and less, over all pixels
-	refusal          string
-}
-
-// heatJSON is that for --json.
-type heatJSON struct {
-	Picture string `json:"picture"`
+	Picture string `json:"picture"` // paths; empty where there is none
 	Numbers string `json:"numbers"`
-	More    uint64 `json:"more_changes"`
+	More    uint64 `json:"more_changes"` // by which B has more, over all pixels
 	Less    uint64 `json:"fewer_changes"`
 	Refusal string `json:"refusal"`
 }
 
-func (h *heatDifference) json() *heatJSON {
-	if h == nil {
-		return nil
-	}
-	return &heatJSON{h.picture, h.numbers, h.more, h.less, h.refusal}
-}
-
 func (h *heatDifference) text() string {
-	if h.refusal != "" {
-		return "no difference of heat maps: " + h.refusal
+	if h.Refusal != "" {
+		return "no difference of heat maps: " + h.Refusal
 	}
-	return fmt.Sprintf("pixels of B change %s more and %s fewer; see %s and %s", wording.Plural(h.more, "time"),
-		wording.Count(h.less), h.picture, h.numbers)
+	return fmt.Sprintf("pixels of B change %s more and %s fewer; see %s and %s", wording.Plural(h.More, "time"),
+		wording.Count(h.Less), h.Picture, h.Numbers)
 }
 
 // heatOf reads the counts behind a window's heat map.
@@ -84,26 +70,26 @@ func (d drawing) drawHeat(a, b side) error {
 	before, errA := heatOf(a)
 	now, errB := heatOf(b)
 	if err := errors.Join(errA, errB); err != nil {
-		heat.refusal = wording.Sentence(err)
+		heat.Refusal = wording.Sentence(err)
 		return nil
 	}
 	if before.Width != now.Width || before.Height != now.Height {
-		heat.refusal = fmt.Sprintf("they are of %dx%d and %dx%d pixels", before.Width, before.Height, now.Width,
+		heat.Refusal = fmt.Sprintf("they are of %dx%d and %dx%d pixels", before.Width, before.Height, now.Width,
 			now.Height)
 		return nil
 	}
 	now.X, now.Y = before.X, before.Y
 	picture, err := render.HeatDifference(before, now, render.HeatOptions{})
 	if err != nil {
-		heat.refusal = err.Error()
+		heat.Refusal = err.Error()
 		return nil
 	}
 	for i, n := range now.Counts {
 		m := before.Counts[i]
-		heat.more += uint64(max(n, m) - m)
-		heat.less += uint64(max(n, m) - n)
+		heat.More += uint64(max(n, m) - m)
+		heat.Less += uint64(max(n, m) - n)
 	}
-	heat.picture, heat.numbers = d.name(heatPictureFile), d.name(heatNumbersFile)
+	heat.Picture, heat.Numbers = d.name(heatPictureFile), d.name(heatNumbersFile)
 	if err := d.file(heatPictureFile, func(w io.Writer) error { return png.Encode(w, picture) }); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/result"
 )
@@ -16,9 +17,7 @@ import (
 func TestHeatMapsRoundTrip(t *testing.T) {
 	h := &analyze.Heat{Width: 5, Height: 3, Counts: []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1 << 31, 0, 0, 0, 7}}
 	var b bytes.Buffer
-	if err := render.WriteNPY(&b, h); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, render.WriteNPY(&b, h))
 	got, err := readHeat(&b)
 	if err != nil || got.Width != 5 || got.Height != 3 || !slices.Equal(got.Counts, h.Counts) {
 		t.Errorf("%+v, %v", got, err)
@@ -45,13 +44,11 @@ func TestHeatDifference(t *testing.T) {
 			c := &Comparison{}
 			a, b := heatRun(t, filepath.Join(dir, "a"), 160, 90, small),
 				heatRun(t, filepath.Join(dir, "b"), 160, tc.heightB, tc.b)
-			if err := (drawing{Comparison: c, made: dir, shown: dir}).drawHeat(a, b); err != nil {
-				t.Fatal(err)
-			}
-			if c.heat.more != tc.more || c.heat.less != tc.less || c.heat.refusal != tc.refusal {
+			analyzetest.Check(t, (drawing{Comparison: c, made: dir, shown: dir}).drawHeat(a, b))
+			if c.heat.More != tc.more || c.heat.Less != tc.less || c.heat.Refusal != tc.refusal {
 				t.Errorf("%+v", c.heat)
 			}
-			for _, path := range []string{c.heat.picture, c.heat.numbers} {
+			for _, path := range []string{c.heat.Picture, c.heat.Numbers} {
 				if st, err := os.Stat(path); tc.refusal == "" && (err != nil || st.Size() == 0) {
 					t.Errorf("%s: %v", path, err)
 				}
@@ -61,7 +58,7 @@ func TestHeatDifference(t *testing.T) {
 	c := &Comparison{}
 	bare := side{&Run{Name: "r"}, &result.Window{}}
 	if err := (drawing{Comparison: c, made: t.TempDir(), shown: "out"}).drawHeat(bare, bare); err != nil ||
-		!strings.Contains(c.heat.refusal, "run r has no heat map") {
+		!strings.Contains(c.heat.Refusal, "run r has no heat map") {
 		t.Errorf("%v, %+v", err, c.heat)
 	}
 }
@@ -91,9 +88,7 @@ func heatRun(t *testing.T, dir string, width, height int, count func(i int) uint
 
 func FuzzReadHeat(f *testing.F) {
 	var b bytes.Buffer
-	if err := render.WriteNPY(&b, &analyze.Heat{Width: 2, Height: 2, Counts: []uint32{1, 2, 3, 4}}); err != nil {
-		f.Fatal(err)
-	}
+	analyzetest.Check(f, render.WriteNPY(&b, &analyze.Heat{Width: 2, Height: 2, Counts: []uint32{1, 2, 3, 4}}))
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:len(b.Bytes())-1])
 	f.Add(bytes.Replace(b.Bytes(), []byte("(2, 2)"), []byte("(9999, 32768)"), 1))

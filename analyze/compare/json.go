@@ -20,15 +20,15 @@ type JSON struct {
 	JudgeAll    bool                  `json:"judge_all"`
 	Threshold   *float64              `json:"threshold_fraction"` // null: each measure's own
 	Alike       bool                  `json:"alike"`
-	Differences []unlikeJSON          `json:"environment_differences"`
+	Differences []Unlike              `json:"environment_differences"`
 	Warnings    []string              `json:"warnings"`
 	Withheld    string                `json:"withheld,omitempty"` // why no verdict is given
 	Counts      map[stats.Verdict]int `json:"counts"`
 	Measures    []measureJSON         `json:"measures"`
-	Heat        *heatJSON             `json:"heat_map,omitempty"`
-	Divergence  *divergenceJSON       `json:"divergence,omitempty"`
-	Pair        *pairJSON             `json:"pair,omitempty"`
-	Strips      *stripsJSON           `json:"filmstrips,omitempty"`
+	Heat        *heatDifference       `json:"heat_map,omitempty"`
+	Divergence  *divergence           `json:"divergence,omitempty"`
+	Pair        *pairVideo            `json:"pair,omitempty"`
+	Strips      *strips               `json:"filmstrips,omitempty"`
 	Page        string                `json:"page,omitempty"`
 }
 
@@ -44,12 +44,6 @@ type runJSON struct {
 	Name    string `json:"name"`
 	Retried int    `json:"retried_runs"`
 	Noise   string `json:"noise,omitempty"`
-}
-
-type unlikeJSON struct {
-	Name string   `json:"name"`
-	A    []string `json:"a"`
-	B    []string `json:"b"`
 }
 
 type measureJSON struct {
@@ -80,16 +74,9 @@ type measureJSON struct {
 }
 
 type sampleJSON struct {
-	Values []pointJSON  `json:"values"`
+	Values stats.Sample `json:"values"`
 	Median intervalJSON `json:"median"`
 	Text   string       `json:"text"` // the median with its unit
-}
-
-type pointJSON struct {
-	Run   string  `json:"run"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
 }
 
 // intervalJSON is a stats.Interval. It has null for bounds that too few runs have, and for the
@@ -120,15 +107,12 @@ func (c *Comparison) JSON() *JSON {
 		A: c.A.json(c.shownA), B: c.B.json(c.shownB), Outcome: outcome, Answer: c.Answer(),
 		Primary:   c.Primary.Key.String(),
 		Threshold: c.options.Threshold, Alike: len(c.Unlike) == 0,
-		Differences: []unlikeJSON{}, Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
+		Differences: append([]Unlike{}, c.Unlike...), Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
 		Withheld: c.withheld,
 		Test:     c.Test(), Level: c.alpha(), JudgeAll: c.options.JudgeAll,
 		Families: map[Family]int{PrimaryFamily: c.Tested(PrimaryFamily), SecondFamily: c.Tested(SecondFamily)},
-		Heat:     c.heat.json(), Divergence: c.divergence.json(), Pair: c.pair.json(),
-		Strips: c.strips.json(), Page: c.page,
-	}
-	for _, d := range c.Unlike {
-		j.Differences = append(j.Differences, unlikeJSON(d))
+		Heat:     c.heat, Divergence: c.divergence, Pair: c.pair,
+		Strips: c.strips, Page: c.page,
 	}
 	for i := range c.Values {
 		j.Measures = append(j.Measures, c.Values[i].json())
@@ -175,9 +159,5 @@ func (v *Value) json() measureJSON {
 func sampleOf(s stats.Sample, median stats.Interval, unit string) sampleJSON {
 	m := wording.Measured{Value: median.Estimate, Low: median.Low, High: median.High, Unit: unit,
 		Bounded: median.Exists}
-	j := sampleJSON{Values: []pointJSON{}, Median: intervalOf(median), Text: m.Text()}
-	for _, p := range s {
-		j.Values = append(j.Values, pointJSON(p))
-	}
-	return j
+	return sampleJSON{Values: append(stats.Sample{}, s...), Median: intervalOf(median), Text: m.Text()}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
@@ -29,10 +30,7 @@ func TestJUnitAndPerfherder(t *testing.T) {
 		}
 		return set
 	}
-	c, err := Compare(of(60), of(30), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(of(60), of(30), Options{}))(t)
 	if j := c.junit(); j.Failures != 1 || j.Suites[1].Cases[0].Failure != nil ||
 		!strings.HasSuffix(j.Suites[1].Cases[0].Out, "; second family, mann-whitney") {
 		t.Errorf("%+v", j)
@@ -42,10 +40,7 @@ func TestJUnitAndPerfherder(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	c.options.JudgeAll = true
-	b, err := xml.Marshal(c.junit())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(xml.Marshal(c.junit()))(t)
 	var back junitRoot
 	if err := xml.Unmarshal(b, &back); err != nil {
 		t.Fatalf("%v in %s", err, b)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/machine"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
@@ -129,10 +130,7 @@ func TestMachinesOfRecorders(t *testing.T) {
 		"6 of 6 runs of B were noisy": onMachine(valued("", 6, load(3000)), alone, 0.5),
 		"the governor is":             onMachine(valued("", 6, load(3000)), slow, 0.01),
 	} {
-		c, err := Compare(onMachine(valued("", 6, load(1000)), alone, 0.01), b, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := analyzetest.Must(Compare(onMachine(valued("", 6, load(1000)), alone, 0.01), b, Options{}))(t)
 		if o, _ := c.Outcome(); o != Regressed || c.withheld != "" ||
 			!slices.ContainsFunc(c.Warnings, func(w string) bool {
 				return strings.HasPrefix(w, "A and B were not measured alike: ") && strings.Contains(w, want)
@@ -146,10 +144,7 @@ func TestMachinesOfRecorders(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	a := onMachine(valued("", 6, load(1000)), nil, 0.01)
 	b := onMachine(valued("", 6, load(3000)), nil, 0.7)
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	for i := range c.Values {
 		v := &c.Values[i]
 		if v.Verdict != stats.Inconclusive && v.Verdict != stats.Untested || v.Direction != "" || v.MoreA+v.MoreB > 0 {
@@ -161,12 +156,8 @@ func TestWithheld(t *testing.T) {
 		t.Errorf("%q, want the size and %q", got, want)
 	}
 	var markdown, junit bytes.Buffer
-	if err := c.WriteMarkdown(&markdown); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.WriteJUnit(&junit); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, c.WriteMarkdown(&markdown))
+	analyzetest.Check(t, c.WriteJUnit(&junit))
 	for name, text := range map[string]string{"markdown": markdown.String(), "junit": junit.String()} {
 		if !strings.Contains(text, "not measured alike") || strings.Contains(text, "regressed") {
 			t.Errorf("%s:\n%s", name, text)
@@ -191,9 +182,7 @@ func TestMachineOfARun(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if tc.record != "" {
-			if err := os.WriteFile(filepath.Join(dir, runFile), []byte(tc.record), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, os.WriteFile(filepath.Join(dir, runFile), []byte(tc.record), 0o600))
 		}
 		var r Run
 		r.planned(dir)
@@ -206,9 +195,7 @@ func TestMachineOfARun(t *testing.T) {
 // TestNoisyRunsOfASet: the page of a set marks noisy runs, as set.json or its runs state.
 func TestNoisyRunsOfASet(t *testing.T) {
 	var p plan
-	if err := p.read([]byte(`{"variants": ["v"], "runs": [{"dir": "run-01", "noise": "n"}]}`)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, p.read([]byte(`{"variants": ["v"], "runs": [{"dir": "run-01", "noise": "n"}]}`)))
 	if p.Runs[0].Noise != "n" {
 		t.Errorf("%+v", p.Runs)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
 )
@@ -45,19 +46,11 @@ func filmSet(t *testing.T, path string, rates ...float64) *Set {
 // written writes the folder of a comparison.
 func written(t *testing.T, a, b *Set, single bool) string {
 	t.Helper()
-	c, err := Compare(a, b, Options{Primary: []string{"fps.framerate", "fps.longest_freeze"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{Primary: []string{"fps.framerate", "fps.longest_freeze"}}))(t)
 	dir := filepath.Join(t.TempDir(), "difference")
-	f, err := BeginFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(BeginFolder(dir))(t)
 	f.SingleFile = single
-	if err := f.Write(t.Context(), c, untold{}); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, f.Write(t.Context(), c, untold{}))
 	return dir
 }
 
@@ -81,17 +74,12 @@ const headings = `[...document.querySelectorAll('h1, h2')].slice(1).map((e) => e
 func TestPage(t *testing.T) {
 	browsertest.Path(t)
 	browsertest.Axe(t)
-	network, err := os.ReadFile("../result/testdata/results.golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := analyzetest.Must(os.ReadFile("../result/testdata/results.golden.json"))(t)
 	a, b := filmSet(t, "before", 60, 61, 62, 60, 61, 62), filmSet(t, "after", 50, 51, 52, 50, 51, 52)
 	b.Runs[0].Environment = result.Environment{"browser": "Firefox 151"}
 	for _, s := range []*Set{a, b} {
 		for _, r := range s.Runs {
-			if err := os.WriteFile(filepath.Join(r.Dir, result.FileName), network, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, os.WriteFile(filepath.Join(r.Dir, result.FileName), network, 0o644))
 		}
 	}
 	tab := browsertest.NewTab(t, 4*time.Minute, sameOrFile)
@@ -99,9 +87,7 @@ func TestPage(t *testing.T) {
 		dir := written(t, a, b, single)
 		if single { // the page alone is enough
 			page := filepath.Join(t.TempDir(), PageName)
-			if err := os.Rename(filepath.Join(dir, PageName), page); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, os.Rename(filepath.Join(dir, PageName), page))
 			dir = filepath.Dir(page)
 		}
 		for _, scheme := range []string{"light", "dark"} {
@@ -218,23 +204,15 @@ func TestZeros(t *testing.T) {
 func TestStrips(t *testing.T) {
 	a, b := filmSet(t, "a", 60), filmSet(t, "b", 50)
 	b.Runs[0].Windows[0].End = 1
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := BeginFolder(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Write(t.Context(), c, untold{}); err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
+	f := analyzetest.Must(BeginFolder(filepath.Join(t.TempDir(), "out")))(t)
+	analyzetest.Check(t, f.Write(t.Context(), c, untold{}))
 	s := c.JSON().Strips
 	if s.Step != 4e6 || len(s.FramesA) != len(s.FramesB) || s.FramesA[0] != 0 || s.FramesB[0] != 0 {
 		t.Fatalf("%+v", s)
 	}
 	for k := range s.FramesA {
-		n := int(int64(k) * s.Step / 16_666_667)
+		n := int(time.Duration(k) * s.Step / 16_666_667)
 		if s.FramesA[k] != min(2, n) || s.FramesB[k] != min(1, n) {
 			t.Errorf("picture %d is of frames %d and %d, want frame %d", k, s.FramesA[k], s.FramesB[k], n)
 		}
@@ -245,34 +223,23 @@ func TestStrips(t *testing.T) {
 func TestChosenStrips(t *testing.T) {
 	for _, tc := range []struct {
 		step     time.Duration
-		want     int64
+		want     time.Duration
 		pictures int
 		warned   bool
 	}{
 		{time.Second, 1e9, 2, false}, {20 * time.Millisecond, 20e6, 3, false}, {time.Microsecond, 224e3, 150, true},
 	} {
-		c, err := Compare(filmSet(t, "a", 60), filmSet(t, "b", 50), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := analyzetest.Must(Compare(filmSet(t, "a", 60), filmSet(t, "b", 50), Options{}))(t)
 		before := len(c.Warnings)
-		f, err := BeginFolder(filepath.Join(t.TempDir(), "out"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(BeginFolder(filepath.Join(t.TempDir(), "out")))(t)
 		f.FilmstripStep = tc.step
-		if err := f.Write(t.Context(), c, untold{}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, f.Write(t.Context(), c, untold{}))
 		s := c.JSON().Strips
 		if s.Refusal != "" || s.Step != tc.want || len(s.FramesA) != tc.pictures || len(s.FramesB) != tc.pictures ||
 			(len(c.Warnings) > before) != tc.warned {
 			t.Errorf("%v: %+v with %d pictures; %q", tc.step, s, len(s.FramesA), c.Warnings[before:])
 		}
-		picture, err := os.Open(s.Pictures[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := analyzetest.Must(os.Open(s.Pictures[0]))(t)
 		size, err := png.DecodeConfig(picture)
 		if err := errors.Join(err, picture.Close()); err != nil || size.Width > 1<<15 || size.Width%tc.pictures != 0 {
 			t.Errorf("%v: a picture of %d pixels for %d frames, %v", tc.step, size.Width, tc.pictures, err)

@@ -15,44 +15,33 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// pairVideo is the video of the two runs that are shown, beside each other.
+// pairVideo is the video of the two runs that are shown, beside each other. Its map is the file of
+// that name plus .json.
 type pairVideo struct {
-	name    string // of the file
-	refusal string // why there is none
-	fromT0  bool   // both runs line up at T0
-}
+	Video   string `json:"video"`             // name of the file
+	Refusal string `json:"refusal,omitempty"` // why there is none
 
-// pairJSON describes the video. The video's map is the file of that name plus .json.
-type pairJSON struct {
-	Video   string `json:"video"`
-	Refusal string `json:"refusal,omitempty"`
-}
-
-func (p *pairVideo) json() *pairJSON {
-	if p == nil {
-		return nil
-	}
-	return &pairJSON{p.name, p.refusal}
+	fromT0 bool // both runs line up at T0
 }
 
 func (p *pairVideo) text() string {
-	if p.refusal != "" {
-		return "none: " + p.refusal
+	if p.Refusal != "" {
+		return "none: " + p.Refusal
 	}
 	if p.fromT0 {
-		return p.name + ", A on the left, B on the right, aligned at T0, their command"
+		return p.Video + ", A on the left, B on the right, aligned at T0, their command"
 	}
-	return p.name + ", A on the left, B on the right, aligned at the end of their green"
+	return p.Video + ", A on the left, B on the right, aligned at the end of their green"
 }
 
 // drawPair writes the video of both runs from before their start until behind their end. They line
 // up at T0 if both have one: otherwise a page that answers sooner would look slower.
 func (d drawing) drawPair(ctx context.Context, a, b side) error {
-	video := &pairVideo{name: d.name(pairVideoFile)}
+	video := &pairVideo{Video: d.name(pairVideoFile)}
 	d.pair = video
 	ra, rb, err := twoRecordings(a, b)
 	if missing := (noRecordingError{}); errors.As(err, &missing) {
-		video.refusal = wording.Sentence(missing)
+		video.Refusal = wording.Sentence(missing)
 		return nil
 	}
 	if err != nil {
@@ -72,7 +61,7 @@ func (d drawing) drawPair(ctx context.Context, a, b side) error {
 	}
 	err = render.WritePair(d.path(pairVideoFile), left, right, render.VideoOptions{})
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, render.ErrPair) {
-		video.refusal = wording.Sentence(err)
+		video.Refusal = wording.Sentence(err)
 		return nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -47,10 +48,7 @@ func TestPairLinesUpAtT0(t *testing.T) {
 		before uint64
 		zero   int64
 	}{{true, 20, pairMargin, w.T0.AtNS}, {false, 30, pairMargin, 1e9 + 30*16_666_667}} {
-		s, err := pairSide(t.Context(), r, w, tc.fromT0, "A", func(int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(pairSide(t.Context(), r, w, tc.fromT0, "A", func(int) {}))(t)
 		if s.Start != tc.start || s.Before != tc.before || int64(s.Overlay.Zero) != tc.zero {
 			t.Errorf("from T0 %v: starts at %d, %d behind the first, at %d", tc.fromT0, s.Start, s.Before,
 				s.Overlay.Zero)

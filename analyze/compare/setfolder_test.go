@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -18,14 +19,8 @@ import (
 func setOf(t *testing.T, p plan, runs ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
-	results, err := os.ReadFile("../result/testdata/results.golden.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := analyzetest.Must(os.ReadFile("../result/testdata/results.golden.json"))(t)
+	raw := analyzetest.Must(json.Marshal(p))(t)
 	files := map[string][]byte{}
 	if p.Test != "" {
 		files[setFile] = raw
@@ -35,9 +30,7 @@ func setOf(t *testing.T, p plan, runs ...string) string {
 	}
 	for name, content := range files {
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, content, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, content, 0o644)))
 	}
 	return dir
 }
@@ -59,22 +52,14 @@ func TestSetPage(t *testing.T) {
 	browsertest.Axe(t)
 	p := twoVariants()
 	dir := setOf(t, p, p.Runs[0].Dir, p.Runs[1].Dir)
-	s, err := OpenSet(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := analyzetest.Must(OpenSet(t.Context(), dir))(t)
 	c, err := s.Compare(Options{})
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
-	page, err := s.Page(SetLinks{Folder: dir, Failed: errors.New("nothing in common")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := analyzetest.Must(s.Page(SetLinks{Folder: dir, Failed: errors.New("nothing in common")}))(t)
 	path := filepath.Join(dir, report.PageName)
-	if err := os.WriteFile(path, page, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.WriteFile(path, page, 0o644))
 	tab := browsertest.NewTab(t, 4*time.Minute, sameOrFile)
 	for scheme, width := range map[string]int64{"light": 360, "dark": 1280} {
 		tab.Look(scheme, width)

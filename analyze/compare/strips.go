@@ -19,39 +19,16 @@ import (
 )
 
 // strips are the filmstrips of the two shown runs over one axis of time. Picture k of each shows
-// the screen k steps after zero.
+// the screen k steps after zero. Step times the number of frames is the length of the axis.
 type strips struct {
-	fromT0  bool // zero is T0; else the start of the window
-	step    time.Duration
-	frames  [2][]int
-	files   [2]string
-	zero    [2]timeline.Time
-	refusal string
-}
+	Zero     string        `json:"zero"` // T0, or start: of the window
+	Step     time.Duration `json:"step_ns"`
+	FramesA  []int         `json:"frames_a"`
+	FramesB  []int         `json:"frames_b"`
+	Pictures []string      `json:"pictures"`
+	Refusal  string        `json:"refusal"`
 
-// stripsJSON describes the filmstrips. Step times the number of frames is the length of the axis.
-type stripsJSON struct {
-	Zero     string   `json:"zero"` // T0, or start: of the window
-	Step     int64    `json:"step_ns"`
-	FramesA  []int    `json:"frames_a"`
-	FramesB  []int    `json:"frames_b"`
-	Pictures []string `json:"pictures"`
-	Refusal  string   `json:"refusal"`
-}
-
-func (s *strips) json() *stripsJSON {
-	if s == nil {
-		return nil
-	}
-	j := &stripsJSON{Zero: "start", Step: int64(s.step), FramesA: append([]int{}, s.frames[0]...),
-		FramesB: append([]int{}, s.frames[1]...), Pictures: []string{}, Refusal: s.refusal}
-	if s.fromT0 {
-		j.Zero = "T0"
-	}
-	if s.refusal == "" {
-		j.Pictures = s.files[:]
-	}
-	return j
+	zero [2]timeline.Time
 }
 
 const (
@@ -61,12 +38,15 @@ const (
 
 // drawStrips writes the filmstrips of both runs. A recording that cannot be read is a refusal.
 func (d drawing) drawStrips(ctx context.Context, a, b side) error {
-	s := &strips{}
+	s := &strips{Zero: "start", FramesA: []int{}, FramesB: []int{}, Pictures: []string{}}
 	d.strips = s
-	s.zero, s.fromT0 = zeros(a.window, b.window)
+	fromT0 := false
+	if s.zero, fromT0 = zeros(a.window, b.window); fromT0 {
+		s.Zero = "T0"
+	}
 	ra, rb, err := twoRecordings(a, b)
 	if err != nil {
-		s.refusal = wording.Sentence(err)
+		s.Refusal = wording.Sentence(err)
 		return nil
 	}
 	defer ra.Close() // was only read
@@ -75,66 +55,67 @@ func (d drawing) drawStrips(ctx context.Context, a, b side) error {
 	for i, r := range []*recording.Reader{ra, rb} {
 		end, err := r.Meta([]side{a, b}[i].window.End)
 		if err != nil {
-			s.refusal = wording.Sentence(err)
+			s.Refusal = wording.Sentence(err)
 			return nil
 		}
 		span = max(span, time.Duration(end.Sampled.Mid()-s.zero[i]))
 	}
-	if s.step = roundStep(span / stripSteps); d.filmstripStep > 0 {
-		s.step = runfolder.FilmStep(span, d.filmstripStep, runfolder.MaxFilmstrip-1)
+	if s.Step = roundStep(span / stripSteps); d.filmstripStep > 0 {
+		s.Step = runfolder.FilmStep(span, d.filmstripStep, runfolder.MaxFilmstrip-1)
 	}
-	if d.filmstripStep > 0 && s.step != d.filmstripStep {
+	if d.filmstripStep > 0 && s.Step != d.filmstripStep {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("the filmstrips have steps of %v: %v needs more than %d pictures",
-			s.step, d.filmstripStep, runfolder.MaxFilmstrip))
+			s.Step, d.filmstripStep, runfolder.MaxFilmstrip))
 	}
-	cells := int(span/s.step) + 2 // the last one is at the end of both, or behind it
+	cells := int(span/s.Step) + 2 // the last one is at the end of both, or behind it
 	for i, r := range []*recording.Reader{ra, rb} {
-		s.files[i] = d.name(stripFiles()[i])
-		err := d.drawStrip(ctx, r, []side{a, b}[i].window, i, cells)
+		frames := []*[]int{&s.FramesA, &s.FramesB}[i]
+		*frames, err = d.drawStrip(ctx, r, []side{a, b}[i].window, i, cells)
 		if path := (&recordingError{}); errors.As(err, &path) {
-			s.refusal = wording.Sentence(err)
+			s.Refusal = wording.Sentence(err)
 			return nil
 		} else if err != nil {
 			return err
 		}
 	}
+	s.Pictures = []string{d.name(stripFiles()[0]), d.name(stripFiles()[1])}
 	return nil
 }
 
 // recordingError is an error of a recording, and not of a written file.
 type recordingError struct{ error }
 
-// drawStrip writes one filmstrip.
-func (d drawing) drawStrip(ctx context.Context, r *recording.Reader, w *result.Window, i, cells int) error {
-	s := d.strips
+// drawStrip writes one filmstrip, and returns its frames.
+func (d drawing) drawStrip(ctx context.Context, r *recording.Reader, w *result.Window, i, cells int) ([]int, error) {
+	s, frames := d.strips, []int{}
 	var chosen []render.Cell
 	for k := range cells {
-		n, err := frameAt(r, w, s.zero[i]+timeline.Time(k)*timeline.Time(s.step))
+		n, err := frameAt(r, w, s.zero[i]+timeline.Time(k)*timeline.Time(s.Step))
 		if err != nil {
-			return &recordingError{err}
+			return frames, &recordingError{err}
 		}
-		s.frames[i] = append(s.frames[i], n)
+		frames = append(frames, n)
 		chosen = append(chosen, render.Cell{Frame: n, Nothing: w.Green >= 0 && n < w.Start})
 	}
 	strip, err := render.NewFilmstrip(chosen, render.FilmstripOptions{CellWidth: stripWidth, MaxCells: cells})
 	if err != nil {
-		return &recordingError{err}
+		return frames, &recordingError{err}
 	}
 	for _, n := range strip.Frames() {
 		if err := ctx.Err(); err != nil {
-			return err
+			return frames, err
 		}
 		img, err := r.Image(n)
 		if err != nil {
-			return &recordingError{err}
+			return frames, &recordingError{err}
 		}
 		strip.Add(n, img)
 	}
 	row, err := strip.Row()
 	if err != nil {
-		return &recordingError{err}
+		return frames, &recordingError{err}
 	}
-	return d.file(stripFiles()[i], func(w io.Writer) error { return png.Encode(w, row) })
+	return frames, d.file(stripFiles()[i], func(w io.Writer) error { return png.Encode(w, row) })
 }
 
 // maxBefore limits the time from T0 to the window's start.

@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"slices"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // Each value has a line, and so has a run without results.
@@ -14,15 +16,9 @@ func TestSetCSV(t *testing.T) {
 		{Dir: "a/failed/run-02.1", Variant: "a", State: "failed", Reason: "no green,\n\"at all\""},
 		{Dir: "b/warm-up-01", Variant: "b", State: "ok", WarmUp: true},
 	}}
-	s, err := OpenSet(t.Context(), setOf(t, p, "a/run-01", "b/run-01"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := analyzetest.Must(OpenSet(t.Context(), setOf(t, p, "a/run-01", "b/run-01")))(t)
 	var out bytes.Buffer
-	lines, err := s.CSV(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := analyzetest.Must(s.CSV(&out))(t)
 	rows, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(rows) != lines+1 || !slices.Equal(rows[0], tableColumns) {
 		t.Fatalf("%d lines, %v: %q", lines, err, rows)

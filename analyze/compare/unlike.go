@@ -15,8 +15,9 @@ import (
 
 // Unlike is something in which the sets' environments or recordings differ.
 type Unlike struct {
-	Name string
-	A, B []string // all values that there are
+	Name string   `json:"name"`
+	A    []string `json:"a"` // all values that there are
+	B    []string `json:"b"`
 }
 
 // differing lists what a fair comparison has alike and these sets don't.

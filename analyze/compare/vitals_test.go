@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/budget"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/vitals"
 )
@@ -30,17 +31,10 @@ func TestClaims(t *testing.T) {
 							Better: analyze.Lower},
 						{Name: "cls", Unit: "score", State: analyze.Refused, Note: "not offered"}}}}}
 			run := filepath.Join(dir, fmt.Sprint("run-", i+1))
-			if err := os.Mkdir(run, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := result.Write(filepath.Join(run, result.FileName), r); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, os.Mkdir(run, 0o755))
+			analyzetest.Check(t, result.Write(filepath.Join(run, result.FileName), r))
 		}
-		s, err := Load(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(Load(t.Context(), dir))(t)
 		return s
 	}
 	fps, frames, more := rate(60), rate(9), rate(12)
@@ -65,10 +59,7 @@ func TestClaims(t *testing.T) {
 		"beside one of one side": {load(900, fps), load(2000), Options{Declared: []string{"fps.framerate"}},
 			[]string{untested}, Inconclusive},
 	} {
-		c, err := Compare(tc.a, tc.b, tc.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := analyzetest.Must(Compare(tc.a, tc.b, tc.options))(t)
 		if got := families(c); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
@@ -83,10 +74,7 @@ func TestClaims(t *testing.T) {
 	}
 	for text, want := range map[string]budget.State{"vitals.lcp > 1000": budget.Kept,
 		"vitals.lcp > 800 ms": budget.Broken, "vitals.cls > 0.1": budget.Unmeasured} {
-		limit, err := budget.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		limit := analyzetest.Must(budget.Parse(text))(t)
 		if got := a.Check([]budget.Budget{limit}); len(got) != 1 || got[0].State != want {
 			t.Errorf("%s: %+v, want %s", text, got, want)
 		}

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func TestWindowsBelongTogetherByName(t *testing.T) {
 	both := map[string]analyze.Value{"dom": rate(60), "canvas": rate(30), "video": rate(24)}
 	a := &Set{Path: "a", Runs: []Run{madeRun("1", nil, both, "dom", "canvas", "dom")}}
 	b := &Set{Path: "b", Runs: []Run{madeRun("1", nil, both, "canvas", "dom", "video")}}
-	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := analyzetest.Must(Compare(a, b, Options{}))(t)
 	var names []string
 	for i := range c.Values {
 		names = append(names, c.Values[i].Key.String())

@@ -2,25 +2,17 @@ package export
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/netsim/har"
 )
 
 // FullAddresses returns the addresses of a HAR file's requests by those without their queries. An
 // address with several queries is not among them.
 func FullAddresses(path string) (map[string]string, error) {
-	file, err := os.Open(path)
+	fall, err := readWaterfall(path)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close() // only read
-	fall, err := har.ReadWaterfall(file)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	full := map[string]string{}
 	for i := range fall.Requests {

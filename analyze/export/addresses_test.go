@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -31,17 +32,9 @@ func TestChangedIn(t *testing.T) {
 		{frame.BGR4, 9, 3, frame.Region{X: 8, Y: 3, Width: 1, Height: 1}, false},
 	} {
 		path := filepath.Join(t.TempDir(), "a.eid")
-		w, err := recording.Create(path, recording.Options{NoDirect: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := frame.NewFormat(tc.pixel, 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Segment(f, 1, 100); err != nil {
-			t.Fatal(err)
-		}
+		w := analyzetest.Must(recording.Create(path, recording.Options{NoDirect: true}))(t)
+		f := analyzetest.Must(frame.NewFormat(tc.pixel, 16, 8))(t)
+		analyzetest.Check(t, w.Segment(f, 1, 100))
 		pix := make([]byte, f.Size())
 		for n := range 8 {
 			pix = bytes.Clone(pix)
@@ -56,13 +49,8 @@ func TestChangedIn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := recording.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, w.Close())
+		r := analyzetest.Must(recording.Open(path))(t)
 		s := export.Selection{Reader: r, From: 1, To: r.Frames()}
 		found, err := s.ChangedIn(t.Context(), tc.region)
 		got := slices.Sorted(maps.Keys(found))
@@ -70,8 +58,6 @@ func TestChangedIn(t *testing.T) {
 			slices.Contains(got, 4) || slices.Contains(got, 0) {
 			t.Errorf("%v: frames %v, error %v", tc, got, err)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, r.Close())
 	}
 }

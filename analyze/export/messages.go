@@ -6,7 +6,6 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -28,14 +27,11 @@ func (s *Selection) Messages(ctx context.Context, w io.Writer) (messages int, lo
 		from, to int
 	}
 	var parts []part
-	if s.Results != "" {
-		found, err := result.Read(s.Results)
-		if err != nil {
-			return 0, 0, err
-		}
-		if err := runfolder.ResultsAreOf(found.Recording, s.Reader, s.Path); err != nil {
-			return 0, 0, err
-		}
+	found, err := s.results()
+	if err != nil {
+		return 0, 0, err
+	}
+	if found != nil {
 		for _, win := range found.Windows {
 			p := part{from: max(s.From, win.Start), to: min(s.To, win.End+1)}
 			if r := win.Region; len(r) == 4 {

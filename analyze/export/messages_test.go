@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -18,10 +19,7 @@ import (
 func TestMessages(t *testing.T) {
 	const width, height = 320, 180
 	path := filepath.Join(t.TempDir(), "told.eid")
-	w, err := recording.Create(path, recording.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := analyzetest.Must(recording.Create(path, recording.Options{}))(t)
 	f, err := frame.NewFormat(frame.BGR4, width, height)
 	if err == nil {
 		err = w.Segment(f, 1, 60)
@@ -43,17 +41,10 @@ func TestMessages(t *testing.T) {
 		if n > 2 {
 			m.Sequence--
 		}
-		if err := w.WriteFrame(slices.Clone(pix), m, nil); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, w.WriteFrame(slices.Clone(pix), m, nil))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := recording.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, w.Close())
+	r := analyzetest.Must(recording.Open(path))(t)
 	defer r.Close() // only read
 	var out bytes.Buffer
 	n, lost, err := (&Selection{Reader: r, Path: path, To: r.Frames()}).Messages(t.Context(), &out)

@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/export/pftrace/pftracetest"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -22,19 +23,11 @@ func traced(t *testing.T, name string,
 	put func(w *activity.Writer, thread uint32, f func(string) uint32)) *activity.Trace {
 	t.Helper()
 	dir := t.TempDir()
-	w, err := activity.NewWriter(dir, activity.Info{Name: name, Clock: activity.Clock{Exact: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := analyzetest.Must(activity.NewWriter(dir, activity.Info{Name: name, Clock: activity.Clock{Exact: true}}))(t)
 	thread := w.Thread(activity.Thread{Process: 7, ID: 8, Name: "main", ProcessName: "chromium"})
 	put(w, thread, func(name string) uint32 { return w.Function(activity.Function{Name: name, Module: "m"}) })
-	if _, err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	trace, err := activity.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Must(w.Close())(t)
+	trace := analyzetest.Must(activity.Open(dir))(t)
 	t.Cleanup(func() { trace.Close() })
 	return trace
 }
@@ -59,9 +52,7 @@ func TestStacksOfTwoTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	event := func(w *activity.Writer, e activity.Event) {
-		if err := w.Event(e); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, w.Event(e))
 	}
 	native := traced(t, "native", func(w *activity.Writer, thread uint32, f func(string) uint32) {
 		loop := w.Stack(0, f("loop"))
@@ -76,10 +67,7 @@ func TestStacksOfTwoTraces(t *testing.T) {
 		event(w, activity.Event{At: 1005 * ms, Thread: thread, Kind: activity.Slice, Ref: f("outer"), Value: 20 * ms})
 		event(w, activity.Event{At: 1006 * ms, Thread: thread, Kind: activity.Slice, Ref: f("inner"), Value: 2 * ms})
 	})
-	r, err := recording.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := analyzetest.Must(recording.Open(path))(t)
 	defer r.Close()
 	s := export.Selection{Reader: r, Path: path, To: r.Frames(), Activities: []*activity.Trace{native, js}}
 	var out bytes.Buffer

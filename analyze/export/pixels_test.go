@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -11,14 +12,8 @@ import (
 func TestPixelCounter(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, pixel := range frame.PixelFormats() {
-		f, err := frame.NewFormat(pixel, 70, 6)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := frame.NewLayout(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(frame.NewFormat(pixel, 70, 6))(t)
+		l := analyzetest.Must(frame.NewLayout(f))(t)
 		var c pixelCounter
 		c.start(l)
 		for range 50 {

@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/bits"
 	"path/filepath"
@@ -83,12 +83,12 @@ func (s *Selection) Trace(ctx context.Context, w io.Writer) (TraceCounts, error)
 
 func (s *Selection) trace(ctx context.Context, to traceEncoder) (TraceCounts, error) {
 	t := traceWriter{Selection: s, ctx: ctx, traceEncoder: to}
-	err := t.write()
+	t.fail(t.write())
 	n := TraceCounts{Gaps: t.gapCount, Events: t.eventCount, Requests: t.requestCount, Slices: t.barCount}
 	if t.scripts != nil {
 		n.Calls = t.scripts.info.Calls
 	}
-	return n, err
+	return n, t.err
 }
 
 // traceEncoder writes events in a format. All but the first line of a track follow its name.
@@ -110,6 +110,7 @@ type traceWriter struct {
 	*Selection
 	traceEncoder
 	ctx context.Context
+	err error // the first one, after which nothing is written
 
 	origin     timeline.Time
 	firstFrame timeline.Time
@@ -210,18 +211,15 @@ func (t *traceWriter) write() error {
 	}
 	t.begin(t.origin, t.Selection)
 	tracks := eventTracks(events)
-	for _, step := range []func() error{
-		func() error { return t.names(tracks) },
-		t.frames,
-		t.marked,
-		func() error { return t.instants(events, tracks) },
-		t.requests,
-		t.scriptSlices,
-		func() (err error) { t.barCount, err = t.deviceTracks(from, to); return err },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	t.names(tracks)
+	t.frames()
+	t.marked()
+	t.instants(events, tracks)
+	t.requests()
+	t.scriptSlices()
+	t.deviceTracks(from, to)
+	if t.err != nil {
+		return t.err
 	}
 	about := traceInfo{
 		Recording: filepath.Base(t.Path), Program: t.Program, WallOffsetNS: t.Reader.Info().WallOffset,
@@ -255,6 +253,31 @@ func (t *traceWriter) findOrigin(events []chosenEvent) error {
 		t.origin = min(t.origin, track.requests[0].Begins().At)
 	}
 	return nil
+}
+
+// fail keeps the first error.
+func (t *traceWriter) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// failed reports whether to stop, after an error or the end of the context.
+func (t *traceWriter) failed() bool {
+	t.fail(t.ctx.Err())
+	return t.err != nil
+}
+
+func (t *traceWriter) put(e traceEvent) {
+	if t.err == nil {
+		t.err = t.traceEncoder.put(e)
+	}
+}
+
+// slice writes an event that lasts.
+func (t *traceWriter) slice(e traceEvent, lasted micros) {
+	e.Phase, e.Duration = "X", &lasted
+	t.put(e)
 }
 
 // since returns the time from the origin, limited to what micros hold: a file may have any times.
@@ -320,114 +343,87 @@ func eventTracks(events []chosenEvent) map[string]int {
 }
 
 // names writes the names and the order of the process and its tracks.
-func (t *traceWriter) names(tracks map[string]int) error {
-	if err := t.put(traceEvent{Phase: "M", Name: "process_name",
-		Args: nameArgs{filepath.Base(t.Path)}}); err != nil {
-		return err
-	}
-	type track struct {
-		tid  int
-		name string
-	}
-	all := []track{{frameTID, "frames"}, {gapTID, "gaps"}, {formatTID, "format"}}
+func (t *traceWriter) names(tracks map[string]int) {
+	t.process(tracePID, filepath.Base(t.Path))
+	all := map[int]string{frameTID: "frames", gapTID: "gaps", formatTID: "format"}
 	if len(t.Marked) > 0 {
-		all = append(all, track{markedTID, "selected frames"})
+		all[markedTID] = "selected frames"
 	}
 	for source, tid := range tracks {
-		all = append(all, track{tid, cmp.Or(source, "events")})
+		all[tid] = cmp.Or(source, "events")
 	}
-	slices.SortFunc(all, func(a, b track) int { return cmp.Compare(a.tid, b.tid) })
-	for _, tr := range all {
-		if err := t.track(tracePID, tr.tid, tr.name); err != nil {
-			return err
-		}
+	for _, tid := range slices.Sorted(maps.Keys(all)) {
+		t.track(tracePID, tid, all[tid])
 	}
-	return nil
+}
+
+// process writes the name of a process.
+func (t *traceWriter) process(pid int, name string) {
+	t.put(traceEvent{Phase: "M", Name: "process_name", PID: pid, Args: nameArgs{name}})
 }
 
 // track writes the name and the place of a track.
-func (t *traceWriter) track(pid, tid int, name string) error {
-	if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid, Args: nameArgs{name}}); err != nil {
-		return err
-	}
-	return t.put(traceEvent{Phase: "M", Name: "thread_sort_index", PID: pid, TID: tid, Args: sortArgs{tid}})
+func (t *traceWriter) track(pid, tid int, name string) {
+	t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid, Args: nameArgs{name}})
+	t.put(traceEvent{Phase: "M", Name: "thread_sort_index", PID: pid, TID: tid, Args: sortArgs{tid}})
 }
 
-func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) error {
+func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) {
 	for _, e := range events {
 		whole, err := t.Reader.Event(e.n)
 		if err != nil {
-			return fmt.Errorf("read event %d: %w", e.n, err)
+			t.fail(fmt.Errorf("read event %d: %w", e.n, err))
+			return
 		}
-		err = t.put(traceEvent{
+		t.put(traceEvent{
 			Phase: "i", Name: e.Kind, Category: e.Source, TID: tracks[e.Source], Time: t.since(e.At), Scope: "t",
 			Args: eventArgs{micros(max(e.Uncertainty, 0)), whole.Data},
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 // frames writes the frames with the gaps between them, and their formats.
-func (t *traceWriter) frames() error {
+func (t *traceWriter) frames() {
 	segments := t.Segments()
 	changes := t.Reader.Timeline(t.From, t.To)
-	var format traceEvent
+	var format traceEvent // Name is empty before the first one
 	for changes.Next() {
-		if err := t.ctx.Err(); err != nil {
-			return err
+		if t.failed() {
+			return
 		}
 		n, at := changes.Number(), changes.Meta().Sampled.Mid()
-		if err := t.until(n, at); err != nil {
-			return err
-		}
+		t.until(n, at)
 		for len(segments) > 0 && n >= segments[0].First {
-			if err := t.endFormat(&format, at); err != nil {
-				return err
-			}
+			t.endFormat(format, at)
 			s := segments[0]
 			segments = segments[1:]
-			format = traceEvent{Phase: "X", Name: s.Layout.Format.String(), TID: formatTID, Time: t.since(at),
-				Args: struct{}{}}
+			format = traceEvent{Name: s.Layout.Format.String(), TID: formatTID, Time: t.since(at), Args: struct{}{}}
 			t.held.period = segmentPeriod(s)
 			t.counter.start(s.Layout)
 		}
 		t.hold(n, changes.Meta(), changes.Change())
-		if err := t.count(); err != nil {
-			return err
-		}
+		t.count("changed pixels", "pixels", int64(t.held.args.ChangedPixels))
+		t.count("changed bytes", "bytes", t.held.args.ChangedBytes)
 		t.progress(n)
 	}
-	if err := changes.Err(); err != nil {
-		return err
-	}
-	end, err := t.last()
-	return errors.Join(err, t.endFormat(&format, end))
+	t.fail(changes.Err())
+	t.endFormat(format, t.last())
 }
 
 // marked writes the times before the marked frames.
-func (t *traceWriter) marked() error {
+func (t *traceWriter) marked() {
 	for _, f := range t.Marked {
 		begin := t.since(timeline.Time(f.FromNS))
-		lasted := t.since(timeline.Time(f.ToNS)) - begin
-		if err := t.put(traceEvent{Phase: "X", Name: fmt.Sprintf("before frame %d", f.Frame), TID: markedTID,
-			Time: begin, Duration: &lasted}); err != nil {
-			return err
-		}
+		t.slice(traceEvent{Name: fmt.Sprintf("before frame %d", f.Frame), TID: markedTID, Time: begin},
+			t.since(timeline.Time(f.ToNS))-begin)
 	}
-	return nil
 }
 
 // endFormat writes a format that has begun.
-func (t *traceWriter) endFormat(format *traceEvent, at timeline.Time) error {
-	if format.Phase == "" {
-		return nil
+func (t *traceWriter) endFormat(format traceEvent, at timeline.Time) {
+	if format.Name != "" {
+		t.slice(format, max(t.since(at)-format.Time, 0))
 	}
-	lasted := max(t.since(at)-format.Time, 0)
-	format.Duration = &lasted
-	return t.put(*format)
 }
 
 // segmentPeriod returns the time from frame to frame, measured where it is known.
@@ -456,20 +452,13 @@ func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
 	t.held.name = t.kinds.of(n, a.Unique, m.Flags)
 }
 
-// count writes the counters of the frame that is held.
-func (t *traceWriter) count() error {
-	at := t.since(t.held.at)
-	err := t.put(traceEvent{Phase: "C", Name: "changed pixels", Time: at,
-		Args: map[string]int{"pixels": t.held.args.ChangedPixels}, value: int64(t.held.args.ChangedPixels)})
-	if err != nil {
-		return err
-	}
-	return t.put(traceEvent{Phase: "C", Name: "changed bytes", Time: at,
-		Args: map[string]int64{"bytes": t.held.args.ChangedBytes}, value: t.held.args.ChangedBytes})
+// count writes a counter of the frame that is held.
+func (t *traceWriter) count(name, unit string, n int64) {
+	t.put(traceEvent{Phase: "C", Name: name, Time: t.since(t.held.at), Args: map[string]int64{unit: n}, value: n})
 }
 
 // until writes the held frame and the gaps after it, which end where frame n begins.
-func (t *traceWriter) until(n int, at timeline.Time) error {
+func (t *traceWriter) until(n int, at timeline.Time) {
 	gaps := t.gapsBefore(n)
 	begin, frames := at, uint64(0)
 	if t.held.begun {
@@ -477,21 +466,22 @@ func (t *traceWriter) until(n int, at timeline.Time) error {
 	} else if len(gaps) > 0 {
 		begin = gaps[0].At.Earliest
 	}
-	return t.share(begin, max(at, begin), frames, gaps)
+	t.share(begin, max(at, begin), frames, gaps)
 }
 
 // last writes the last frame and the gaps after it, and returns their end. Their length is that of
 // the gaps' intervals, at least one frame period.
-func (t *traceWriter) last() (timeline.Time, error) {
+func (t *traceWriter) last() timeline.Time {
 	if !t.held.begun {
-		return t.origin, nil
+		return t.origin
 	}
 	gaps := t.gapsBefore(t.To)
 	end := t.held.at + timeline.Time(min(t.held.period, 1<<40))
 	for _, g := range gaps {
 		end = max(end, g.At.Latest)
 	}
-	return end, t.share(t.held.at, end, 1, gaps)
+	t.share(t.held.at, end, 1, gaps)
+	return end
 }
 
 // gapsBefore takes the gaps before frame n.
@@ -507,34 +497,26 @@ func (t *traceWriter) gapsBefore(n int) []recording.Gap {
 
 // share divides the time from begin to end between the missing frames and, if frames is 1, the held
 // frame. Each lasts equally long.
-func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []recording.Gap) error {
+func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []recording.Gap) {
 	whole := frames
 	for _, g := range gaps {
 		whole = addSaturated(whole, g.Count)
 	}
 	start, span := t.since(begin), uint64(t.since(end)-t.since(begin))
 	done := uint64(0)
-	slice := func(e traceEvent, part uint64) error {
-		next := addSaturated(done, part)
-		from, to := shareOf(span, done, whole), shareOf(span, next, whole)
-		lasted := micros(to - from)
-		e.Phase, e.Time, e.Duration, done = "X", start+micros(from), &lasted, next
-		return t.put(e)
+	next := func(e traceEvent, part uint64) {
+		from := shareOf(span, done, whole)
+		done = addSaturated(done, part)
+		e.Time = start + micros(from)
+		t.slice(e, micros(shareOf(span, done, whole)-from))
 	}
 	if frames > 0 {
-		if err := slice(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args},
-			frames); err != nil {
-			return err
-		}
+		next(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args}, frames)
 	}
 	for _, g := range gaps {
 		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}
-		if err := slice(traceEvent{Name: "lost frames: " + g.Cause.String(), Category: "gap", TID: gapTID, Args: a},
-			g.Count); err != nil {
-			return err
-		}
+		next(traceEvent{Name: "lost frames: " + g.Cause.String(), Category: "gap", TID: gapTID, Args: a}, g.Count)
 	}
-	return nil
 }
 
 // addSaturated returns a + b, or the largest number: a file may have any counts.

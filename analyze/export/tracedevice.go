@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	activities "github.com/eideticker/eideticker/analyze/activity/export"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -31,15 +30,16 @@ type deviceInfo struct {
 	Left   int    `json:"slices_left_out"` // the shortest ones
 }
 
-// deviceTracks writes the activity of the device, and returns the number of slices.
-func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error) {
+// deviceTracks writes the activity of the device.
+func (t *traceWriter) deviceTracks(from, to timeline.Time) {
 	const most = 1 << 60
 	from, to = max(from, -most), min(to, most)
 	pid, tid := firstDevicePID-1, firstDeviceTID
 	for _, of := range t.Activities {
 		tracks, left, err := activities.Chart(of, int64(from), int64(to), cmp.Or(t.MaxCalls, usualBars))
 		if err != nil {
-			return bars, err
+			t.fail(err)
+			return
 		}
 		info := of.Info()
 		t.devices = append(t.devices, deviceInfo{info.Name, info.Engine, info.Way, info.Clock.Text, left})
@@ -52,23 +52,17 @@ func (t *traceWriter) deviceTracks(from, to timeline.Time) (bars int, err error)
 			if i == 0 || track.Thread.Process != process {
 				process = track.Thread.Process
 				pid++
-				if err := t.put(traceEvent{Phase: "M", Name: "process_name", PID: pid, thread: &track.Thread,
-					Args: nameArgs{cmp.Or(track.Thread.ProcessName, "process")}}); err != nil {
-					return bars, err
-				}
+				t.put(traceEvent{Phase: "M", Name: "process_name", PID: pid, thread: &track.Thread,
+					Args: nameArgs{cmp.Or(track.Thread.ProcessName, "process")}})
 			}
-			n, err := t.thread(pid, tid, track, trace, spread > 0)
-			if bars, tid = bars+n, tid+3; err != nil {
-				return bars, err
-			}
+			t.thread(pid, tid, track, trace, spread > 0)
+			tid += 3
 		}
 	}
-	return bars, nil
 }
 
 // thread writes the tracks of a thread. The thread's own track states the bounds of its times.
-func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string, bounded bool) (bars int, err error) {
-	when := func(ns int64) micros { return min(max(t.since(timeline.Time(ns)), 0), math.MaxInt64/2) }
+func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string, bounded bool) {
 	kinds := [...]string{"calls", "samples", "state"}
 	for i, all := range [...][]activities.Bar{track.Bars, track.Samples, track.States} {
 		if len(all) == 0 {
@@ -80,27 +74,19 @@ func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string
 		if bounded {
 			thread.Name = name
 		}
-		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid + i, thread: &thread,
-			Args: nameArgs{name}}); err != nil {
-			return bars, err
-		}
+		t.put(traceEvent{Phase: "M", Name: "thread_name", PID: pid, TID: tid + i, thread: &thread,
+			Args: nameArgs{name}})
 		for k, b := range all {
-			begin := when(b.From)
-			lasted := when(b.To) - begin
-			e := traceEvent{Phase: "X", Name: b.Name, Category: kinds[i], PID: pid, TID: tid + i, Time: begin,
-				Duration: &lasted}
+			begin := t.inside(timeline.Time(b.From))
+			e := traceEvent{Name: b.Name, Category: kinds[i], PID: pid, TID: tid + i, Time: begin}
 			if b.Module != "" {
 				e.Args = barArgs{b.Module}
 			}
-			err := t.put(e)
-			if k%1024 == 0 {
-				err = cmp.Or(err, t.ctx.Err())
+			t.slice(e, t.inside(timeline.Time(b.To))-begin)
+			if k%1024 == 0 && t.failed() {
+				return
 			}
-			if err != nil {
-				return bars, err
-			}
-			bars++
 		}
+		t.barCount += len(all)
 	}
-	return bars, nil
 }

@@ -43,20 +43,28 @@ func (t *traceWriter) readRequests(from, to timeline.Time) error {
 	if t.Network == "" || t.NoEvents {
 		return nil
 	}
-	file, err := os.Open(t.Network)
+	fall, err := readWaterfall(t.Network)
 	if err != nil {
 		return err
-	}
-	defer file.Close() // only read
-	fall, err := har.ReadWaterfall(file)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", t.Network, err)
 	}
 	if id := fmt.Sprintf("%x", t.Reader.Info().ID); fall.Recording != "" && string(fall.Recording) != id {
 		return fmt.Errorf("read %s: it is of another recording; export the recording.eid instead", t.Network)
 	}
 	t.tracks = requestTracks(fall, from, to)
 	return nil
+}
+
+func readWaterfall(path string) (*har.Waterfall, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read
+	fall, err := har.ReadWaterfall(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return fall, nil
 }
 
 // requestTracks shares requests among tracks, in the order in which connections begin.
@@ -106,27 +114,19 @@ func requestEnd(r *har.Request) timeline.Time {
 }
 
 // requests writes the requests with their parts.
-func (t *traceWriter) requests() (err error) {
-	put := func(e traceEvent) {
-		if e.PID = networkPID; err == nil {
-			err = t.put(e)
-		}
+func (t *traceWriter) requests() {
+	if len(t.tracks) > 0 {
+		t.process(networkPID, "network")
 	}
 	for i, track := range t.tracks {
-		if i == 0 {
-			put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{"network"}})
-		}
 		tid := firstRequestTID + i
-		if err == nil {
-			err = t.track(networkPID, tid, track.name)
-		}
+		t.track(networkPID, tid, track.name)
 		for _, r := range track.requests {
 			t.requestCount++
 			slice := func(name string, from, to timeline.Time, args any) {
 				begin := t.since(from)
-				lasted := t.since(to) - begin
-				put(traceEvent{Phase: "X", Name: name, Category: "network", TID: tid, Time: begin, Duration: &lasted,
-					Args: args})
+				t.slice(traceEvent{Name: name, Category: "network", PID: networkPID, TID: tid, Time: begin, Args: args},
+					t.since(to)-begin)
 			}
 			x := &r.Served
 			slice(r.Label(maxRequestName), r.Begins().At, requestEnd(r), requestArgs{x.Method, x.URL, x.Status,
@@ -136,5 +136,4 @@ func (t *traceWriter) requests() (err error) {
 			}
 		}
 	}
-	return err
 }

@@ -125,8 +125,9 @@ func WriteTrace(ctx context.Context, w io.Writer, run *scripts.Run) error {
 	for _, r := range run.Trace.Realms {
 		t.origin = min(t.origin, r.When(r.Begin).Mid())
 	}
-	if err := t.scriptSlices(); err != nil {
-		return err
+	t.scriptSlices()
+	if t.err != nil {
+		return t.err
 	}
 	return t.end(map[string]any{"scripts": t.scripts.info})
 }
@@ -318,41 +319,38 @@ func (s *scriptsOfRun) tidy() {
 	s.tracks = slices.DeleteFunc(s.tracks, func(t *scriptTrack) bool { return len(t.slices)+len(t.instants) == 0 })
 }
 
+// inside returns the time from the origin, not negative. A page may claim any times.
+func (t *traceWriter) inside(at timeline.Time) micros {
+	return min(max(t.since(at), 0), math.MaxInt64/2)
+}
+
 // scriptSlices writes the tracks of scripts.
-func (t *traceWriter) scriptSlices() (err error) {
+func (t *traceWriter) scriptSlices() {
 	if t.scripts == nil {
-		return nil
+		return
 	}
-	put := func(e traceEvent) {
-		if e.PID = scriptPID; err == nil {
-			err = t.put(e)
-		}
-	}
-	// A page may claim any times.
-	when := func(at timeline.Time) micros { return min(max(t.since(at), 0), math.MaxInt64/2) }
 	for i, track := range t.scripts.tracks {
 		if i == 0 {
-			put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{"scripts"}})
+			t.process(scriptPID, "scripts")
 		}
 		tid := firstScriptTID + i
-		if err == nil {
-			err = t.track(scriptPID, tid, track.name)
-		}
+		t.track(scriptPID, tid, track.name)
 		slices.SortStableFunc(track.instants, func(a, b scriptSlice) int { return cmp.Compare(a.from, b.from) })
+		event := func(s *scriptSlice) traceEvent {
+			return traceEvent{Name: s.name, Category: "script", PID: scriptPID, TID: tid, Time: t.inside(s.from),
+				Args: s.args}
+		}
 		for k := range track.slices {
-			s := &track.slices[k]
-			begin := when(s.from)
-			lasted := when(s.to) - begin
-			put(traceEvent{Phase: "X", Name: s.name, Category: "script", TID: tid, Time: begin, Duration: &lasted,
-				Args: s.args})
-			if k%1024 == 0 && err == nil {
-				err = t.ctx.Err()
+			e := event(&track.slices[k])
+			t.slice(e, t.inside(track.slices[k].to)-e.Time)
+			if k%1024 == 0 && t.failed() {
+				return
 			}
 		}
-		for _, s := range track.instants {
-			put(traceEvent{Phase: "i", Name: s.name, Category: "script", TID: tid, Time: when(s.from), Scope: "t",
-				Args: s.args})
+		for i := range track.instants {
+			e := event(&track.instants[i])
+			e.Phase, e.Scope = "i", "t"
+			t.put(e)
 		}
 	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/fps"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/strip"
@@ -21,10 +22,7 @@ import (
 // before. x is a lost frame and r is red.
 func score(t testing.TB, period time.Duration, notes string) (*filmtest.Film, measure.Window) {
 	t.Helper()
-	f, err := frame.NewFormat(frame.BGR4, 16, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 16, 16))(t)
 	m := filmtest.New(t, f)
 	m.Period = period
 	pix := make([]byte, m.Layout.Size)
@@ -155,19 +153,14 @@ func TestDroppedByStrip(t *testing.T) {
 		{"out of order", []uint32{7, 9, 8, 10, 11}, 0, 0, [3]float64{0, 0, 0}, 5},
 		{"in shares", []uint32{7, 8, 8, 9, 12, 12, 13}, 1, 2, [3]float64{2, 0, 2}, 7},
 	}
-	f, err := frame.NewFormat(frame.BGR4, 200, 40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 200, 40))(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			m := filmtest.New(t, f)
 			pix := make([]byte, m.Layout.Size)
 			for i, id := range c.ids {
-				if err := strip.Draw(m.Layout.View(pix), image.Rectangle{},
-					strip.Code{ID: id, Free: 3 << 8}); err != nil {
-					t.Fatal(err)
-				}
+				analyzetest.Check(t, strip.Draw(m.Layout.View(pix), image.Rectangle{},
+					strip.Code{ID: id, Free: 3 << 8}))
 				lost := 0
 				if i == 4 {
 					lost = c.lost

@@ -161,10 +161,7 @@ func TestFPSLiteral(t *testing.T) {
 		from := rng.IntN(4)
 		w := measure.Window{Kind: measure.ByMarkers, Green: from, Start: from + 1, End: frames - 2, Red: frames - 1}
 		t.Run(fmt.Sprintf("%d/%v", seed, m.Layout.Format.Pixel), func(t *testing.T) {
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			l := newLiteralFPS(m, w, area, o.Tolerance)
 			r := filmtest.One(t, m, w, o, "fps")
 			checkFigures(t, r, l.figures())

@@ -17,10 +17,7 @@ import (
 func restlessFilm(t testing.TB, p frame.PixelFormat, frames int,
 	fill func(n int, set func(x, y, w, h int, v byte))) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(p, 320, 160)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, 320, 160))(t)
 	m := filmtest.New(t, f)
 	pack := frame.NewPacker(m.Layout)
 	canvas, pix := make([]byte, 4*f.Width*f.Height), make([]byte, m.Layout.Size)
@@ -77,10 +74,7 @@ func TestRestless(t *testing.T) {
 					o.Measures = append(o.Measures, "heatmap")
 				}
 				m := restlessFilm(t, frame.BGR4, 100, c.fill)
-				found, err := analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 100), o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 100), o))(t)
 				checkRestless(t, c.name, found.Results[0], c.want, c.says)
 			}
 		}
@@ -90,9 +84,7 @@ func TestRestless(t *testing.T) {
 func checkRestless(t *testing.T, name string, r measure.Result, want []fps.RestlessRegion, says string) {
 	t.Helper()
 	var d fps.Detail
-	if err := json.Unmarshal(r.Detail, &d); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Unmarshal(r.Detail, &d))
 	if len(d.Restless) != len(want) {
 		t.Fatalf("%s: %+v, want %+v", name, d.Restless, want)
 	}

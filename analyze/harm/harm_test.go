@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/netsim/instrument/plan"
 )
@@ -220,10 +221,7 @@ func TestSwitchOff(t *testing.T) {
 		broken bool
 		want   string
 	}{{false, "calls loops errors"}, {true, "loops calls errors"}} {
-		p, err := plan.New("", 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := analyzetest.Must(plan.New("", 0, 1))(t)
 		p.Costs = []plan.Cost{{Policy: "errors"}, {Policy: "calls", Records: 50, Places: 3},
 			{Policy: "loops", Places: 4}}
 		var names []string

@@ -39,10 +39,7 @@ func TestHeatmapLiteral(t *testing.T) {
 		o := filmtest.RandomLook(rng, m.Layout)
 		w := measure.FramesWindow(m, rng.IntN(4), 24-rng.IntN(4))
 		t.Run(fmt.Sprintf("%d/%v", seed, m.Layout.Format.Pixel), func(t *testing.T) {
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			heat := literalHeat(m, area, w, o.Tolerance)
 			var total, excess, most, changed float64
 			for _, n := range heat {

@@ -21,10 +21,7 @@ func TestLoadHistogramLiteral(t *testing.T) {
 		o := filmtest.RandomLook(rng, m.Layout)
 		w := measure.FramesWindow(m, rng.IntN(4), 24-rng.IntN(4))
 		t.Run(fmt.Sprintf("%d/%v", seed, m.Layout.Format.Pixel), func(t *testing.T) {
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			r := filmtest.One(t, m, w, o, "loadhist")
 			pixels := r.Series[1]
 			for n := w.Start; n <= w.End; n++ {

@@ -63,10 +63,7 @@ func TestLoadFiguresLiteral(t *testing.T) {
 			if r.State == measure.Refused {
 				t.Fatal(r.Refusal)
 			}
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			var pixel, hist []float64
 			first, last := literalHistogram(m, area, w.Start), literalHistogram(m, area, w.End)
 			for n := w.Start; n <= w.End; n++ {

@@ -14,6 +14,8 @@ import (
 	"testing/fstest"
 	"testing/synctest"
 	"time"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // box is a machine made of files.
@@ -88,10 +90,7 @@ func TestActivity(t *testing.T) {
 		after[name] = text
 	}
 	got := between(before, after)
-	raw, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := analyzetest.Must(json.Marshal(got))(t)
 	want := `{"processors":2,"model":"A Chip","load_average":0.75,` +
 		`"cpu_pressure":{"some_fraction":0.25,"full_fraction":0},"io_pressure":null,` +
 		`"memory_pressure":{"some_fraction":0,"full_fraction":0},"steal_fraction":0.05,"others_fraction":0.21,` +

@@ -165,10 +165,7 @@ func TestLostBesideTheMarkers(t *testing.T) {
 	f.show(1, torn(60, red, page(1)))
 	f.lose = 4
 	f.show(3, red)
-	got, err := f.d.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(f.d.close())(t)
 	if w := got[0]; w.Start != 5 || w.LostBeforeStart != 2 || w.Red != 9 || w.LostBeforeRed != 5 || w.End != 7 ||
 		w.TornRed == nil {
 		t.Errorf("got %+v", w)

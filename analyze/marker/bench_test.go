@@ -4,19 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // BenchmarkAdd is what one more frame costs, by what it is.
 func BenchmarkAdd(b *testing.B) {
-	f, err := frame.NewFormat(frame.BGR4, 1920, 1080)
-	if err != nil {
-		b.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 1920, 1080))(b)
+	l := analyzetest.Must(frame.NewLayout(f))(b)
 	fill := func(c [4]byte) frame.Image {
 		pix := make([]byte, l.Size)
 		for i := range pix {
@@ -39,9 +34,7 @@ func BenchmarkAdd(b *testing.B) {
 		b.Run(fmt.Sprintf("frame=%s", tc.kind), func(b *testing.B) {
 			d := New(Options{})
 			add := func(step *frame.Step) {
-				if err := d.Add(step, nil); err != nil {
-					b.Fatal(err)
-				}
+				analyzetest.Check(b, d.Add(step, nil))
 			}
 			for n := range 4 {
 				add(&frame.Step{Number: n, Image: green, Change: unchanged})

@@ -18,14 +18,8 @@ import (
 func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle, green, red *strip.Code,
 	late int) *reel {
 	t.Helper()
-	f, err := frame.NewFormat(p, w, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, w, h))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	pack := frame.NewPacker(l)
 	render := func(n int, pix []byte) {
 		colour, code := [3]byte{250, 250, 250}, (*strip.Code)(nil)
@@ -55,9 +49,7 @@ func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle,
 		}
 		pack.BGRX(pix, src)
 		if code != nil {
-			if err := strip.DrawCopy(l.View(pix), region, 0, *code); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, strip.DrawCopy(l.View(pix), region, 0, *code))
 		}
 	}
 	frames := map[int][]byte{}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -55,14 +56,8 @@ func (f *film) add(pix []byte) {
 
 func newFilm(t testing.TB, p frame.PixelFormat, s signal) *film {
 	t.Helper()
-	f, err := frame.NewFormat(p, width, height)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, width, height))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	return &film{layout: l, pack: frame.NewPacker(l), signal: s, rng: rand.New(rand.NewPCG(1, 2)), d: New(Options{})}
 }
 
@@ -166,10 +161,7 @@ func TestFindsMarkersInEverySignal(t *testing.T) {
 			t.Run(name+"/"+p.String(), func(t *testing.T) {
 				f := newFilm(t, p, s)
 				f.run()
-				got, err := f.d.close()
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := analyzetest.Must(f.d.close())(t)
 				exact := !strings.Contains(name, "noise")
 				want := Window{GreenFrom: 2, Green: 6, Start: 7, End: 12, Red: 13, RedTo: 17, Region: whole,
 					Exact: exact, GreenRegion: whole, RedRegion: whole}
@@ -185,10 +177,7 @@ func TestWithoutKnownChanges(t *testing.T) {
 	f := newFilm(t, frame.BGR4, clean)
 	f.noSpans = true
 	f.run()
-	got, err := f.d.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(f.d.close())(t)
 	if w := got[0]; w.Green != 6 || w.Start != 7 || w.End != 12 || w.Red != 13 {
 		t.Errorf("got %+v", w)
 	}
@@ -206,10 +195,7 @@ func TestSeveralWindows(t *testing.T) {
 	f.show(4, green) // no picture between the two
 	f.show(2, page(1))
 	f.show(3, red)
-	got, err := f.d.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(f.d.close())(t)
 	if len(got) != 3 || got[1].Start != 24 || got[1].RedTo != 34 || got[2].GreenFrom != 35 || got[2].Start != 39 ||
 		got[2].Red != 41 || got[2].RedTo != 43 {
 		t.Errorf("got %+v", got)
@@ -250,10 +236,7 @@ func TestTornMarkers(t *testing.T) {
 				f.show(1, p)
 			}
 			f.show(3, red)
-			got, err := f.d.close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(f.d.close())(t)
 			w := got[0]
 			row := func(t *Tear) int {
 				if t == nil {
@@ -283,10 +266,7 @@ func TestRegionIsTheGreensBox(t *testing.T) {
 	f.show(4, spotted(green))
 	f.show(3, spotted(page(1)))
 	f.show(4, spotted(red))
-	got, err := f.d.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(f.d.close())(t)
 	if w := got[0]; w.Region != box || w.Start != 4 || w.End != 6 || w.Red != 7 {
 		t.Errorf("got %+v, want region %v", w, box)
 	}
@@ -305,10 +285,7 @@ func TestChangesOutsideTheRegionDoNotCount(t *testing.T) {
 	}
 	f.show(2, within(box, page(1)))
 	f.show(3, within(box, red))
-	got, err := f.d.close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(f.d.close())(t)
 	if w := got[0]; w.Start != 6 || w.GreenFrom != 0 {
 		t.Errorf("got %+v, want start 6", w)
 	}

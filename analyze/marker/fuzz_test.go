@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -12,14 +13,8 @@ import (
 func FuzzAdd(f *testing.F) {
 	layouts := []*frame.Layout{}
 	for _, p := range []frame.PixelFormat{frame.BGR4, frame.NV12, frame.GREY} {
-		format, err := frame.NewFormat(p, 200, 12)
-		if err != nil {
-			f.Fatal(err)
-		}
-		l, err := frame.NewLayout(format)
-		if err != nil {
-			f.Fatal(err)
-		}
+		format := analyzetest.Must(frame.NewFormat(p, 200, 12))(f)
+		l := analyzetest.Must(frame.NewLayout(format))(f)
 		layouts = append(layouts, l)
 	}
 	record := func(fields ...byte) []byte { return append(fields, make([]byte, 12-len(fields))...) }

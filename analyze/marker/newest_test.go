@@ -20,9 +20,7 @@ func TestNewestIsFinal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := d.Add(step, nil); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, d.Add(step, nil))
 			n := step.Number
 			if d.state == inContent {
 				aside = n

@@ -32,9 +32,7 @@ func newPainter(t testing.TB, rng *rand.Rand) *painter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.layout, err = frame.NewLayout(f); err != nil {
-		t.Fatal(err)
-	}
+	p.layout = analyzetest.Must(frame.NewLayout(f))(t)
 	p.pack = frame.NewPacker(p.layout)
 	p.canvas = make([]byte, 4*p.w*p.h)
 	return p

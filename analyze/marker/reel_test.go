@@ -117,19 +117,10 @@ func changeOf(l *frame.Layout, before, now []byte) *frame.Change {
 // scene returns a reel of a synth scene, of which frames are lost.
 func scene(t testing.TB, name, query string, lose func(n int) bool) (*reel, synth.Truth) {
 	t.Helper()
-	v, err := url.ParseQuery(query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := synth.Open(name, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := analyzetest.Must(url.ParseQuery(query))(t)
+	s := analyzetest.Must(synth.Open(name, v))(t)
 	t.Cleanup(func() { s.Close() })
-	l, err := frame.NewLayout(s.Info().Format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := analyzetest.Must(frame.NewLayout(s.Info().Format))(t)
 	r := &reel{layout: l, size: l.Size, render: func(n int, pix []byte) { s.Render(uint64(n), pix) }}
 	for n := range int(s.Info().Frames) {
 		if lose == nil || !lose(n) {

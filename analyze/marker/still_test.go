@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -34,14 +35,8 @@ func (r timed) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 // blinks is a reel in which one pixel blinks at some frames, and one in a corner at others.
 func blinks(t *testing.T, seq []uint64, pixel, corner map[uint64]bool) timed {
 	t.Helper()
-	f, err := frame.NewFormat(frame.BGR4, 40, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 40, 30))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	return timed{&reel{layout: l, size: l.Size, seq: seq, render: func(n int, pix []byte) {
 		clear(pix)
 		for i := range n + 1 {

@@ -21,10 +21,7 @@ import (
 // third frame has one block of changed pixels.
 func noisy(t testing.TB, p frame.PixelFormat, amplitude, held, more, block, levels int) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(p, 192, 96)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, 192, 96))(t)
 	m := filmtest.New(t, f)
 	rng := rand.New(rand.NewPCG(uint64(amplitude), uint64(p)))
 	pix := make([]byte, m.Layout.Size)
@@ -51,10 +48,7 @@ func TestCalibration(t *testing.T) {
 	for _, amplitude := range analyzetest.Some([]int{0, 3, 1, 6}) {
 		t.Run(fmt.Sprint(amplitude), func(t *testing.T) {
 			m := noisy(t, frame.BGR4, amplitude, 60, 300, 4, 4*amplitude+1)
-			n, err := noise.Calibrate(t.Context(), m, frame.Region{}, nil, noise.Held{From: 0, To: 60})
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := analyzetest.Must(noise.Calibrate(t.Context(), m, frame.Region{}, nil, noise.Held{From: 0, To: 60}))(t)
 			if n.Tolerance != 2*amplitude { // the greatest difference of two draws, which 18,000 pixels reach
 				t.Errorf("τ is %d, want %d", n.Tolerance, 2*amplitude)
 			}
@@ -121,10 +115,7 @@ func TestCalibrationOnAPattern(t *testing.T) {
 	}
 	w := measure.FramesWindow(m, green+pattern, len(m.Pix))
 	unique := func(held ...noise.Held) (*noise.Calibration, float64) {
-		n, err := noise.Calibrate(t.Context(), m, frame.Region{}, nil, held...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := analyzetest.Must(noise.Calibrate(t.Context(), m, frame.Region{}, nil, held...))(t)
 		w.MinPixels = n.MinPixels
 		r := filmtest.One(t, m, w, analyze.Options{Tolerance: n.Tolerance}, "fps")
 		v, _ := r.Find("unique_frames")

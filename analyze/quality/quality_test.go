@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/quality"
@@ -20,10 +21,7 @@ import (
 func TestQualityKnowsDamage(t *testing.T) {
 	m := filmtest.Damage(filmtest.Glimmer(t, rand.New(rand.NewPCG(1, 1)), frame.BGR4, 60, time.Second/10),
 		map[int]bool{21: true, 40: true}, 4)
-	found, err := analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 60), analyze.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 60), analyze.Options{}))(t)
 	bad := found.Unreadable()
 	if want := []int{21, 22, 23, 40, 41, 42, 43}; !slices.Equal(bad, want) {
 		t.Errorf("%v cannot be read, want %v", bad, want)

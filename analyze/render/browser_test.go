@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -68,22 +69,13 @@ func TestBrowserSeeks(t *testing.T) {
 	browsertest.Path(t) // before the video is made
 	dir := t.TempDir()
 	l := layout(t, frame.BGR4, 1280, 720)
-	v, err := NewVideo(filepath.Join(dir, "v.mp4"), l, VideoOptions{RateNum: 60000, RateDen: 1001})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := analyzetest.Must(NewVideo(filepath.Join(dir, "v.mp4"), l, VideoOptions{RateNum: 60000, RateDen: 1001}))(t)
 	teal := color.RGBA{R: 0x12, G: 0xa0, B: 0x70, A: 255}
 	for n := range 150 {
-		if err := v.Add(numbered(l, n, teal), Slot{Frame: n, Sequence: uint64(n)}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, v.Add(numbered(l, n, teal), Slot{Frame: n, Sequence: uint64(n)}))
 	}
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(seekPage), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, v.Close())
+	analyzetest.Check(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte(seekPage), 0o644))
 	var got struct {
 		Error         string
 		Duration      float64
@@ -118,14 +110,10 @@ func open(t *testing.T, dir string, got any) {
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
 	ctx := browsertest.Start(t, 8*time.Minute)
-	if _, err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Must(chromedp.Run(ctx, chromedp.Navigate(server.URL)))(t)
 	saw, err := chromedp.Run(ctx, chromedp.Poll[string]("saw", chromedp.WithPollingTimeout(0)))
 	if err != nil {
 		t.Fatalf("the page has not seen it all: %v", err)
 	}
-	if err := json.Unmarshal([]byte(saw), got); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Unmarshal([]byte(saw), got))
 }

@@ -3,6 +3,8 @@ package render
 import (
 	"slices"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func cellsOf(n int, marked ...int) []Cell {
@@ -32,10 +34,7 @@ func TestCellsAreChosenEvenly(t *testing.T) {
 		{"too many marks", cellsOf(9, 1, 2, 3, 4, 5, 6, 7), 3, []int{0, 40, 80}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f, err := NewFilmstrip(tc.cells, FilmstripOptions{MaxCells: tc.most})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := analyzetest.Must(NewFilmstrip(tc.cells, FilmstripOptions{MaxCells: tc.most}))(t)
 			if got := f.Frames(); !slices.Equal(got, tc.want) {
 				t.Errorf("frames %v, want %v", got, tc.want)
 			}
@@ -65,10 +64,7 @@ func TestFilmstripRefusals(t *testing.T) {
 
 // TestFilmstripWithoutPictures draws a sheet of which no frame came.
 func TestFilmstripWithoutPictures(t *testing.T) {
-	f, err := NewFilmstrip(cellsOf(5), FilmstripOptions{Title: "empty"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(NewFilmstrip(cellsOf(5), FilmstripOptions{Title: "empty"}))(t)
 	f.Add(7, page(t, 100, 100, 1)) // is not wanted
 	if img, err := f.Picture(); err != nil || img.Rect.Empty() {
 		t.Errorf("%v, error %v", img, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -25,10 +26,7 @@ func page(t testing.TB, w, h int, part float64) frame.Image {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	fill(img, img.Rect, rgb(0xffffff))
 	fill(img, image.Rect(0, 0, w, h/10), rgb(0x2b4a7f))
-	fonts, err := newFonts(float64(w) / 1280)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fonts := analyzetest.Must(newFonts(float64(w) / 1280))(t)
 	fonts.big.draw(img, w/40, h/15, "The Daily Frame", rgb(0xffffff))
 	for i := range int(12 * part) {
 		x, y := w/40+i%3*w/3, h/7+i/3*h/5
@@ -178,10 +176,7 @@ func gallery(t *testing.T) map[string]func(io.Writer) error {
 		}
 		cells = append(cells, c)
 	}
-	strip, err := NewFilmstrip(cells, FilmstripOptions{Title: "What changed", MaxCells: 15})
-	if err != nil {
-		t.Fatal(err)
-	}
+	strip := analyzetest.Must(NewFilmstrip(cells, FilmstripOptions{Title: "What changed", MaxCells: 15}))(t)
 	for _, n := range strip.Frames() {
 		strip.Add(n, page(t, 1280, 720, float64(n)/177))
 	}
@@ -210,15 +205,11 @@ func TestGallery(t *testing.T) {
 	for name, write := range gallery(t) {
 		t.Run(name, func(t *testing.T) {
 			var first, second bytes.Buffer
-			if err := write(&first); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, write(&first))
 			if err := write(&second); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
 				t.Errorf("drawn twice, it differs (error %v)", err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, name), first.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, os.WriteFile(filepath.Join(dir, name), first.Bytes(), 0o644))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -71,11 +72,8 @@ func TestGalleryVideo(t *testing.T) {
 	}{{"video", 1280, 720}, {"video-narrow", 360, 640}, {"video-1080", 1920, 1080}} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := overlayOf("release 128, cable, run 3", frames, 12, 120)
-			v, err := NewVideo(filepath.Join(dir, tc.name+".mp4"), layout(t, frame.BGR4, tc.w, tc.h),
-				VideoOptions{Overlay: &o})
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := analyzetest.Must(NewVideo(filepath.Join(dir, tc.name+".mp4"), layout(t, frame.BGR4, tc.w, tc.h),
+				VideoOptions{Overlay: &o}))(t)
 			for step, err := range load(t, tc.w, tc.h, frames, 12, 120, func(n int) bool { return n > 80 && n < 90 }) {
 				if err == nil {
 					err = v.Step(step)
@@ -84,9 +82,7 @@ func TestGalleryVideo(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := v.Close(); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, v.Close())
 			if v.slots.slots != frames {
 				t.Errorf("%d slots, want %d", v.slots.slots, frames)
 			}

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"sort"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -48,7 +49,7 @@ func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOp
 	b := &bars{points: points, long: 2 * median, short: lineColour(0), over: rgb(0xd9480f), columns: o.Width / 2}
 	g.plot.Add(moments(o.Marks), b)
 	g.keys = []key{{name: "frame time, median " + number(median, 1) + " ms", colour: b.short, bar: true}}
-	if long := len(times) - firstAbove(times, b.long); long > 0 {
+	if long := len(times) - sort.Search(len(times), func(i int) bool { return times[i] > b.long }); long > 0 {
 		g.plot.Add(level(b.long))
 		name := fmt.Sprintf("%s of %s over 2 × median", number(float64(long), 0), number(float64(len(times)), 0))
 		g.keys = append(g.keys, key{name: name, colour: b.over, bar: true})
@@ -66,16 +67,6 @@ func topOf(median, longest float64) float64 {
 		return 1
 	}
 	return top
-}
-
-func firstAbove(sorted []float64, x float64) int {
-	at, _ := slices.BinarySearchFunc(sorted, x, func(v, x float64) int {
-		if v > x {
-			return 1
-		}
-		return -1
-	})
-	return at
 }
 
 // bars are frames as blocks from their time on, as wide as they are long. Where several share a

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,15 +74,7 @@ func lineStyle(i int) draw.LineStyle {
 
 func sortedMarks(marks []TimeMark) []TimeMark {
 	marks = slices.Clone(marks)
-	slices.SortStableFunc(marks, func(a, b TimeMark) int {
-		switch {
-		case a.Seconds < b.Seconds:
-			return -1
-		case a.Seconds > b.Seconds:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(marks, func(a, b TimeMark) int { return cmp.Compare(a.Seconds, b.Seconds) })
 	return marks
 }
 

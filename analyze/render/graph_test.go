@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func TestGraphRefusals(t *testing.T) {
@@ -74,14 +75,8 @@ func TestGraphsOfLittle(t *testing.T) {
 		{"markup", GraphOptions{Title: `<b>&"`, Marks: []TimeMark{{0, "]]>", End}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			progress, err := ProgressGraph([]Line{{`<"&`, one, sixty}}, tc.o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			times, err := FrameTimeGraph(one, sixty, tc.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			progress := analyzetest.Must(ProgressGraph([]Line{{`<"&`, one, sixty}}, tc.o))(t)
+			times := analyzetest.Must(FrameTimeGraph(one, sixty, tc.o))(t)
 			for _, g := range []*Graph{progress, times} {
 				checkGraph(t, g)
 			}
@@ -93,9 +88,7 @@ func TestGraphsOfLittle(t *testing.T) {
 func checkGraph(t *testing.T, g *Graph) {
 	t.Helper()
 	var svg, dots bytes.Buffer
-	if err := errors.Join(g.WriteSVG(&svg), g.WritePNG(&dots)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, errors.Join(g.WriteSVG(&svg), g.WritePNG(&dots)))
 	for d := xml.NewDecoder(&svg); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -29,14 +30,8 @@ func TestHeatHasTheLegendsColours(t *testing.T) {
 	for i := range h.Counts {
 		h.Counts[i] = 100 + uint32(i%side/16) // all changed much, and not equally
 	}
-	pic, err := HeatPicture(h, HeatOptions{Under: &img})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newHeatSheet(h, HeatOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pic := analyzetest.Must(HeatPicture(h, HeatOptions{Under: &img}))(t)
+	p := analyzetest.Must(newHeatSheet(h, HeatOptions{}))(t)
 	legend := map[color.RGBA]bool{}
 	bar := p.bar(0)
 	for x := range pic.Rect.Dx() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // readNPY reads an array as the format's specification says, and holds every rule of version 1.0
@@ -41,9 +42,7 @@ func TestNPY(t *testing.T) {
 			h.Counts[i] = uint32(i) * 2654435761
 		}
 		var b bytes.Buffer
-		if err := WriteNPY(&b, h); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, WriteNPY(&b, h))
 		descr, rows, columns, data := readNPY(t, b.Bytes())
 		if descr != "<u4" || rows != h.Height || columns != h.Width || len(data) != 4*len(h.Counts) {
 			t.Fatalf("%s of %dx%d in %d bytes, want <u4 of %dx%d", descr, rows, columns, len(data), h.Height, h.Width)
@@ -60,9 +59,7 @@ func TestDifferenceNPY(t *testing.T) {
 	a := &analyze.Heat{Width: 2, Height: 2, Counts: []uint32{5, 0, math.MaxUint32, 0}}
 	b := &analyze.Heat{Width: 2, Height: 2, Counts: []uint32{2, 7, 0, math.MaxUint32}}
 	var out bytes.Buffer
-	if err := WriteDifferenceNPY(&out, a, b); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, WriteDifferenceNPY(&out, a, b))
 	descr, rows, columns, data := readNPY(t, out.Bytes())
 	if descr != "<i4" || rows != 2 || columns != 2 || len(data) != 16 {
 		t.Fatalf("%s of %dx%d in %d bytes", descr, rows, columns, len(data))

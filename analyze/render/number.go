@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -91,16 +92,9 @@ func valueText(v analyze.Value) string {
 
 // holdsAt returns the value of a series at a frame.
 func holdsAt(s *analyze.Series, n int) (float64, bool) {
-	low, high := 0, min(len(s.Frames), len(s.Values))
-	for low < high { // the first behind n
-		if mid := int(uint(low+high) / 2); s.Frames[mid] <= n {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	if low == 0 || !s.Holds && s.Frames[low-1] != n {
+	behind := sort.Search(min(len(s.Frames), len(s.Values)), func(i int) bool { return s.Frames[i] > n })
+	if behind == 0 || !s.Holds && s.Frames[behind-1] != n {
 		return 0, false
 	}
-	return s.Values[low-1], true
+	return s.Values[behind-1], true
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -89,19 +90,13 @@ func TestBarDrawsWhatIsNew(t *testing.T) {
 			o.Parts = []Part{{0, "first", 0, o.Values[:2]}, {90, "", 5e9, nil},
 				{200, "a longer title", 1e9, o.Values[1:]}}
 		}
-		b, err := newBar(&o, width, 60)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := analyzetest.Must(newBar(&o, width, 60))(t)
 		before := slices.Clone(b.img.Pix)
 		for range 40 {
 			m := moment{frame: r.IntN(300), time: timeline.Time(r.Int64N(1e10)),
 				note: []string{"", "", notRecorded, ended}[r.IntN(4)]}
 			b.update(m)
-			fresh, err := newBar(&o, width, 60)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := analyzetest.Must(newBar(&o, width, 60))(t)
 			fresh.update(m)
 			if !slices.Equal(b.img.Pix, fresh.img.Pix) {
 				t.Fatalf("width %d: %+v is drawn in another way after others", width, m)
@@ -135,10 +130,7 @@ func TestPartsSayWhatIsShown(t *testing.T) {
 		Parts: []Part{{10, "one", 1e9, rate(60)}, {50, "two", 2e9, rate(30)}, {80, "three", 3e9, nil}},
 		At:    func(n int, stamp timeline.Time) timeline.Time { return stamp + timeline.Time(n)*1e6 },
 	}
-	b, err := newBar(&o, 1280, 60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(newBar(&o, 1280, 60))(t)
 	for _, tc := range []struct {
 		frame              int
 		title, time, value string
@@ -156,10 +148,7 @@ func TestPartsSayWhatIsShown(t *testing.T) {
 
 func TestBarAllocatesLittle(t *testing.T) {
 	o := overlayOf("a title", 300, 20, 200)
-	b, err := newBar(&o, 1280, 60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(newBar(&o, 1280, 60))(t)
 	n := 0
 	step := func() {
 		b.update(moment{frame: n % 300, time: timeline.Time(n) * 1e7})

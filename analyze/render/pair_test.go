@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -84,17 +85,10 @@ func TestPairLinesUp(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.left.Layout, tc.right.Layout = l, l
 			path := filepath.Join(t.TempDir(), "p.mp4")
-			if err := WritePair(path, tc.left, tc.right, VideoOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			b, err := os.ReadFile(path + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, WritePair(path, tc.left, tc.right, VideoOptions{}))
+			b := analyzetest.Must(os.ReadFile(path + ".json"))(t)
 			var m pairMap
-			if err := json.Unmarshal(b, &m); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, json.Unmarshal(b, &m))
 			if gotL, gotR := told(m, 0), told(m, 1); gotL != tc.wantL || gotR != tc.wantR || m.Start != tc.start ||
 				len(m.Slots) != tc.slots {
 				t.Errorf("left  %s, want %s\nright %s, want %s\nstart %d, want %d", gotL, tc.wantL, gotR, tc.wantR,

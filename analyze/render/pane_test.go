@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -79,10 +80,7 @@ func TestChangesAreEnough(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := layout(t, tc.p, tc.w, tc.h)
-			o, err := tc.o.withDefaults(videoLines)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := analyzetest.Must(tc.o.withDefaults(videoLines))(t)
 			var panes [2]*pane
 			var pictures [2]*picture
 			for i := range panes {
@@ -113,9 +111,7 @@ func TestChangesAreEnough(t *testing.T) {
 					panes[0].hatch()
 					panes[1].hatch()
 				case 1:
-					if err := errors.Join(panes[0].blank(), panes[1].blank()); err != nil {
-						t.Fatal(err)
-					}
+					analyzetest.Check(t, errors.Join(panes[0].blank(), panes[1].blank()))
 				}
 			}
 		})

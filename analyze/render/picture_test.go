@@ -7,19 +7,14 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 func layout(t testing.TB, p frame.PixelFormat, w, h int) *frame.Layout {
 	t.Helper()
-	f, err := frame.NewFormat(p, w, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, w, h))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	return l
 }
 
@@ -37,13 +32,8 @@ func TestPNGIsOpaqueAndExact(t *testing.T) {
 				pix[0] = 0
 			}
 			var b bytes.Buffer
-			if err := WritePNG(&b, l.View(pix)); err != nil {
-				t.Fatal(err)
-			}
-			got, err := png.Decode(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, WritePNG(&b, l.View(pix)))
+			got := analyzetest.Must(png.Decode(&b))(t)
 			for i := range 6 {
 				want := color.NRGBA{src[4*i+2], src[4*i+1], src[4*i], 255}
 				if c := color.NRGBAModel.Convert(got.At(i%3, i/3)); c != want {
@@ -70,10 +60,7 @@ func TestSizes(t *testing.T) {
 		{"narrow and down", 1, 1440, VideoOptions{}, image.Pt(2, 1440), image.Pt(2, 720)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o, err := tc.o.withDefaults(videoLines)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := analyzetest.Must(tc.o.withDefaults(videoLines))(t)
 			if in, out := o.sizes(layout(t, frame.BGR4, tc.w, tc.h).Format); in != tc.in || out != tc.out {
 				t.Errorf("got %v %v, want %v %v", in, out, tc.in, tc.out)
 			}

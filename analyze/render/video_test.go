@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -31,18 +32,11 @@ func flat(l *frame.Layout, v byte) frame.Image {
 // play writes the frames of these sequence numbers.
 func play(t *testing.T, path string, l *frame.Layout, o VideoOptions, sequences ...uint64) {
 	t.Helper()
-	v, err := NewVideo(path, l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := analyzetest.Must(NewVideo(path, l, o))(t)
 	for i, s := range sequences {
-		if err := v.Add(flat(l, grey(i)), Slot{Frame: i, Sequence: s}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, v.Add(flat(l, grey(i)), Slot{Frame: i, Sequence: s}))
 	}
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, v.Close())
 	if err := v.Close(); err != nil {
 		t.Errorf("second close: %v", err)
 	}
@@ -50,13 +44,8 @@ func play(t *testing.T, path string, l *frame.Layout, o VideoOptions, sequences 
 
 func readMap(t *testing.T, path string) (m Map) {
 	t.Helper()
-	b, err := os.ReadFile(path + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(os.ReadFile(path + ".json"))(t)
+	analyzetest.Check(t, json.Unmarshal(b, &m))
 	return m
 }
 
@@ -212,10 +201,7 @@ func TestVideoRefusals(t *testing.T) {
 	}
 	t.Run("no frames", func(t *testing.T) {
 		path := filepath.Join(dir, "empty.mp4")
-		v, err := NewVideo(path, l, VideoOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := analyzetest.Must(NewVideo(path, l, VideoOptions{}))(t)
 		if err := v.Close(); err == nil || !strings.Contains(err.Error(), "no frames") {
 			t.Errorf("error %v", err)
 		}
@@ -227,10 +213,7 @@ func TestVideoRefusals(t *testing.T) {
 		}
 	})
 	t.Run("another format", func(t *testing.T) {
-		v, err := NewVideo(filepath.Join(dir, "f.mp4"), l, VideoOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := analyzetest.Must(NewVideo(filepath.Join(dir, "f.mp4"), l, VideoOptions{}))(t)
 		if err := v.Add(flat(layout(t, frame.BGR3, 64, 64), 1), Slot{}); err == nil ||
 			!strings.Contains(err.Error(), "frame 0 is 64x64 BGR3") {
 			t.Errorf("error %v", err)
@@ -280,9 +263,7 @@ func BenchmarkVideo(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if err := v.Close(); err != nil {
-					b.Fatal(err)
-				}
+				analyzetest.Check(b, v.Close())
 			})
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/vitals"
@@ -112,16 +113,12 @@ func TestPageInABrowser(t *testing.T) {
 	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "640x360")
 	for name, o := range map[string]PageOptions{PageName: {}, "single.html": {SingleFile: true}} {
-		if err := WritePage(filepath.Join(dir, name), os.DirFS(dir), r, o); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, WritePage(filepath.Join(dir, name), os.DirFS(dir), r, o))
 	}
 	server := httptest.NewServer(http.FileServerFS(os.DirFS(dir)))
 	defer server.Close()
 	alone := filepath.Join(t.TempDir(), "single.html")
-	if err := os.Rename(filepath.Join(dir, "single.html"), alone); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.Rename(filepath.Join(dir, "single.html"), alone))
 	for _, tc := range []struct {
 		name, url string
 		from      string // of which all requests are
@@ -244,9 +241,7 @@ func TestPageFitsWindows(t *testing.T) {
 	browsertest.Axe(t)
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
-	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, WritePage(path, os.DirFS(dir), r, PageOptions{}))
 	b := newTab(t, func(url string) bool {
 		return strings.HasPrefix(url, "file://"+dir) ||
 			strings.HasPrefix(url, "data:")
@@ -281,9 +276,7 @@ func TestScriptsInABrowser(t *testing.T) {
 	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "320x180")
 	path := filepath.Join(dir, PageName)
-	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, WritePage(path, os.DirFS(dir), r, PageOptions{}))
 	b := newTab(t, func(url string) bool {
 		return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:")
 	})
@@ -476,9 +469,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, PageName)
-	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, WritePage(path, os.DirFS(dir), r, PageOptions{}))
 	b := newTab(t, func(url string) bool {
 		return strings.HasPrefix(url, "file://"+dir) ||
 			strings.HasPrefix(url, "data:")
@@ -510,9 +501,7 @@ func (b *tab) opened(dir string, r *result.Results) string {
 func TestPageText(t *testing.T) {
 	browsertest.Path(t)
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, someFiles()); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.CopyFS(dir, someFiles()))
 	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || url == "data:," })
 	b.says("everything", b.opened(dir, sample()), []string{
 		"2 frames are missing from this recording.", "canvas.eid", "2 frames were lost before frame 120: ring full",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -46,55 +47,32 @@ func newRun(t *testing.T, size string) (string, *result.Results) {
 	dir := t.TempDir()
 	if *keep != "" {
 		dir = filepath.Join(*keep, t.Name())
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "pictures"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.MkdirAll(filepath.Join(dir, "pictures"), 0o755))
 	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 60)},
 		"markers": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l, err := frame.NewLayout(s.Info().Format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	video, err := render.NewVideo(filepath.Join(dir, "video.mp4"), l,
-		render.VideoOptions{RateNum: 60000, RateDen: 1001})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := analyzetest.Must(frame.NewLayout(s.Info().Format))(t)
+	video := analyzetest.Must(render.NewVideo(filepath.Join(dir, "video.mp4"), l,
+		render.VideoOptions{RateNum: 60000, RateDen: 1001}))(t)
 	pix := make([]byte, l.Size)
 	show := func(n int) frame.Image { s.Render(uint64(sequence(n)), pix); return l.View(pix) }
 	for n := range runFrames {
 		slot := render.Slot{Frame: n, Sequence: uint64(sequence(n)), Time: timeline.Time(runTime(n))}
-		if err := video.Add(show(n), slot); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, video.Add(show(n), slot))
 	}
-	if err := video.Close(); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, video.Close())
 	for _, n := range []int{60, 130} {
-		f, err := os.Create(filepath.Join(dir, "pictures", fmt.Sprintf("evidence_%d.png", n)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := png.Encode(f, render.Picture(show(n))); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(os.Create(filepath.Join(dir, "pictures", fmt.Sprintf("evidence_%d.png", n))))(t)
+		analyzetest.Check(t, png.Encode(f, render.Picture(show(n))))
+		analyzetest.Check(t, f.Close())
 	}
 	r := runResults(s.Info().Format, s.Truth())
-	if err := result.Write(filepath.Join(dir, result.FileName), r); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, result.Write(filepath.Join(dir, result.FileName), r))
 	return dir, r
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
@@ -39,10 +40,7 @@ func someFiles() fstest.MapFS {
 
 func pageOf(t *testing.T, files fs.FS, r *result.Results, o PageOptions) string {
 	t.Helper()
-	b, err := Page(files, r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(Page(files, r, o))(t)
 	return string(b)
 }
 
@@ -128,10 +126,7 @@ func TestHostileNames(t *testing.T) {
 func TestProgramFitsIntoAScript(t *testing.T) {
 	var s string
 	for _, program := range []string{"report", "compare", "set"} {
-		one, err := bundle(Modules(), program)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := analyzetest.Must(bundle(Modules(), program))(t)
 		s += one
 	}
 	for _, bad := range []string{"</script", "<!--", "\r"} {
@@ -139,10 +134,7 @@ func TestProgramFitsIntoAScript(t *testing.T) {
 			t.Errorf("the program has %q", bad)
 		}
 	}
-	names, err := fs.Glob(Modules(), "*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := analyzetest.Must(fs.Glob(Modules(), "*.js"))(t)
 	for _, name := range names {
 		if !strings.Contains(s, "const module_"+strings.TrimSuffix(name, ".js")+" = ") {
 			t.Errorf("%s is part of no program", name)
@@ -185,9 +177,7 @@ func TestBundle(t *testing.T) {
 func TestWritePage(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, PageName)
-	if err := WritePage(path, someFiles(), sample(), PageOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, WritePage(path, someFiles(), sample(), PageOptions{}))
 	st, err := os.Stat(path)
 	if err != nil || st.Mode().Perm() != 0o644 {
 		t.Errorf("got %v %v", st, err)

@@ -32,10 +32,7 @@ type asked struct {
 func newAsked(t *testing.T, seed uint64) *asked {
 	rng := rand.New(rand.NewPCG(seed, 44))
 	const width, height = 40, 16
-	f, err := frame.NewFormat(frame.BGR4, width, height)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, width, height))(t)
 	a := &asked{Film: filmtest.New(t, f), region: frame.Region{Width: width, Height: height}}
 	pix, lively := make([]byte, a.Layout.Size), rng.Float64()/2
 	for n := range 60 {

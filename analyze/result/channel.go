@@ -50,17 +50,14 @@ type ChannelMessage struct {
 	Text string `json:"text"`
 }
 
-func (c *Channel) fill() *Channel {
-	full := *c
-	full.Losses, full.BrokenFrames, full.List = some(c.Losses), some(c.BrokenFrames), some(c.List)
-	full.Text = fmt.Sprintf("The page sent %s in %s inside the picture; ", wording.Plural(c.Messages, "message"),
+func (c *Channel) fill() {
+	c.Text = fmt.Sprintf("The page sent %s in %s inside the picture; ", wording.Plural(c.Messages, "message"),
 		wording.Plural(c.Packets, "packet"))
 	if warning := c.Warning(); warning != "" {
-		full.Text += warning
+		c.Text += warning
 	} else {
-		full.Text += "all packets arrived"
+		c.Text += "all packets arrived"
 	}
-	return &full
 }
 
 // Warning states the losses; empty: none.
@@ -71,25 +68,4 @@ func (c *Channel) Warning() string {
 	}
 	return fmt.Sprintf("lost packets of the page: %s; incomplete messages: %s", wording.Count(lost),
 		wording.Count(c.Cut))
-}
-
-func (c *checker) channel(h *Channel) {
-	c.require(h.Form == "exact" || h.Form == "cells", "form is %.40q", h.Form)
-	c.counts("figures", int64(h.PacketBytes), int64(h.Frames), h.Packets, h.Bytes, h.Lost, h.Before, h.Broken,
-		h.Messages, h.Cut, h.Told+1, h.Unsent+1)
-	c.require(max(len(h.Losses), len(h.BrokenFrames), len(h.List)) <= MaxChannelList,
-		"a list has more than %d entries", MaxChannelList)
-	for _, l := range h.Losses {
-		c.frame(l.Before, false)
-	}
-	for _, n := range h.BrokenFrames {
-		c.frame(n, false)
-	}
-	for _, m := range h.List {
-		c.frame(m.Frame, false)
-		c.frame(m.Whole, false)
-		c.counts("bytes", int64(m.Bytes))
-		c.text("text", m.Text, maxText)
-	}
-	c.text("text", h.Text, maxText)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 )
 
 const (
@@ -51,6 +52,7 @@ func Decode(from io.Reader) (*Results, error) {
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	own(reflect.ValueOf(&r).Elem())
 	r.fill()
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)

@@ -222,9 +222,6 @@ const (
 	maxSocketWaits      = 3 * MaxThreads
 )
 
-// Languages of functions.
-var profileLanguages = []string{"", "native", "javascript", "kernel", "category"}
-
 // Kinds of events of a profile.
 const (
 	EventGC       = "gc"

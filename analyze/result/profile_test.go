@@ -3,6 +3,8 @@ package result
 import (
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestProfilesAreChecked: each fault of a profile is an error that names its place.
@@ -13,27 +15,27 @@ func TestProfilesAreChecked(t *testing.T) {
 	}{
 		{func(p *Profile) {}, ""},
 		{func(p *Profile) { p.Late[0].Window = 1 }, "late[0]: window"},
-		{func(p *Profile) { p.Late[0].Threads[0].Thread = 2 }, "late[0]: thread"},
-		{func(p *Profile) { p.Late[0].Threads[0].Function = 3 }, "late[0]: function"},
-		{func(p *Profile) { p.Late[0].Threads[0].Running.Low = 1e12 }, "late[0]: running_ns"},
+		{func(p *Profile) { p.Late[0].Threads[0].Thread = 2 }, "late[0] threads[0]: thread"},
+		{func(p *Profile) { p.Late[0].Threads[0].Function = 3 }, "late[0] threads[0]: function"},
+		{func(p *Profile) { p.Late[0].Threads[0].Running.Low = 1e12 }, "late[0] threads[0]: running_ns"},
 		{func(p *Profile) { p.Late[0].Threads[0].Waits[0].WokenBy = -2 }, "woken_by"},
-		{func(p *Profile) { p.Late[0].Threads[0].Tree[0].NS = -1 }, "late[0]: "},
+		{func(p *Profile) { p.Late[0].Threads[0].Tree[0].NS = -1 }, "tree[0]: ns is -1"},
 		{func(p *Profile) {
 			deep := &p.Late[0].Threads[0].Tree
 			for range MaxTreeDepth {
 				deep = &(*deep)[0].Callers
 				*deep = []ProfileNode{{}}
 			}
-		}, "of a tree"},
+		}, "a tree is deeper"},
 		{func(p *Profile) { p.Functions[0].Language = "basic" }, "functions[0]: language"},
 		{func(p *Profile) { p.Functions[0].Name = strings.Repeat("x", maxText+1) }, "functions[0]: "},
-		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "a step of 101 %"},
+		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "lane[0] is 101"},
 		{func(p *Profile) { p.Tests[0].P = 1.5 }, "p is 1.5"},
 		{func(p *Profile) { p.Tests[0].LowNS = 1e12 }, "outside of its bounds"},
 		{func(p *Profile) { p.Events = make([]ProfileEvent, MaxProfileEvents+1) }, "2001 events"},
 		{func(p *Profile) { p.Events[0].LatestNS = 0 }, "before earliest_ns"},
-		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed 2"},
-		{func(p *Profile) { p.Late[0].Lost = make([]string, MaxLateThreads+1) }, "late[0]: 6 gaps"},
+		{func(p *Profile) { p.Traces[0].Unnamed = 2 }, "unnamed is 2"},
+		{func(p *Profile) { p.Late[0].Lost = make([]string, MaxLateThreads+1) }, "late[0]: 6 lost"},
 		{func(p *Profile) { p.Claims[0].Window = 1 }, "claims[0]: window"},
 		{func(p *Profile) { p.Claims[0].By = "guess" }, "claims[0]: by"},
 		{func(p *Profile) { p.Claims[0].Delay.Low = 1e9 }, "claims[0]: delay_ns"},
@@ -108,10 +110,7 @@ func TestProfileExplainsAnswer(t *testing.T) {
 		Threads: []ProfileThread{{Name: "main"}},
 		Late: []ProfileLate{{Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Threads: []ProfileActive{{
 			FunctionNS: nsSpan(450, 1)}}}}}
-	full, err := r.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := analyzetest.Must(r.Complete())(t)
 	const want = "the worst pause was 500 ms, at 0.5 s: Layout (chromium) ran for 450 ms of it."
 	if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant …%s", got, want)

@@ -11,44 +11,37 @@ import (
 )
 
 // Complete returns a profile as it is in results, with texts and without nil lists.
-func (p *Profile) Complete(r *Results) *Profile { return p.fill(r) }
+func (p *Profile) Complete(r *Results) *Profile {
+	p = clone(p)
+	p.fill(r)
+	return p
+}
 
-// fill makes empty lists of those that are nil, and writes the texts.
-func (p *Profile) fill(r *Results) *Profile {
-	full := *p
-	p = &full
-	p.Warnings, p.Sockets = some(p.Warnings), append([]SocketWait{}, p.Sockets...)
-	p.Traces = append([]ProfileTrace{}, p.Traces...)
+// fill writes the texts.
+func (p *Profile) fill(r *Results) {
 	for i := range p.Traces {
 		p.Traces[i].Text = p.Traces[i].words()
 	}
-	p.Functions = append([]ProfileFunction{}, p.Functions...)
 	for i := range p.Functions {
 		p.Functions[i].Text = p.Functions[i].label()
 	}
-	p.Threads = append([]ProfileThread{}, p.Threads...)
 	for i := range p.Threads {
-		t := &p.Threads[i]
-		t.Lane, t.Text = some(t.Lane), t.label()
+		p.Threads[i].Text = p.Threads[i].label()
 	}
-	p.Late = append([]ProfileLate{}, p.Late...)
 	for i := range p.Late {
 		l := &p.Late[i]
-		l.Threads = append([]ProfileActive{}, l.Threads...)
 		for k := range l.Threads {
 			l.Threads[k].fill(p, l.ToNS-l.FromNS)
 		}
-		l.Lost, l.Sentence = some(l.Lost), p.why(l, r)
+		l.Sentence = p.why(l, r)
 		if len(l.Lost) > 0 && l.Sentence != "" {
 			l.Sentence += " The trace is incomplete there: " + strings.Join(l.Lost, "; ") + "."
 		}
 	}
-	p.Tests = append([]ProfileTest{}, p.Tests...)
 	for i := range p.Tests {
 		p.Tests[i].Text = p.Tests[i].words(p)
 	}
 	p.TestText = p.tested()
-	p.Events = append([]ProfileEvent{}, p.Events...)
 	for i := range p.Events {
 		p.Events[i].Text = p.Events[i].words(p)
 	}
@@ -58,12 +51,10 @@ func (p *Profile) fill(r *Results) *Profile {
 			s.Text = fmt.Sprintf("%s waited %s", s.Call, duration(s.EndNS-s.BeginNS))
 		}
 	}
-	p.Claims = append([]ProfileClaims{}, p.Claims...)
 	for i := range p.Claims {
-		p.Claims[i].GoodFrames, p.Claims[i].Text = some(p.Claims[i].GoodFrames), p.Claims[i].words()
+		p.Claims[i].Text = p.Claims[i].words()
 	}
 	p.Sentence = p.summary()
-	return p
 }
 
 func (c *ProfileClaims) words() string {
@@ -162,10 +153,8 @@ func (p *Profile) thread(i int) string {
 }
 
 func (a *ProfileActive) fill(p *Profile, whole int64) {
-	a.Tree = p.filled(a.Tree)
-	a.Waits = append([]ProfileWait{}, a.Waits...)
+	fillTree(a.Tree)
 	for i := range a.Waits {
-		a.Waits[i].Functions = some(a.Waits[i].Functions)
 		a.Waits[i].Text = a.Waits[i].words(p)
 	}
 	a.Text = fmt.Sprintf("ran %s of %s", a.Running.rounded(), duration(whole))
@@ -177,17 +166,15 @@ func (a *ProfileActive) fill(p *Profile, whole int64) {
 	}
 }
 
-func (p *Profile) filled(all []ProfileNode) []ProfileNode {
-	all = append([]ProfileNode{}, all...)
+func fillTree(all []ProfileNode) {
 	for i := range all {
 		n := &all[i]
-		n.Callers = p.filled(n.Callers)
+		fillTree(n.Callers)
 		n.Text = Span{float64(n.NS), float64(n.LowNS), float64(n.HighNS)}.time()
 		if n.Samples > 0 {
 			n.Text += ", " + wording.Plural(n.Samples, "sample")
 		}
 	}
-	return all
 }
 
 // rounded returns a time in ns. An exact one has no bounds.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -21,35 +22,19 @@ var update = flag.Bool("update", false, "write golden files")
 const golden = "testdata/results.golden.json"
 
 func TestGolden(t *testing.T) {
-	b, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(t)
 	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, b, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Indent(&pretty, b, "", " "))
 	if *update {
-		if err := os.WriteFile(golden, pretty.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, os.WriteFile(golden, pretty.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := analyzetest.Must(os.ReadFile(golden))(t)
 	if !bytes.Equal(pretty.Bytes(), want) {
 		t.Errorf("results.json changed. A changed or removed field needs another Version; "+
 			"an added one goes with -update. Now it is\n%s", pretty.Bytes())
 	}
-	got, err := Read(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Encode(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := analyzetest.Must(Read(golden))(t)
+	again := analyzetest.Must(Encode(got))(t)
 	if !bytes.Equal(again, b) {
 		t.Errorf("read and written again it is\n%s\nwant\n%s", again, b)
 	}
@@ -90,10 +75,7 @@ func TestSampleIsComplete(t *testing.T) {
 // TestDocument holds RESULTS.md against the structs: a section each, with a row for each field, in
 // order.
 func TestDocument(t *testing.T) {
-	doc, err := os.ReadFile("RESULTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := analyzetest.Must(os.ReadFile("RESULTS.md"))(t)
 	sections := documented(string(doc))
 	structs := map[string]reflect.Type{}
 	collect(reflect.TypeFor[Results](), structs)
@@ -160,16 +142,11 @@ func fieldNames(t reflect.Type) []string {
 func TestWriteAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	r := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Exact}}
-	if err := Write(path, r); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, Write(path, r))
 	if r.Windows != nil || r.Schema != "" {
 		t.Error("Write changed what it was given")
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(os.ReadFile(path))(t)
 	if bytes.Contains(b, []byte("null")) {
 		t.Errorf("a list is null: %s", b)
 	}
@@ -186,10 +163,7 @@ func TestWriteAndRead(t *testing.T) {
 
 // Fault: Results have another version of the schema
 func TestDecodeRefuses(t *testing.T) {
-	valid, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	valid := analyzetest.Must(Encode(sample()))(t)
 	change := func(old, new string) string { return strings.Replace(string(valid), old, new, 1) }
 	for _, tc := range []struct{ name, in, want string }{
 		{"nothing", "", "the file is cut off"},
@@ -205,7 +179,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"infinite", change(`"value":59.9`, `"value":1e999`), "1e999"},
 		{"bounds", change(`"low":58`, `"low":59.95`), "59.9 is not between 59.95 and 60.1"},
 		{"no such frame", change(`"red_frame":106`, `"red_frame":300`), "red_frame is 300"},
-		{"frames of a value", change(`[101,104]`, `[101,300]`), "frame 300, the recording has 300"},
+		{"frames of a value", change(`[101,104]`, `[101,300]`), "frames[1] is 300, and there are 300 frames"},
 		{"lists of two lengths", change(`[16.7,33.4]`, `[16.7]`), "2 frames and 1 values"},
 		{"series not ascending", change(`[101,102]`, `[102,102]`), "frame 102 stands behind 102"},
 		{"times not in order", change(`[-16683350,0,`, `[1,0,`), "not in order"},
@@ -216,7 +190,7 @@ func TestDecodeRefuses(t *testing.T) {
 			"windows[0]: tolerance is 256"},
 		{"mask", change(`[0,0,768,8]`, `[0,0,768]`), "want x, y, width, height"},
 		{"lines of tiles", change(`[2,1,0,2]`, `[2,1,0]`), "windows[0] noise: 3 tiles in 2 columns"},
-		{"tile", change(`[2,1,0,2]`, `[2,1,0,-2]`), "tiles are not of 0 to 255 levels"},
+		{"tile", change(`[2,1,0,2]`, `[2,1,0,-2]`), "tiles[3] is -2, want 0 to 255"},
 		{"false rate", change(`"false_rate":0.0001`, `"false_rate":2`), "false_rate is 2"},
 		{"link up", change(`"video.mp4"`, `"../video.mp4"`), "not the name of a file in the run folder"},
 		{"link to a host", change(`"video.mp4"`, `"//example.org/video.mp4"`), "not the name of a file"},
@@ -224,41 +198,41 @@ func TestDecodeRefuses(t *testing.T) {
 		{"link on another system", change(`"video.mp4"`, `"..\\video.mp4"`), "not the name of a file"},
 		{"kind", change(`"kind":"markers"`, `"kind":"guess"`), `kind is "guess"`},
 		{"requests", change(`"requests":12`, `"requests":0`), "network: 1 of 0 requests are listed"},
-		{"loss", change(`"loss_fraction":0.011`, `"loss_fraction":1.1`), "network: a loss of 1.1"},
-		{"bytes", change(`"bytes_up":12345`, `"bytes_up":-1`), "network: a figure is -1"},
+		{"loss", change(`"loss_fraction":0.011`, `"loss_fraction":1.1`), "network: loss_fraction is 1.1"},
+		{"bytes", change(`"bytes_up":12345`, `"bytes_up":-1`), "network: bytes_up is -1"},
 		{"link to a HAR file", change(`"network.har"`, `"/etc/passwd"`), "not the name of a file"},
-		{"part of a request", change(`"tls_ns":301000000`, `"tls_ns":-2`), "network list[0]: a part of it is -2"},
+		{"part of a request", change(`"tls_ns":301000000`, `"tls_ns":-2`), "network list[0]: tls_ns is -2"},
 		{"status", change(`"status":200`, `"status":1000`), "status is 1000"},
 		{"long address", change(`http://page.test/load.html`, strings.Repeat("x", maxText+1)), "8001 bytes"},
 		{"script span", change(`"value":40200000`, `"value":50200000`),
-			"script functions[0]: self_ns: 5.02e+07 is not between"},
+			"script functions[0]: self_ns of 5.02e+07 is not between"},
 		{"script span below 0", change(`"low":1900000`, `"low":-1`), "script late[0]: unexplained_ns"},
 		{"script span without end", change(`"high":2800000`, `"high":1e300`),
-			"unexplained_ns: 2.37e+06 is not between"},
-		{"script line", change(`"line":20`, `"line":-20`), "script errors[0]: line -20"},
-		{"script calls", change(`"calls":1200`, `"calls":-1`), "functions[1]: calls: -1"},
+			"unexplained_ns of 2.37e+06 is not between"},
+		{"script line", change(`"line":20`, `"line":-20`), "script errors[0]: line is -20"},
+		{"script calls", change(`"calls":1200`, `"calls":-1`), "functions[1]: calls is -1"},
 		{"script task's function", change(`"function":-1`, `"function":2`), "tasks[1]: function is 2, and there are 2"},
 		{"script task's realm", change(`"realm":1,"calls"`, `"realm":2,"calls"`),
 			"tasks[1]: realm is 2, and there are 2"},
 		{"script gap's realm", change(`full","realm":1`, `full","realm":2`), "gaps[0]: realm is 2, and there are 2"},
 		{"script task ends early", change(`"end_ns":1049000000`, `"end_ns":1`), "tasks[0]: it lasts from"},
-		{"script tasks not in order", change(`"begin_ns":1020000000`, `"begin_ns":1`), "tasks[1]: it begins before"},
+		{"script tasks not in order", change(`"begin_ns":1020000000`, `"begin_ns":1`), "tasks[1] begins before"},
 		{"script time overflows", change(`"at_ns":1030000000`, `"at_ns":9223372036854775807`), "errors[0]: it lasts"},
 		{"script error's kind", change(`"kind":"error"`, `"kind":"oops"`), `kind is "oops"`},
-		{"script error's frame", change(`"count":2,"frame":104`, `"count":2,"frame":300`), "frame 300"},
+		{"script error's frame", change(`"count":2,"frame":104`, `"count":2,"frame":300`), "frame is 300"},
 		{"script late window", change(`"late":[{"window":0`, `"late":[{"window":1`), "late[0]: window is 1"},
 		{"script late function", change(`"functions":[{"function":0`, `"functions":[{"function":2`), "function is 2"},
 		{"script programs", change(`"instrumented":38`, `"instrumented":42`), "script programs: 42 of 41"},
 		{"script bytes", change(`"covered_bytes":870000`, `"covered_bytes":900001`), "900001 of 900000 bytes"},
 		{"script functions", change(`"functions_called":412`, `"functions_called":1932`), "1932 of 1931"},
-		{"script realm", change(`"kind":"worker"`, `"kind":"moon"`), `kind of realm 1 is "moon"`},
+		{"script realm", change(`"kind":"worker"`, `"kind":"moon"`), `realms[1]: kind is "moon"`},
 		{"script gap", change(`"from_ns":1070000000`, `"from_ns":1090000000`), "gaps[0]: it lasts"},
 		{"active points", change(`"active":40`, `"active":1201`), "1201 active or 3 slow of 1200 points"},
-		{"share", change(`"share":0.61`, `"share":1.61`), "share 1.61 is not between 0 and 1"},
+		{"share", change(`"share":0.61`, `"share":1.61`), "share is 1.61, want 0 to 1"},
 		{"script log", change(`"script.log"`, `"../script.log"`), "not the name of a file"},
 		{"script policies", change(`["calls","errors"]`, `[`+strings.Repeat(`"calls",`, 20)+`"errors"]`),
 			"21 policies, at most 20"},
-		{"script lost", change(`"lost":1234,"gaps"`, `"lost":-1,"gaps"`), "records, lost or left out: -1"},
+		{"script lost", change(`"lost":1234,"gaps"`, `"lost":-1,"gaps"`), "script: lost is -1"},
 		{"long name", change(`"canvas.eid"`, `"`+strings.Repeat("x", 301)+`"`), "301 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -290,10 +264,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestDecodeSkipsUnknownFields(t *testing.T) {
-	b, err := Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(t)
 	b = bytes.Replace(b, []byte(`{"schema"`), []byte(`{"later":[{"a \" }":null}],"schema"`), 1)
 	if _, err := Decode(bytes.NewReader(b)); err != nil {
 		t.Error(err)
@@ -304,16 +275,13 @@ func TestWriteRefusesWhatIsNotFinite(t *testing.T) {
 	r := sample()
 	r.Windows[0].Results[0].Values[0].High = math.Inf(1)
 	if err := Write(filepath.Join(t.TempDir(), FileName), r); err == nil ||
-		!strings.Contains(err.Error(), "windows[0] results[0] fps framerate: high is +Inf") {
+		!strings.Contains(err.Error(), "windows[0] results[0] values[0]: high is +Inf") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	b, err := Encode(sample())
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := analyzetest.Must(Encode(sample()))(f)
 	f.Add(b)
 	f.Add([]byte(`{"schema":"eideticker.results","version":1,"quality":{"measure":"quality","state":"exact"}}`))
 	f.Add([]byte(`{"schema":"eideticker.results","version":2}`))
@@ -339,10 +307,7 @@ func FuzzDecode(f *testing.F) {
 // TestBoundsSkipStrings: braces and quotes within strings are not structure.
 func TestBoundsSkipStrings(t *testing.T) {
 	for _, text := range []string{`""`, `"}`, `\`, `a\"b`, `\\"`, `""{{"`, `{"name":""}`, strings.Repeat(`"`, 101)} {
-		b, err := json.Marshal([]any{text, map[string]string{text: text}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := analyzetest.Must(json.Marshal([]any{text, map[string]string{text: text}}))(t)
 		if err := bounded(b); err != nil {
 			t.Errorf("%s: %v", b, err)
 		}

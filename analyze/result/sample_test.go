@@ -118,6 +118,7 @@ func sample() *Results {
 		Pictures:    []Picture{{Kind: PictureFilmstrip, File: "pictures/filmstrip.png", Text: "All of it.", Frame: 3}},
 		RetriedRuns: 1, Notes: []string{"begun again once: the browser did not start"},
 	}
+	r = clone(r)
 	r.fill()
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func nsSpan(ms, within float64) Span { return Span{ms * 1e6, (ms - within) * 1e6, (ms + within) * 1e6} }
@@ -80,10 +81,7 @@ func TestLateFrames(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := paused(tc.late)
 			r.Script.Gaps = tc.gaps
-			full, err := r.Complete()
-			if err != nil {
-				t.Fatal(err)
-			}
+			full := analyzetest.Must(r.Complete())(t)
 			if got := full.Script.Late[0].Sentence; got != tc.want {
 				t.Errorf("%s\nwant\n%s", got, tc.want)
 			}
@@ -131,10 +129,7 @@ func TestCauseOfPauseAndAnswer(t *testing.T) {
 	answer := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(650, 1)})
 	answer.Response, answer.FromNS = true, answer.FromNS-200_000_000
 	pause := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)})
-	full, err := paused(answer, pause).Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := analyzetest.Must(paused(answer, pause).Complete())(t)
 	const want = "the worst pause was 500 ms, at 0.5 s: slow (app.js:12) ran for 450 ms of it."
 	if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant …%s", got, want)
@@ -145,10 +140,7 @@ func TestCauseOfPauseAndAnswer(t *testing.T) {
 func TestLateByLostFrames(t *testing.T) {
 	r := paused(lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}))
 	r.Windows[0].Times.Lost = []Loss{{Before: 14, Frames: 7}, {Before: 17, Frames: 2}, {Before: 19, Frames: 1}}
-	full, err := r.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := analyzetest.Must(r.Complete())(t)
 	const want = "The frame at 0.95 s came 400 ms late. " +
 		"The recording lost 3 frames meanwhile, so it may have come earlier. " +
 		"slow (app.js:12) ran for 450 (449–451) ms meanwhile."
@@ -200,14 +192,8 @@ func TestScriptTexts(t *testing.T) {
 	} {
 		r := sample()
 		tc.edit(r.Script)
-		full, err := r.Complete()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := json.Marshal(full.Script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		full := analyzetest.Must(r.Complete())(t)
+		b := analyzetest.Must(json.Marshal(full.Script))(t)
 		for _, want := range tc.want {
 			if !strings.Contains(string(b), want) {
 				t.Errorf("no %q in %s", want, b)
@@ -257,9 +243,7 @@ func TestPlanInWords(t *testing.T) {
 // TestGapOfEarlierVersion: a gap without a realm is not one of the first realm.
 func TestGapOfEarlierVersion(t *testing.T) {
 	var gaps []Gap
-	if err := json.Unmarshal([]byte(`[{"records":3,"cause":"quota"},{"cause":"quota","realm":1}]`), &gaps); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Unmarshal([]byte(`[{"records":3,"cause":"quota"},{"cause":"quota","realm":1}]`), &gaps))
 	if want := []Gap{{Records: 3, Cause: "quota", Realm: -1}, {Cause: "quota", Realm: 1}}; !slices.Equal(gaps, want) {
 		t.Errorf("%+v, want %+v", gaps, want)
 	}

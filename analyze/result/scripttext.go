@@ -13,48 +13,38 @@ import (
 
 // Complete returns scripts without a recording as they are written: with texts, and without nil
 // lists.
-func (s *Script) Complete() *Script { return s.fill(&Results{}) }
+func (s *Script) Complete() *Script {
+	s = clone(s)
+	s.fill(&Results{})
+	return s
+}
 
-// fill makes empty lists of those that are nil, and writes the texts.
-func (s *Script) fill(r *Results) *Script {
-	full := *s
-	s = &full
-	s.Policies, s.Plain, s.Realms, s.Gaps = some(s.Policies), some(s.Plain), some(s.Realms), some(s.Gaps)
-	s.Tasks, s.Warnings = some(s.Tasks), some(s.Warnings)
-	s.Functions = append([]Function{}, s.Functions...)
+// fill writes the texts.
+func (s *Script) fill(r *Results) {
 	for i := range s.Functions {
 		s.Functions[i].describe()
 	}
-	s.Errors = append([]ScriptError{}, s.Errors...)
 	for i := range s.Errors {
 		e := &s.Errors[i]
 		e.Place = inSource(e.Source, e.SourceLine, place(e.URL, e.Line, e.Column))
-		e.Stack = append([]Place{}, e.Stack...)
 		for k := range e.Stack {
 			p := &e.Stack[k]
 			p.Text = called(p.Function, inSource(p.Source, p.SourceLine, place(p.URL, p.Line, p.Column)))
 		}
 	}
-	s.Late = append([]LateFrame{}, s.Late...)
 	for i := range s.Late {
 		l := &s.Late[i]
-		l.Functions = some(l.Functions)
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
-			native := *l.Native
-			native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
-			l.Native = &native
+			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
 		l.Sentence = s.why(l, r)
 	}
-	s.Reports = append([]PolicyReport{}, s.Reports...)
 	for i := range s.Reports {
 		s.Reports[i].Fill()
 	}
 	s.Programs.Text, s.LostText = s.coverage(), s.lost()
 	if s.Plan != nil {
-		planned := *s.Plan
-		planned.Text = planned.words()
-		s.Plan = &planned
+		s.Plan.Text = s.Plan.words()
 	}
 	switch {
 	case s.Cost.PerCallNS.High > 0:
@@ -65,7 +55,6 @@ func (s *Script) fill(r *Results) *Script {
 		s.Cost.Text = "Only the policy calls measures its cost."
 	}
 	s.Sentence = s.summary()
-	return s
 }
 
 // words states what the plan measured and what it will.
@@ -116,10 +105,10 @@ func (r PolicyRow) failed() bool { return r.Verdict == "fail" }
 
 // Fill makes the lists of a report, and writes its texts.
 func (p *PolicyReport) Fill() {
-	p.Columns, p.Rows = some(p.Columns), append([]PolicyRow{}, p.Rows...)
+	*p = *clone(p)
 	for i := range p.Rows {
 		row := &p.Rows[i]
-		row.Place, row.Values, row.Texts = place(row.URL, row.Line, row.Column), some(row.Values), []string{}
+		row.Place, row.Texts = place(row.URL, row.Line, row.Column), []string{}
 		for k, x := range row.Values {
 			digits := 0
 			if k < len(p.Columns) && p.Columns[k].Unit != "" && math.Abs(x) < 100 && x != math.Trunc(x) {
@@ -140,7 +129,6 @@ func (f *Function) describe() {
 	f.TotalText, _ = f.Total.texts(f.Total.unit())
 	f.MeanText, _ = f.Mean.texts(f.Mean.unit())
 	f.MaxText, _ = f.Max.texts(f.Max.unit())
-	f.Natives = append([]NativeCall(nil), f.Natives...)
 	for i := range f.Natives {
 		f.Natives[i].describe(f.URL)
 	}

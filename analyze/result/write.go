@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
@@ -43,101 +44,93 @@ func Encode(r *Results) ([]byte, error) {
 // Complete returns a copy with schema, version and texts, without nil lists, or an error where
 // Decode would reject it.
 func (r *Results) Complete() (*Results, error) {
-	full := *r
+	full := clone(r)
 	full.Schema, full.Version = Schema, Version
 	full.fill()
-	return &full, full.Validate()
+	return full, full.Validate()
 }
 
-// fill makes empty lists of those that are nil. What r points to is copied before it is changed.
+// clone returns a copy that shares lists of numbers and texts only. Nil lists and maps are empty.
+func clone[T any](of *T) *T {
+	v := reflect.ValueOf(&of).Elem()
+	own(v)
+	return of
+}
+
+func own(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c := reflect.New(v.Type().Elem())
+			c.Elem().Set(v.Elem())
+			own(c.Elem())
+			v.Set(c)
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+	case reflect.Slice:
+		if n := v.Len(); n == 0 || hasStructs(v.Type()) {
+			c := reflect.MakeSlice(v.Type(), n, n)
+			reflect.Copy(c, v)
+			v.Set(c)
+			for i := range n {
+				own(c.Index(i))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Tag.Get("json") != "-" {
+				own(v.Field(i))
+			}
+		}
+	}
+}
+
+// fill writes the texts.
 func (r *Results) fill() {
-	if r.Environment == nil {
-		r.Environment = Environment{}
-	}
-	s := &r.Settings
-	s.Region, s.Masks, s.Measures, s.Primary = some(s.Region), some(s.Masks), some(s.Measures), some(s.Primary)
-	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
-	if r.Network != nil {
-		n := *r.Network
-		n.List, n.ByType, n.ByDomain = some(n.List), some(n.ByType), some(n.ByDomain)
-		r.Network = &n
-	}
 	fillResult(&r.Quality)
 	if r.Vitals != nil {
-		v := *r.Vitals
-		v.Fill()
-		fillResult(&v.Result)
-		r.Vitals = &v
+		r.Vitals.Fill()
+		fillResult(&r.Vitals.Result)
 	}
-	r.Windows = append([]Window{}, r.Windows...)
 	for i := range r.Windows {
 		r.Windows[i].fill()
 	}
 	if r.Script != nil {
-		r.Script = r.Script.fill(r)
+		r.Script.fill(r)
 	}
 	if r.Profile != nil {
-		r.Profile = r.Profile.fill(r)
+		r.Profile.fill(r)
 	}
 	for i := range r.Windows {
 		why := r.Script.causes(i)
 		if len(why) == 0 {
 			why = r.Profile.causes(i)
 		}
-		r.Windows[i].Answer = newAnswer(&r.Windows[i], s.Primary, why)
+		r.Windows[i].Answer = newAnswer(&r.Windows[i], r.Settings.Primary, why)
 	}
 }
 
 func (w *Window) fill() {
-	w.Region, w.Masks, w.Pictures, w.Warnings = some(w.Region), some(w.Masks), some(w.Pictures), some(w.Warnings)
-	if w.Noise != nil {
-		n := *w.Noise
-		n.Tiles = some(n.Tiles)
-		w.Noise = &n
-	}
-	w.Checks = append([]Check{}, w.Checks...)
 	for i := range w.Checks {
-		w.Checks[i].Frames = some(w.Checks[i].Frames)
 		w.Checks[i].describe()
 	}
-	if w.Claims == nil {
-		w.Claims = map[string]float64{}
-	}
-	t := &w.Times
-	t.Time, t.Earliest, t.Latest, t.Lost = some(t.Time), some(t.Earliest), some(t.Latest), some(t.Lost)
-	w.Results = append([]analyze.Result{}, w.Results...)
 	for i := range w.Results {
 		fillResult(&w.Results[i])
 	}
 	if w.Channel != nil {
-		w.Channel = w.Channel.fill()
+		w.Channel.fill()
 	}
 	w.ClaimTexts = claimTexts(w)
 }
 
 func fillResult(r *analyze.Result) {
-	r.Warnings = some(r.Warnings)
-	r.Values = append([]analyze.Value{}, r.Values...)
 	for i := range r.Values {
 		v := &r.Values[i]
-		v.Frames, v.Text, v.BoundsText = some(v.Frames), ValueText(*v), BoundsText(*v)
+		v.Text, v.BoundsText = ValueText(*v), BoundsText(*v)
 		about, _ := glossary.Explain(r.Measure, v.Name) // empty for a value of another program
 		v.Meaning = about.Meaning
 	}
-	r.Series = append([]analyze.Series{}, r.Series...)
-	for i := range r.Series {
-		r.Series[i].Frames, r.Series[i].Values = some(r.Series[i].Frames), some(r.Series[i].Values)
-	}
-	r.Evidence = append([]analyze.Evidence{}, r.Evidence...)
-	for i := range r.Evidence {
-		r.Evidence[i].Rows, r.Evidence[i].Region = some(r.Evidence[i].Rows), some(r.Evidence[i].Region)
-	}
-}
-
-// some returns the list, which is not nil then.
-func some[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -35,10 +36,7 @@ const period = timeline.Time(time.Second / 60)
 func newScript(t *testing.T) *script {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script.eid")
-	w, err := recording.Create(path, recording.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := analyzetest.Must(recording.Create(path, recording.Options{}))(t)
 	return &script{t: t, w: w, path: path}
 }
 

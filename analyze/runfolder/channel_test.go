@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -52,10 +53,7 @@ func TestMessagesDoNotCount(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, form := range []payload.Form{payload.Exact, payload.Cells} {
 		with := told(t, form, func(k int) bool { return k > 2 && rnd.IntN(4) > 0 })
-		found, err := Run(t.Context(), with, Settings{}, "test", silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := analyzetest.Must(Run(t.Context(), with, Settings{}, "test", silent{}))(t)
 		w := found.Results.Windows[0]
 		if w.Channel == nil || w.Channel.Form != string(form) || len(w.Masks) != 1 || len(w.Warnings) > 0 {
 			t.Fatalf("%s: channel %+v, masks %v, warnings %q", form, w.Channel, w.Masks, w.Warnings)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/codec/recorder"
 )
@@ -30,18 +31,12 @@ func BenchmarkReady(b *testing.B) {
 			lost := uint64(0)
 			for b.Loop() {
 				q, _ := url.ParseQuery("markers=1&frames=180&pace=realtime")
-				src, err := synth.Open(bc.scene, q)
-				if err != nil {
-					b.Fatal(err)
-				}
+				src := analyzetest.Must(synth.Open(bc.scene, q))(b)
 				path := filepath.Join(b.TempDir(), "a.eid")
 				l := NewLive(b.Context(),
 					LiveOptions{Settings: Settings{Measures: bc.measures, Variants: []string{"pixel", "histogram"}},
 						Path: path, Program: "bench"})
-				res, err := recorder.Record(b.Context(), src, path, recorder.Options{Watch: l})
-				if err != nil {
-					b.Fatal(err)
-				}
+				res := analyzetest.Must(recorder.Record(b.Context(), src, path, recorder.Options{Watch: l}))(b)
 				lost += res.Missing
 				_, ready, _, err := l.Results(b.Context(), silent{})
 				if err != nil || len(ready) != 1 {

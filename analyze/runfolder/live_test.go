@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -29,14 +30,8 @@ func newPages(t *testing.T, size string, scenes ...string) *pages {
 	t.Helper()
 	p := &pages{over: make(chan struct{})}
 	for _, name := range scenes {
-		q, err := url.ParseQuery("frames=40&markers=1&size=" + size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := synth.Open(name, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := analyzetest.Must(url.ParseQuery("frames=40&markers=1&size=" + size))(t)
+		s := analyzetest.Must(synth.Open(name, q))(t)
 		t.Cleanup(func() { s.Close() })
 		p.scenes = append(p.scenes, s)
 	}
@@ -75,15 +70,9 @@ func (p *pages) Run(ctx context.Context, ring *capture.Ring, events func(timelin
 // fileResults are those of the finished recording.
 func fileResults(t *testing.T, path string, s Settings) *result.Results {
 	t.Helper()
-	r, err := recording.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := analyzetest.Must(recording.Open(path))(t)
 	defer r.Close()
-	found, err := Run(t.Context(), r, s, "test", silent{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := analyzetest.Must(Run(t.Context(), r, s, "test", silent{}))(t)
 	return &found.Results
 }
 
@@ -105,9 +94,7 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 		l := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test", Ready: func(r Ready) {
 			told <- r
 		}})
-		if _, err := recorder.Record(t.Context(), src, path, recorder.Options{Watch: l}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Must(recorder.Record(t.Context(), src, path, recorder.Options{Watch: l}))(t)
 		found, ready, behind, err := l.Results(t.Context(), silent{})
 		if err != nil || behind || len(ready) != 3 || len(got) != 2 {
 			t.Fatalf("%d ready, %d of them early, behind %v, %v", len(ready), len(got), behind, err)

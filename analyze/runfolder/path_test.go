@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/response"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/certify"
@@ -39,10 +40,7 @@ func TestPathOfTheRecording(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.settings.Measures = []string{"response"}
-			found, err := Run(t.Context(), r, tc.settings, "test", silent{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := analyzetest.Must(Run(t.Context(), r, tc.settings, "test", silent{}))(t)
 			v, _ := found.Results.Windows[0].Results[0].Find("latency_p50")
 			if math.Abs(v.Value-tc.value) > 1e-3 || math.Abs(v.High-tc.value-tc.within) > 1e-3 {
 				t.Errorf("the latency is %v, up to %v, want %v and %v more", v.Value, v.High, tc.value, tc.within)

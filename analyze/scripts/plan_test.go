@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
@@ -59,10 +60,7 @@ func pageOf(fill int) string {
 // load loads the page in Node with a plan, and calls its functions in so many tasks.
 func load(t *testing.T, p *plan.Plan, src string, tasks int) (*scripts.Run, int) {
 	t.Helper()
-	all, err := policy.Named("calls")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := analyzetest.Must(policy.Named("calls"))(t)
 	o := instrument.Options{Nonce: "$tests", Secret: "x", Policies: all,
 		Collector: func(string, bool) string { return "http://rig.test" }}
 	if p != nil {
@@ -72,10 +70,7 @@ func load(t *testing.T, p *plan.Plan, src string, tasks int) (*scripts.Run, int)
 			o.Gate, o.Live = c.Gate, live
 		}
 	}
-	in, err := instrument.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := analyzetest.Must(instrument.New(o))(t)
 	handler := in.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		fmt.Fprint(w, src)
@@ -115,10 +110,7 @@ func realm(t *testing.T, program, code string) (all []trace.Arrived, size int) {
 		}
 		t.Skip(err)
 	}
-	input, err := json.Marshal([]any{map[string]any{"prelude": program, "code": code, "worker": true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := analyzetest.Must(json.Marshal([]any{map[string]any{"prelude": program, "code": code, "worker": true}}))(t)
 	runner := filepath.FromSlash("../../netsim/instrument/runtime/testdata/run.mjs")
 	cmd := exec.CommandContext(t.Context(), node, runner)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
@@ -171,10 +163,7 @@ func TestStableSet(t *testing.T) {
 		tasks, loads int
 	}{{plan.Loads, 7, 10}, {plan.Live, 60, 3}} {
 		name := fmt.Sprintf("%s, %d tasks", c.adapt, c.tasks)
-		p, err := plan.New(c.adapt, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := analyzetest.Must(plan.New(c.adapt, 0, 1))(t)
 		var run *scripts.Run
 		used, report := 0, plan.Report{}
 		for used < c.loads && !p.Stable {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
@@ -70,9 +71,7 @@ func TestReports(t *testing.T) {
 			continue
 		}
 		var d pointData
-		if err := json.Unmarshal(e.Data, &d); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, json.Unmarshal(e.Data, &d))
 		if events++; d != (pointData{"loops", "for (;;) a()", "http://a.test/loop.js", 3, 1, "1000100 iterations"}) ||
 			e.At < onRig(39) || e.At > onRig(41) {
 			t.Errorf("event %+v at %d, want near %d", d, e.At, onRig(40))
@@ -123,9 +122,7 @@ func TestFalseValues(t *testing.T) {
 func TestPointsOfFiles(t *testing.T) {
 	var file bytes.Buffer
 	info := infoOfPoints()
-	if err := info.Write(&file); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, info.Write(&file))
 	again, err := ReadInfo(bytes.NewReader(file.Bytes()))
 	if err != nil || !reflect.DeepEqual(again.Programs[2].Points, info.Programs[2].Points) ||
 		again.Programs[0].FirstPoint != 5 || !again.Programs[0].Points[1].Off {
@@ -137,9 +134,7 @@ func TestPointsOfFiles(t *testing.T) {
 		bad := infoOfPoints()
 		change(&bad.Programs[2].Points[0])
 		file.Reset()
-		if err := bad.Write(&file); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, bad.Write(&file))
 		if _, err := ReadInfo(&file); err == nil || !strings.Contains(err.Error(), "invalid point") {
 			t.Errorf("point %+.50v: %v", bad.Programs[2].Points[0], err)
 		}

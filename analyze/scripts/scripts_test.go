@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/trace"
@@ -132,10 +133,7 @@ func checked(t *testing.T, windows []result.Window, s *result.Script) *result.Sc
 	for range windows {
 		r.Windows = append(r.Windows, result.Window{Kind: result.All, Green: -1, Red: -1, End: 999})
 	}
-	full, err := r.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := analyzetest.Must(r.Complete())(t)
 	if full.Script == nil {
 		t.Fatal("no script")
 	}
@@ -508,9 +506,7 @@ func TestFiles(t *testing.T) {
 	}
 	of.Received.Refused = map[string]int64{"quota": 3}
 	var b bytes.Buffer
-	if err := of.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, of.Write(&b))
 	if got, err := ReadInfo(&b); err != nil || !reflect.DeepEqual(got, of) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -541,15 +537,10 @@ func TestFiles(t *testing.T) {
 	}
 
 	var log bytes.Buffer
-	w, err := record.NewLogWriter(&log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := analyzetest.Must(record.NewLogWriter(&log))(t)
 	for k := range 2 {
 		p := newPage(uint32(k + 1))
-		if err := w.Write(int64(k+5), p.Batch.Append(nil)); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, w.Write(int64(k+5), p.Batch.Append(nil)))
 	}
 	whole := log.Bytes()
 	all, err := ReadLog(bytes.NewReader(whole), start)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
@@ -80,11 +81,8 @@ func TestSelfTimes(t *testing.T) {
 		}})
 	rig := httptest.NewServer(collector)
 	defer rig.Close()
-	in, err := instrument.New(instrument.Options{Nonce: "$busy", Secret: "secret-of-busy", Policies: all,
-		Collector: func(string, bool) string { return rig.URL }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := analyzetest.Must(instrument.New(instrument.Options{Nonce: "$busy", Secret: "secret-of-busy", Policies: all,
+		Collector: func(string, bool) string { return rig.URL }}))(t)
 	var truth struct {
 		Truths []struct {
 			Name                      string

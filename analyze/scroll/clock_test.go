@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/strip"
@@ -30,10 +31,8 @@ func TestAnimationErrorByHand(t *testing.T) {
 		return uint32(math.Floor(at)) % strip.Modulus
 	}
 	for n := range frames {
-		if err := strip.Draw(m.Layout.View(m.Pix[n]), image.Rectangle{},
-			strip.Code{ID: uint32(n), Clock: clock(n), Free: 1 << 8}); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, strip.Draw(m.Layout.View(m.Pix[n]), image.Rectangle{},
+			strip.Code{ID: uint32(n), Clock: clock(n), Free: 1 << 8}))
 		if n > 1 {
 			want[n] = float64(clock(n)) - float64(clock(n-1)) - measure.MS(m.Period)
 		}

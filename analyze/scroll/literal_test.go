@@ -23,10 +23,7 @@ type errand struct {
 // frames jump there and back.
 func newErrand(t testing.TB, rng *rand.Rand, jumps bool) *errand {
 	const width, height, side = 64, 56, 460
-	f, err := frame.NewFormat(frame.GREY, width, height)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.GREY, width, height))(t)
 	e := &errand{Film: filmtest.New(t, f), steps: [][2]int{{}}}
 	for len(e.steps) < 28 {
 		var dx, dy int

@@ -13,14 +13,8 @@ import (
 // TestRowsMovedLiteral holds the vertical displacement of the codec's rows against counting rows
 // one by one.
 func TestRowsMovedLiteral(t *testing.T) {
-	f, err := frame.NewFormat(frame.BGR4, 64, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 64, 200))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	for seed := range analyzetest.Seeds(uint64(300)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		var region frame.Region

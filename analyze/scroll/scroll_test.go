@@ -208,10 +208,7 @@ func (p *textured) at(x, y float64) byte {
 func shots(t testing.TB, p *textured, w, h, frames int, view func(n int) func(x, y float64) (float64,
 	float64)) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(frame.BGR4, w, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, w, h))(t)
 	m := filmtest.New(t, f)
 	pix := make([]byte, m.Layout.Size)
 	for n := range frames {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestSignedRankIsExact counts all signs that the differences could have, which is the definition.
@@ -145,10 +146,7 @@ func TestRunsNeeded(t *testing.T) {
 					pairs = append(pairs, Pair{Measure{"x", "ms", analyze.Lower, 0.03}, exact(a...),
 						exact(times(a, 2)...), blocks})
 				}
-				all, err := Compare(pairs, Alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
+				all := analyzetest.Must(Compare(pairs, Alpha))(t)
 				for _, d := range all {
 					if d.Found() != (less == 0) {
 						t.Errorf("%d values, %d runs, blocks %v: %s", tc.values, n-less, blocks, d.Sentence())
@@ -186,10 +184,7 @@ func TestBlocks(t *testing.T) {
 			Inconclusive, "not decided: −2 % (−20 to +20 %), 8 blocks; no number of runs up to 1000 would do"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			all, err := Compare([]Pair{{tc.m, tc.a, tc.b, true}}, Alpha)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := analyzetest.Must(Compare([]Pair{{tc.m, tc.a, tc.b, true}}, Alpha))(t)
 			if d := all[0]; d.Verdict != tc.want || d.Sentence() != tc.sentence || d.Test != SignedRank {
 				t.Errorf("%s %q, want %s %q", d.Verdict, d.Sentence(), tc.want, tc.sentence)
 			}
@@ -213,10 +208,7 @@ func TestDescribe(t *testing.T) {
 		"one value": {exact(5, 5), exact(5, 5), Unchanged, "the same, 2 runs each"},
 		"single":    {exact(60), exact(30), Different, "lower by 50 %, single runs"},
 	} {
-		all, err := Describe([]Pair{{m, tc.a, tc.b, false}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := analyzetest.Must(Describe([]Pair{{m, tc.a, tc.b, false}}))(t)
 		if d := all[0]; d.Verdict != tc.want || d.Sentence() != tc.sentence || d.Tested {
 			t.Errorf("%s: %s %q", name, d.Verdict, d.Sentence())
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func exact(values ...float64) Sample {
@@ -88,10 +89,7 @@ func TestVerdicts(t *testing.T) {
 		{"single, no direction", frames, exact(60), exact(30), Different, "", "lower by 50 %, single runs"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := Compare([]Pair{{tc.m, tc.a, tc.b, false}}, Alpha)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(Compare([]Pair{{tc.m, tc.a, tc.b, false}}, Alpha))(t)
 			d := got[0]
 			if d.Verdict != tc.want || d.Direction != tc.direction {
 				t.Errorf("%s %q, want %s %q: %+v", d.Verdict, d.Direction, tc.want, tc.direction, d)
@@ -131,10 +129,7 @@ func TestHolmOverAllMeasures(t *testing.T) {
 			for range tc.others {
 				pairs = append(pairs, never, few)
 			}
-			all, err := Compare(pairs, Alpha)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := analyzetest.Must(Compare(pairs, Alpha))(t)
 			if d := all[0]; d.Verdict != tc.want || math.Abs(d.AdjustedP-tc.adjusted) > 1e-12 {
 				t.Errorf("%s with p %v, want %s with %v", d.Verdict, d.AdjustedP, tc.want, tc.adjusted)
 			}
@@ -184,14 +179,8 @@ func FuzzCompare(f *testing.F) {
 			return exact(values...)
 		}
 		m := Measure{"x", "ms", analyze.Lower, threshold}
-		there, err := Compare([]Pair{{m, sample(rawA), sample(rawB), false}}, Alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := Compare([]Pair{{m, sample(rawB), sample(rawA), false}}, Alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := analyzetest.Must(Compare([]Pair{{m, sample(rawA), sample(rawB), false}}, Alpha))(t)
+		back := analyzetest.Must(Compare([]Pair{{m, sample(rawB), sample(rawA), false}}, Alpha))(t)
 		d := there[0]
 		for _, i := range []Interval{d.MedianA, d.MedianB, d.Shift, d.Change} {
 			for _, v := range []float64{i.Estimate, i.Low, i.High} {

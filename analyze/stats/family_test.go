@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // soak is how often a simulation is repeated: 20 times in make soak.
@@ -45,10 +46,7 @@ func TestFamilyLevel(t *testing.T) {
 						pairs = append(pairs, Pair{Measure{"x", "ms", analyze.Lower, 0}, exact(a[v]...), exact(b[v]...),
 							blocks})
 					}
-					all, err := Compare(pairs, Alpha)
-					if err != nil {
-						t.Fatal(err)
-					}
+					all := analyzetest.Must(Compare(pairs, Alpha))(t)
 					for i := range all {
 						if all[i].Found() {
 							alarms++
@@ -85,10 +83,7 @@ func TestPowerOfBlocks(t *testing.T) {
 						exact(drawn(r, FewestBlocks, draw)...),
 						exact(times(drawn(r, FewestBlocks, draw), factor)...), true})
 				}
-				all, err := Compare(pairs, Alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
+				all := analyzetest.Must(Compare(pairs, Alpha))(t)
 				if all[0].Verdict == Regressed {
 					hits++
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestLooks: looks ascend to the budget, are at most five, and each can decide a family.
@@ -54,10 +55,7 @@ func grown(t *testing.T, looks Looks, draw func(values int) (a, b []float64)) ([
 		for v := range values {
 			pairs = append(pairs, Pair{Measure{"x", "ms", analyze.Lower, 0.03}, exact(a[v]...), exact(b[v]...), true})
 		}
-		all, err := Compare(pairs, looks.Alpha())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := analyzetest.Must(Compare(pairs, looks.Alpha()))(t)
 		open := slices.ContainsFunc(all, func(d Difference) bool { return d.Verdict == Inconclusive })
 		if !open || block == looks[len(looks)-1] {
 			return all, block

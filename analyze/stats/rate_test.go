@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // atMost is P(at most k of n hit), summed term by term.
@@ -79,10 +80,7 @@ func TestAble(t *testing.T) {
 			pairs = append(pairs, Pair{Measure{"wide", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, wide)...),
 				exact(drawn(r, n, wide)...), false})
 		}
-		all, err := Compare(pairs, Alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := analyzetest.Must(Compare(pairs, Alpha))(t)
 		return Detectable(all)
 	}
 	for _, tc := range []struct {

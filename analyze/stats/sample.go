@@ -28,8 +28,10 @@ const (
 
 // Point is what one run says.
 type Point struct {
-	Run              string // its name
-	Value, Low, High float64
+	Run   string  `json:"run"` // its name
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
 // Sample is what the runs of one set say of one measure, in the order of the runs.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // draw is one run's value of some measure.
@@ -172,10 +173,7 @@ func TestFalseAlarms(t *testing.T) {
 					m := Measure{d.name, "ms", []analyze.Better{analyze.Lower, analyze.Higher}[i%2], threshold}
 					pairs = append(pairs, Pair{m, exact(drawn(r, nA, d.of)...), exact(drawn(r, nB, d.of)...), false})
 				}
-				all, err := Compare(pairs, Alpha)
-				if err != nil {
-					t.Fatal(err)
-				}
+				all := analyzetest.Must(Compare(pairs, Alpha))(t)
 				for _, d := range all {
 					if d.Verdict == Regressed || d.Verdict == Improved {
 						alarms++
@@ -208,10 +206,7 @@ func TestPower(t *testing.T) {
 			pairs = append(pairs, Pair{Measure{d.name, "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, d.of)...),
 				exact(drawn(r, 10, d.of)...), false})
 		}
-		all, err := Compare(pairs, Alpha)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := analyzetest.Must(Compare(pairs, Alpha))(t)
 		found[all[0].Verdict]++
 		if wrong := []Verdict{Improved, Regressed}[i%2]; all[0].Verdict == wrong {
 			t.Errorf("comparison %d: %s", i, all[0].Sentence())
@@ -242,9 +237,7 @@ func TestMoreRunsWouldDo(t *testing.T) {
 			a, b = append(a, drawn(r, d.MoreA, page)...), append(b, times(drawn(r, d.MoreB, page), 1.1)...)
 		}
 		asked++
-		if all, err = Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha); err != nil {
-			t.Fatal(err)
-		}
+		all = analyzetest.Must(Compare([]Pair{{m, exact(a...), exact(b...), false}}, Alpha))(t)
 		if all[0].Verdict != Inconclusive {
 			settled++
 		}

@@ -10,6 +10,7 @@ import (
 
 	ximage "golang.org/x/image/draw"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -21,17 +22,12 @@ func greyPicture(t *testing.T, w, h int, c Code) (*image.Gray, Geometry) {
 	l.Format.Range = frame.FullRange
 	img := l.View(make([]byte, l.Size))
 	region := image.Rect(10, 10, w-10, h-10)
-	if err := Draw(img, region, c); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, Draw(img, region, c))
 	p := image.NewGray(image.Rect(0, 0, w, h))
 	for y, row := range img.Rows {
 		copy(p.Pix[y*p.Stride:], row)
 	}
-	geo, err := NewGeometry(region)
-	if err != nil {
-		t.Fatal(err)
-	}
+	geo := analyzetest.Must(NewGeometry(region))(t)
 	return p, geo
 }
 
@@ -68,10 +64,7 @@ func TestFindsScaledAndShifted(t *testing.T) {
 func finds(t *testing.T, p *image.Gray, geo Geometry, want Code, sx, sy, dx, dy float64) {
 	t.Helper()
 	l, img := view(t, p)
-	f, err := NewFinder(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(NewFinder(l))(t)
 	lines := f.Find(img)
 	if len(lines) != Copies {
 		t.Fatalf("%d copies found: %+v", len(lines), lines)
@@ -90,10 +83,7 @@ func finds(t *testing.T, p *image.Gray, geo Geometry, want Code, sx, sy, dx, dy 
 			t.Errorf("copy %d is in rows around %.1f, want %.1f", k, got, middle)
 		}
 	}
-	d, err := NewPlaced(l, lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := analyzetest.Must(NewPlaced(l, lines))(t)
 	if r := d.Read(img); r.State != Whole || r.Code != want {
 		t.Errorf("read %+v where it was found", r)
 	}
@@ -105,13 +95,8 @@ func TestFindsInEveryFormat(t *testing.T) {
 		l := layout(t, p, 640, 360)
 		img := l.View(grey(l, 30))
 		region := image.Rect(8, 8, 600, 350)
-		if err := Draw(img, region, want); err != nil {
-			t.Fatal(err)
-		}
-		f, err := NewFinder(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, Draw(img, region, want))
+		f := analyzetest.Must(NewFinder(l))(t)
 		lines := f.Find(img)
 		if len(lines) != Copies || lines[0].Code != want {
 			t.Errorf("%v: found %+v", p, lines)
@@ -128,10 +113,7 @@ func TestFindsNothingInNoise(t *testing.T) {
 			p.Pix[i] = byte(rng.Uint32()) & byte(-(rng.Uint32() & 1))
 		}
 		l, img := view(t, p)
-		f, err := NewFinder(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(NewFinder(l))(t)
 		if lines := f.Find(img); len(lines) > 0 {
 			t.Fatalf("found %+v in noise", lines)
 		}
@@ -158,18 +140,12 @@ func TestTornFramesAreSeenByBoth(t *testing.T) {
 	b, _ := greyPicture(t, 800, 600, Code{ID: 9})
 	copy(a.Pix[300*a.Stride:], b.Pix[300*b.Stride:])
 	l, img := view(t, a)
-	f, err := NewFinder(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(NewFinder(l))(t)
 	lines := f.Find(img)
 	if len(lines) != Copies || lines[0].Code.ID != 8 || lines[4].Code.ID != 9 {
 		t.Fatalf("found %+v", lines)
 	}
-	d, err := NewPlaced(l, lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := analyzetest.Must(NewPlaced(l, lines))(t)
 	if r := d.Read(img); r.State != Torn {
 		t.Errorf("read %+v", r)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -166,9 +167,7 @@ func TestDrawCopy(t *testing.T) {
 	l := layout(t, frame.NV12, 1280, 720)
 	img := l.View(grey(l, 90))
 	want := MarkerCode("run", 3, Green)
-	if err := DrawCopy(img, image.Rectangle{}, 0, want); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, DrawCopy(img, image.Rectangle{}, 0, want))
 	d := decoder(t, l, image.Rectangle{})
 	if r := d.Read(img); r.State != Partial || r.Code != want || !r.Copies[0].OK || r.Copies[1].OK {
 		t.Errorf("read %+v", r)
@@ -185,9 +184,7 @@ func TestDrawCopy(t *testing.T) {
 func FuzzFind(f *testing.F) {
 	l := layout(f, frame.GREY, 200, 20)
 	good := grey(l, 0)
-	if err := Draw(l.View(good), image.Rect(4, 2, 198, 19), Code{ID: 3}); err != nil {
-		f.Fatal(err)
-	}
+	analyzetest.Check(f, Draw(l.View(good), image.Rect(4, 2, 198, 19), Code{ID: 3}))
 	f.Add(good, 200)
 	f.Add(good[:1003], 100)
 	f.Add([]byte{}, 0)
@@ -199,10 +196,7 @@ func FuzzFind(f *testing.F) {
 			pix = pix[n:]
 		}
 		img := frame.Image{Layout: l, Rows: rows}
-		finder, err := NewFinder(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		finder := analyzetest.Must(NewFinder(l))(t)
 		lines := finder.Find(img)
 		if placed, err := NewPlaced(l, lines); err == nil {
 			placed.Read(img)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/synth"
 )
 
@@ -21,14 +22,8 @@ func TestSceneWithFaults(t *testing.T) {
 	}
 	for seed := range seeds {
 		query := fmt.Sprintf("%s&seed=%d", sizes[seed%len(sizes)], seed)
-		q, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := synth.Open("strip", q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := analyzetest.Must(url.ParseQuery(query))(t)
+		s := analyzetest.Must(synth.Open("strip", q))(t)
 		truth, cycles := s.Truth(), 1+uint32(seed%2)
 		l := layout(t, s.Info().Format.Pixel, truth.Width, truth.Height)
 		d := decoder(t, l, image.Rectangle{})
@@ -45,9 +40,7 @@ func TestSceneWithFaults(t *testing.T) {
 			}
 			a.Add(int(n), truth.Changed(n) || n == 0, r)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, s.Close())
 		var drawn []uint32
 		for id := range truth.Strip.Drawn * cycles {
 			drawn = append(drawn, (truth.Strip.First+id)%Modulus)

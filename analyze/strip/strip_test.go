@@ -8,19 +8,14 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 func layout(t testing.TB, p frame.PixelFormat, w, h int) *frame.Layout {
 	t.Helper()
-	f, err := frame.NewFormat(p, w, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, w, h))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	return l
 }
 
@@ -35,18 +30,13 @@ func grey(l *frame.Layout, v byte) []byte {
 
 func decoder(t testing.TB, l *frame.Layout, r image.Rectangle) *Decoder {
 	t.Helper()
-	d, err := NewDecoder(l, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := analyzetest.Must(NewDecoder(l, r))(t)
 	return d
 }
 
 func draw(t testing.TB, img frame.Image, c Code) {
 	t.Helper()
-	if err := Draw(img, image.Rectangle{}, c); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, Draw(img, image.Rectangle{}, c))
 }
 
 // TestCRC holds the CRC against the check value of CRC-16/CCITT-FALSE for "123456789" less its last
@@ -122,9 +112,7 @@ func TestReadsInARegion(t *testing.T) {
 	img := l.View(grey(l, 0))
 	region := image.Rect(31, 77, 931, 500)
 	want := Code{ID: 7, Free: 256}
-	if err := Draw(img, region, want); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, Draw(img, region, want))
 	if r := decoder(t, l, region).Read(img); r.State != Whole || r.Code != want {
 		t.Errorf("read %+v", r)
 	}
@@ -241,10 +229,7 @@ func TestRefusesWhatCannotBe(t *testing.T) {
 func TestGeometryTouchesBothEdges(t *testing.T) {
 	for _, r := range []image.Rectangle{image.Rect(0, 0, 1280, 720), image.Rect(3, 5, 1369, 773),
 		image.Rect(0, 0, 192, 10)} {
-		g, err := NewGeometry(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := analyzetest.Must(NewGeometry(r))(t)
 		b := g.Bounds()
 		if b[0].Min.Y != r.Min.Y || b[Copies-1].Max.Y != r.Max.Y {
 			t.Errorf("%v: first copy %v, last %v", r, b[0], b[Copies-1])
@@ -259,9 +244,7 @@ func TestGeometryTouchesBothEdges(t *testing.T) {
 
 func TestSpecIsJSON(t *testing.T) {
 	var s spec
-	if err := json.Unmarshal(Spec(), &s); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, json.Unmarshal(Spec(), &s))
 	if s.Cells != 96 || s.Lead != "10110010" || s.Tail != "01001101" ||
 		len(s.Lead)+s.IDBits+s.ClockBits+s.FreeBits+s.CRCBits+len(s.Tail) != s.Cells {
 		t.Errorf("spec %+v", s)

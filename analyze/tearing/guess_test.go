@@ -49,10 +49,7 @@ func TestTearingIsSuspectedUnasked(t *testing.T) {
 		m, truth := filmtest.Scene(t, scene, "size=320x180&frames=200", nil)
 		hold(scene, filmtest.One(t, m, m.Content(truth), analyze.Options{}, "tearing"))
 	}
-	f, err := frame.NewFormat(frame.BGR4, 32, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 32, 16))(t)
 	for seed := range analyzetest.Seeds(uint64(100)) {
 		rng := rand.New(rand.NewPCG(seed, 49))
 		m := filmtest.New(t, f)
@@ -79,14 +76,8 @@ func TestTearingIsSuspectedUnasked(t *testing.T) {
 // disjoint, or a page's code strip differs on both sides of a tear. If the strip is equal on both
 // sides, the frame is not torn.
 func TestTearingIsCertain(t *testing.T) {
-	f, err := frame.NewFormat(frame.BGR4, 200, 120)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := strip.NewDecoder(filmtest.New(t, f).Layout, image.Rectangle{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 200, 120))(t)
+	d := analyzetest.Must(strip.NewDecoder(filmtest.New(t, f).Layout, image.Rectangle{}))(t)
 	var masks []frame.Region
 	for _, b := range d.Geometry().Bounds() {
 		masks = append(masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
@@ -106,10 +97,8 @@ func TestTearingIsCertain(t *testing.T) {
 			filmtest.Fill(below, b)
 			if i, j := ids(n); i > 0 {
 				for p, id := range map[*[]byte]uint32{&above: i, &below: j} {
-					if err := strip.Draw(m.Layout.View(*p), image.Rectangle{},
-						strip.Code{ID: id, Free: 3 << 8}); err != nil {
-						t.Fatal(err)
-					}
+					analyzetest.Check(t, strip.Draw(m.Layout.View(*p), image.Rectangle{},
+						strip.Code{ID: id, Free: 3 << 8}))
 				}
 			}
 			copy(below[:50*line], above)

@@ -3,6 +3,7 @@ package tearing
 import (
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -14,14 +15,8 @@ func TestLargeFramesMakeSmallSets(t *testing.T) {
 	for _, c := range []struct{ width, height, images int }{
 		{64, 36, maxImages}, {1920, 1080, maxImages}, {3840, 2160, 16}, {8192, 4608, 3},
 	} {
-		f, err := frame.NewFormat(frame.BGR4, c.width, c.height)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := frame.NewLayout(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(frame.NewFormat(frame.BGR4, c.width, c.height))(t)
+		l := analyzetest.Must(frame.NewLayout(f))(t)
 		at := &measure.Case{Layout: l}
 		if n := maxSet(at); n != c.images {
 			t.Errorf("%dx%d: %d images, want %d", c.width, c.height, n, c.images)

@@ -81,10 +81,7 @@ func truthTears(truth synth.Truth) (n int) {
 // Some frames show another picture. Its first frames show the images. Samples vary by up to noise.
 func flicker(t testing.TB, rng *rand.Rand, p frame.PixelFormat, images, noise int) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(p, 2*(8+rng.IntN(30)), 2*(5+rng.IntN(10)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(p, 2*(8+rng.IntN(30)), 2*(5+rng.IntN(10))))(t)
 	m := filmtest.New(t, f)
 	pack := frame.NewPacker(m.Layout)
 	line := 4 * f.Width
@@ -275,10 +272,7 @@ func TestTearingLiteral(t *testing.T) {
 		}
 		w := measure.FramesWindow(m, rng.IntN(4), len(m.Pix)-rng.IntN(4))
 		t.Run(fmt.Sprintf("%d/%v", seed, m.Layout.Format.Pixel), func(t *testing.T) {
-			area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 			r := filmtest.One(t, m, w, o, "tearing")
 			if r.State == measure.Refused {
 				t.Fatal(r.Refusal)
@@ -308,19 +302,13 @@ func TestSuspectedLiteral(t *testing.T) {
 		o := filmtest.RandomLook(rng, m.Layout)
 		o.Tearing.Disjoint = true
 		w := measure.FramesWindow(m, rng.IntN(4), 24-rng.IntN(4))
-		area, err := measure.NewArea(m.Layout, o.Region, o.Masks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		area := analyzetest.Must(measure.NewArea(m.Layout, o.Region, o.Masks))(t)
 		want := measure.OrEmpty(literalSuspects(m, area, w, o.Tolerance))
 		count += len(want)
 		pairs := literalPairs(m, area, w, o.Tolerance)
 		for _, measures := range [][]string{{"tearing"}, {"tearing", "heatmap"}} {
 			o.Measures = measures
-			found, err := analyze.Analyze(t.Context(), m, w, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := analyzetest.Must(analyze.Analyze(t.Context(), m, w, o))(t)
 			r, _ := found.Find("tearing")
 			d := tearingDetail(t, *r)
 			if !reflect.DeepEqual(d.Suspected, want) {
@@ -339,10 +327,7 @@ func TestSuspectedLiteral(t *testing.T) {
 
 // TestTearingFindsImages tells which content has a set of images.
 func TestTearingFindsImages(t *testing.T) {
-	f, err := frame.NewFormat(frame.BGR4, 32, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 32, 16))(t)
 	// A frame is four bands, each of the image that a letter names.
 	cases := []struct {
 		name, frames string

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func TestTablesFitTheTerminal(t *testing.T) {
@@ -14,9 +16,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 	for _, width := range []int{40, 60, 80, 100} {
 		var b strings.Builder
-		if err := Wrapped(&b, []string{"SOURCE", "WHAT IT IS"}, rows, width); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, Wrapped(&b, []string{"SOURCE", "WHAT IT IS"}, rows, width))
 		widest := len("v4l2:/dev/video0  ") + MinText // less is left to the terminal
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimSuffix(line, "\n")

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
@@ -163,10 +164,7 @@ func TestBatchesOfAnyBytes(t *testing.T) {
 				raw[i+5], raw[i+6], raw[i+7] = 0, 0, 0
 			}
 		}
-		b, err := record.Decode(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := analyzetest.Must(record.Decode(raw))(t)
 		b.Dropped = 0
 		check(t, Build([]Arrived{{1e9, &b}}, 0))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/netsim/ecma"
 	"github.com/eideticker/eideticker/netsim/instrument"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
@@ -27,10 +28,7 @@ func TestTrapsOfTheRewriter(t *testing.T) {
 		t.Skip(err)
 	}
 	names, runs := rewritten(t)
-	input, err := json.Marshal(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := analyzetest.Must(json.Marshal(runs))(t)
 	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "--experimental-vm-modules", traps+"run.mjs")
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	out, err := cmd.Output()
@@ -102,14 +100,8 @@ type run struct {
 // rewritten returns the traps with insertions.
 func rewritten(t *testing.T) (names []string, runs []run) {
 	const nonce = "$n0"
-	text, err := os.ReadFile(traps + "traps.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	runtime, err := os.ReadFile("testdata/runtime.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := analyzetest.Must(os.ReadFile(traps + "traps.txt"))(t)
+	runtime := analyzetest.Must(os.ReadFile("testdata/runtime.js"))(t)
 	code := strings.ReplaceAll(string(runtime), "NONCE", nonce)
 	heads := regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open|module, open)\))? --\n`).FindAllSubmatchIndex(text, -1)
 	for i, h := range heads {

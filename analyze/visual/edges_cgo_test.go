@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gocv.io/x/gocv"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestEdgesAreOpenCVs holds blur and edges against OpenCV, sample for sample.
@@ -18,10 +20,7 @@ func TestEdgesAreOpenCVs(t *testing.T) {
 		width, height := 3+rng.IntN(300), 3+rng.IntN(200)
 		p := edgesPicture(rng, width, height)
 
-		src, err := gocv.NewMatFromBytes(height, width, gocv.MatTypeCV8UC1, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := analyzetest.Must(gocv.NewMatFromBytes(height, width, gocv.MatTypeCV8UC1, p))(t)
 		blurred, edges := gocv.NewMat(), gocv.NewMat()
 		gocv.GaussianBlur(src, &blurred, image.Pt(13, 13), 1, 0, gocv.BorderReflect101)
 		least, largest, _, _ := gocv.MinMaxIdx(blurred)
@@ -29,15 +28,10 @@ func TestEdgesAreOpenCVs(t *testing.T) {
 		gocv.Canny(blurred, &edges, float32(low), float32(high))
 		want, wantBlurred := edges.ToBytes(), blurred.ToBytes()
 		for _, m := range []gocv.Mat{src, blurred, edges} {
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, m.Close())
 		}
 
-		e, err := NewEdges(width, height)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := analyzetest.Must(NewEdges(width, height))(t)
 		for y := range height {
 			e.blur(p, width, y, 0, width)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -142,18 +143,10 @@ func literalEdges(p []byte, width, height int) []byte {
 
 func edgesOf(t *testing.T, p []byte, width, height int) []byte {
 	t.Helper()
-	e, err := NewEdges(width, height)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := e.Update(p, width, frame.Region{Width: width, Height: height})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := analyzetest.Must(NewEdges(width, height))(t)
+	n := analyzetest.Must(e.Update(p, width, frame.Region{Width: width, Height: height}))(t)
 	got := make([]byte, width*height)
-	if err := e.mark(got, width); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, e.mark(got, width))
 	if c := bytes.Count(got, []byte{255}); c != n || n != e.Count() {
 		t.Fatalf("%d are marked, %d counted, %d returned", c, e.Count(), n)
 	}
@@ -214,10 +207,7 @@ func TestEdgesUpdatesAreExact(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		width, height := 1+rng.IntN(200), 1+rng.IntN(60)
 		cur := make([]byte, width*height)
-		e, err := NewEdges(width, height)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := analyzetest.Must(NewEdges(width, height))(t)
 		for range 25 {
 			next := edgesPicture(rng, width, height)
 			r := frame.Region{X: rng.IntN(width), Y: rng.IntN(height)}
@@ -228,13 +218,9 @@ func TestEdgesUpdatesAreExact(t *testing.T) {
 			for y := r.Y; y < r.Y+r.Height; y++ {
 				copy(cur[y*width+r.X:][:r.Width], next[y*width+r.X:])
 			}
-			if _, err := e.Update(cur, width, r); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Must(e.Update(cur, width, r))(t)
 			got := make([]byte, width*height)
-			if err := e.mark(got, width); err != nil {
-				t.Fatal(err)
-			}
+			analyzetest.Check(t, e.mark(got, width))
 			if !bytes.Equal(got, edgesOf(t, cur, width, height)) {
 				t.Fatalf("seed %d: %dx%d: after an update of %v other edges than anew", seed, width, height, r)
 			}
@@ -249,13 +235,8 @@ func FuzzEdges(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		width, height := max(1, int(w)), max(1, min(int(h), 30))
 		p := edgesPicture(rng, width, height)
-		e, err := NewEdges(width, height)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.Update(p, width, frame.Region{X: x, Y: y, Width: dw, Height: dh}); err != nil {
-			t.Fatal(err)
-		}
+		e := analyzetest.Must(NewEdges(width, height))(t)
+		analyzetest.Must(e.Update(p, width, frame.Region{X: x, Y: y, Width: dw, Height: dh}))(t)
 		if !bytes.Equal(edgesOf(t, p, width, height), literalEdges(p, width, height)) {
 			t.Fatal("other edges than by definition")
 		}
@@ -271,10 +252,7 @@ func BenchmarkEdges(b *testing.B) {
 	Luma(other, textual(rng, width*height))
 	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3},
 		{X: 700, Y: 500, Width: 2, Height: 16}} {
-		e, err := NewEdges(width, height)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := analyzetest.Must(NewEdges(width, height))(b)
 		b.Run(fmt.Sprintf("dirty=%dx%d", r.Width, r.Height), func(b *testing.B) {
 			cur, next := text, other
 			for b.Loop() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -135,10 +136,7 @@ func TestFigures(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := NewFigures(tc.start, tc.points, tc.end)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(NewFigures(tc.start, tc.points, tc.end))(t)
 			for _, d := range [...]float64{
 				got.SpeedIndex.Value - tc.want.SpeedIndex.Value, got.SpeedIndex.Low - tc.want.SpeedIndex.Low,
 				got.SpeedIndex.High - tc.want.SpeedIndex.High,
@@ -197,10 +195,7 @@ func TestSpeedIndexLiesWithinItsBounds(t *testing.T) {
 			now += wide
 		}
 		end := points[len(points)-1].At
-		f, err := NewFigures(start, points, end)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(NewFigures(start, points, end))(t)
 		for draw := range 20 {
 			when := func(i Moment) float64 {
 				w := rng.Float64()

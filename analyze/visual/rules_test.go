@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -173,10 +174,7 @@ func TestKeep(t *testing.T) {
 		{"white: nobody asked", ScriptRules(), film{grey, black, white, grey, black}, []int{0, 1, 2, 3, 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := tc.rules.Keep(tc.frames)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(tc.rules.Keep(tc.frames))(t)
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("keeps %v, want %v", got, tc.want)
 			}
@@ -185,10 +183,7 @@ func TestKeep(t *testing.T) {
 }
 
 func TestKeepRefusesFramesOfTwoSizes(t *testing.T) {
-	small, err := NewPicture(90, 120)
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := analyzetest.Must(NewPicture(90, 120))(t)
 	if _, err := ScriptRules().Keep(film{plain(0, 0, 0), small}); !errors.Is(err, errSize) {
 		t.Errorf("error is %v", err)
 	}
@@ -288,10 +283,7 @@ func FuzzRules(f *testing.F) {
 		width, height := max(1, int(w)), max(1, int(h))
 		var frames film
 		for _, v := range values[:min(len(values), 9)] {
-			p, err := NewPicture(width, height)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := analyzetest.Must(NewPicture(width, height))(t)
 			for i := range p.Pix {
 				p.Pix[i] = v * byte(i%7)
 			}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -86,17 +87,11 @@ func TestSSIMIsTheLiteralOne(t *testing.T) {
 		width, height := 11+rng.IntN(90), 11+rng.IntN(20)
 		ref, cur := randomPlane(rng, width, height), randomPlane(rng, width, height)
 		for _, v := range []SSIMVariant{Wang, PySSIM} {
-			s, err := NewSSIM(ref, width, width, height, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := analyzetest.Must(NewSSIM(ref, width, width, height, v))(t)
 			if s.Value() != 1 {
 				t.Fatalf("the reference to itself has %v", s.Value())
 			}
-			got, err := s.Update(cur, width, frame.Region{Width: width, Height: height})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(s.Update(cur, width, frame.Region{Width: width, Height: height}))(t)
 			if want := literalSSIM(cur, ref, width, height, v); math.Abs(got-want) > 1e-9 {
 				t.Fatalf("seed %d: %v of %dx%d is %v, want %v", seed, v, width, height, got, want)
 			}
@@ -122,10 +117,7 @@ func TestSSIMOfFlatPictures(t *testing.T) {
 			for i := range a {
 				a[i], b[i] = tc.a, tc.b
 			}
-			s, err := NewSSIM(b, 20, 20, 13, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := analyzetest.Must(NewSSIM(b, 20, 20, 13, v))(t)
 			if got, _ := s.Update(a, 20, frame.Region{Width: 20, Height: 13}); math.Abs(got-tc.want) > 1e-9 {
 				t.Errorf("%d against %d is %.10f, want %.10f", tc.a, tc.b, got, tc.want)
 			}
@@ -157,10 +149,7 @@ func TestSSIMOfInvertedStripes(t *testing.T) {
 		a[i] = byte(i%30%2) * 255
 		b[i] = 255 - a[i]
 	}
-	s, err := NewSSIM(b, 30, 30, 12, Wang)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := analyzetest.Must(NewSSIM(b, 30, 30, 12, Wang))(t)
 	if got, _ := s.Update(a, 30, frame.Region{Width: 30, Height: 12}); math.Abs(got-want) > 1e-9 {
 		t.Errorf("is %v, want %v", got, want)
 	}
@@ -173,10 +162,7 @@ func TestSSIMUpdatesAreExact(t *testing.T) {
 		v := SSIMVariant(rng.IntN(2))
 		ref := randomPlane(rng, width, height)
 		cur := append([]byte(nil), ref...)
-		s, err := NewSSIM(ref, width, width, height, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(NewSSIM(ref, width, width, height, v))(t)
 		for range 20 {
 			r := frame.Region{X: rng.IntN(width), Y: rng.IntN(height)}
 			r.Width, r.Height = 1+rng.IntN(width-r.X), 1+rng.IntN(height-r.Y)
@@ -192,14 +178,8 @@ func TestSSIMUpdatesAreExact(t *testing.T) {
 					}
 				}
 			}
-			got, err := s.Update(cur, width, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			anew, err := NewSSIM(ref, width, width, height, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := analyzetest.Must(s.Update(cur, width, r))(t)
+			anew := analyzetest.Must(NewSSIM(ref, width, width, height, v))(t)
 			want, _ := anew.Update(cur, width, frame.Region{X: -3, Y: -4, Width: width + 9, Height: height + 9})
 			if got != want {
 				t.Fatalf("seed %d: %v of %dx%d after an update of %v is %v, computed anew %v", seed, v, width, height,
@@ -218,10 +198,7 @@ func TestSSIMRefusesWhatIsNoPlane(t *testing.T) {
 			t.Errorf("%+v is taken", tc)
 		}
 	}
-	s, err := NewSSIM(plane, 20, 20, 20, Wang)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := analyzetest.Must(NewSSIM(plane, 20, 20, 20, Wang))(t)
 	if _, err := s.Update(plane[:399], 20, frame.Region{Width: 1, Height: 1}); err == nil {
 		t.Error("a plane that is one byte short is taken")
 	}
@@ -237,10 +214,7 @@ func FuzzSSIM(f *testing.F) {
 			v = PySSIM
 		}
 		ref, cur := randomPlane(rng, width, height), randomPlane(rng, width, height)
-		s, err := NewSSIM(ref, width, width, height, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(NewSSIM(ref, width, width, height, v))(t)
 		part, err := s.Update(cur, width, frame.Region{X: x, Y: y, Width: dw, Height: dh})
 		if err != nil || part < -1 || part > 1 {
 			t.Fatal(part, err)
@@ -258,10 +232,7 @@ func BenchmarkSSIM(b *testing.B) {
 	ref, cur := randomPlane(rng, width, height), randomPlane(rng, width, height)
 	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3},
 		{X: 700, Y: 500, Width: 2, Height: 16}} {
-		s, err := NewSSIM(ref, width, width, height, Wang)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := analyzetest.Must(NewSSIM(ref, width, width, height, Wang))(b)
 		b.Run(fmt.Sprintf("dirty=%dx%d", r.Width, r.Height), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

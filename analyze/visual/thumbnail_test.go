@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 func TestThumbnailSize(t *testing.T) {
@@ -41,13 +43,8 @@ func TestScaler(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, upright := range []bool{false, true} {
 				src, dst := greys(t, tc.from, upright), greys(t, make([]byte, len(tc.to)), upright)
-				s, err := NewScaler(src.Width, src.Height, dst.Width, dst.Height)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Scale(dst, src); err != nil {
-					t.Fatal(err)
-				}
+				s := analyzetest.Must(NewScaler(src.Width, src.Height, dst.Width, dst.Height))(t)
+				analyzetest.Check(t, s.Scale(dst, src))
 				if want := greys(t, tc.to, upright); !slices.Equal(dst.Pix, want.Pix) {
 					t.Errorf("is %v, want %v", dst.Pix, want.Pix)
 				}
@@ -62,10 +59,7 @@ func greys(t *testing.T, values []byte, upright bool) Picture {
 	if upright {
 		w, h = h, w
 	}
-	p, err := NewPicture(w, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := analyzetest.Must(NewPicture(w, h))(t)
 	for i, v := range values {
 		copy(p.Pix[i*4:], []byte{v, v, v, 255})
 	}
@@ -83,13 +77,8 @@ func FuzzScaler(f *testing.F) {
 		for i := range src.Pix {
 			src.Pix[i] = byte(rng.Uint32())
 		}
-		s, err := NewScaler(width, height, toW, toH)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Scale(dst, src); err != nil {
-			t.Fatal(err)
-		}
+		s := analyzetest.Must(NewScaler(width, height, toW, toH))(t)
+		analyzetest.Check(t, s.Scale(dst, src))
 		// One pixel, literally: its parts, of width·height all together, over all pixels of the
 		// source.
 		x, y := rng.IntN(toW), rng.IntN(toH)
@@ -115,10 +104,7 @@ func FuzzScaler(f *testing.F) {
 }
 
 func TestPicture(t *testing.T) {
-	p, err := NewPicture(5, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := analyzetest.Must(NewPicture(5, 4))(t)
 	copy(p.Pix[p.Stride+8:], []byte{1, 2, 3})
 	if p.check() != nil || p.rgb(2, 1) != [3]byte{1, 2, 3} {
 		t.Errorf("%+v, %v", p, p.check())

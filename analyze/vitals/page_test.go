@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/measure"
 )
 
 // pageOf reads an answer with a window and some members.
 func pageOf(t *testing.T, members string) *Page {
 	t.Helper()
-	p, err := Read(`{"width": 800, "height": 600` + members + `}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := analyzetest.Must(Read(`{"width": 800, "height": 600` + members + `}`))(t)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/vitals"
@@ -16,10 +17,7 @@ import (
 // painted returns a film in whose frames rectangles are painted: number of the frame → pixels.
 func painted(t *testing.T, frames int, paint map[int]frame.Region) *filmtest.Film {
 	t.Helper()
-	f, err := frame.NewFormat(frame.BGR4, 128, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 128, 64))(t)
 	m := filmtest.New(t, f)
 	m.Period = 10 * time.Millisecond
 	pix := make([]byte, m.Layout.Size)

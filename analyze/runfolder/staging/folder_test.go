@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestMain is also the program that TestOrphans kills.
@@ -34,10 +36,7 @@ func TestMain(m *testing.M) {
 
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := analyzetest.Must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -46,9 +45,7 @@ func names(t *testing.T, dir string) (list []string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func TestAllOrNothing(t *testing.T) {
@@ -66,13 +63,9 @@ func TestAllOrNothing(t *testing.T) {
 		t.Errorf("a failure leaves %v", left)
 	}
 	for _, text := range []string{"1", "2"} {
-		if f, err = Begin(path); err != nil {
-			t.Fatal(err)
-		}
+		f = analyzetest.Must(Begin(path))(t)
 		write(t, filepath.Join(f.Dir(), "a"), text)
-		if err := f.Finish(nil); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, f.Finish(nil))
 		if b, err := os.ReadFile(filepath.Join(path, "a")); err != nil || string(b) != text {
 			t.Errorf("a is %q, %v; want %q", b, err, text)
 		}
@@ -110,9 +103,7 @@ func TestOrphans(t *testing.T) {
 	path := filepath.Join(base, "run")
 	kill := begun(t, "STAGING_TEST_BEGIN="+path)
 	other := filepath.Join(base, ".run.backup") // none of ours
-	if err := os.Mkdir(other, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, os.Mkdir(other, 0o755))
 	f, err := Begin(path)
 	if err != nil {
 		t.Fatal(err)
@@ -120,16 +111,10 @@ func TestOrphans(t *testing.T) {
 	if got := names(t, base); len(got) != 3 {
 		t.Errorf("with two at work there are %v", got)
 	}
-	if err := f.Finish(nil); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, f.Finish(nil))
 	kill()
-	if f, err = Begin(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Finish(nil); err != nil {
-		t.Fatal(err)
-	}
+	f = analyzetest.Must(Begin(path))(t)
+	analyzetest.Check(t, f.Finish(nil))
 	if got := names(t, base); !slices.Equal(got, []string{".run.backup", "run"}) {
 		t.Errorf("left: %v", got)
 	}
@@ -143,16 +128,11 @@ func TestTemp(t *testing.T) {
 	t.Setenv("TMPDIR", base)
 	kill := begun(t, "STAGING_TEST_BEGIN="+filepath.Join(t.TempDir(), "x"), "STAGING_TEST_TEMP=1")
 	for _, living := range []int{2, 1} {
-		f, err := Temp("x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := analyzetest.Must(Temp("x"))(t)
 		if got := names(t, base); len(got) != living {
 			t.Errorf("there are %v, want %d", got, living)
 		}
-		if err := f.Abandon(); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, f.Abandon())
 		kill()
 	}
 	if got := names(t, base); len(got) > 0 {
@@ -165,21 +145,11 @@ func begun(t *testing.T, environment ...string) (kill func()) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), environment...)
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := analyzetest.Must(c.StdoutPipe())(t)
+	in := analyzetest.Must(c.StdinPipe())(t)
 	t.Cleanup(func() { _ = in.Close() })
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, c.Start())
+	analyzetest.Must(out.Read(make([]byte, 6)))(t)
 	return sync.OnceFunc(func() {
 		if err := c.Process.Kill(); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -29,17 +30,12 @@ func newPage(t *testing.T, pixel frame.PixelFormat, width, height int, region im
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := frame.NewLayout(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := analyzetest.Must(frame.NewLayout(f))(t)
 	if region.Empty() {
 		region = image.Rect(0, 0, width, height)
 	}
 	p := &page{t: t, layout: l, picture: make([]byte, 4*width*height), clock: 1<<32 - 50_000}
-	if p.geo, err = NewGeometry(region, form); err != nil {
-		t.Fatal(err)
-	}
+	p.geo = analyzetest.Must(NewGeometry(region, form))(t)
 	return p
 }
 
@@ -100,10 +96,7 @@ func TestMessagesInEveryFormat(t *testing.T) {
 			for _, region := range []image.Rectangle{{}, image.Rect(16, 8, 16+814, 8+320)} {
 				t.Run(fmt.Sprintf("%v %s %v", pixel, form, region), func(t *testing.T) {
 					p := newPage(t, pixel, 832, 336, region, form)
-					d, err := NewDecoder(p.layout, region, form)
-					if err != nil {
-						t.Fatal(err)
-					}
+					d := analyzetest.Must(NewDecoder(p.layout, region, form))(t)
 					lengths := []int{1, p.geo.Size - frameOf, p.geo.Size - frameOf + 1, 100}
 					if form == Exact {
 						lengths = append(lengths, maxMessage)
@@ -194,10 +187,7 @@ func TestLostPackets(t *testing.T) {
 		} {
 			t.Run(string(form)+" "+c.name, func(t *testing.T) {
 				p := newPage(t, frame.BGR4, 640, 360, image.Rectangle{}, form)
-				d, err := NewDecoder(p.layout, image.Rectangle{}, form)
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := analyzetest.Must(NewDecoder(p.layout, image.Rectangle{}, form))(t)
 				var channel Channel
 				n, told := 0, 0
 				for _, m := range messages(3, 3, 3, 2*(p.geo.Size-frameOf), 3, 3, 3, 3, 3, 3) {
@@ -299,10 +289,7 @@ func TestEndlessMessage(t *testing.T) {
 func TestReadDoesNotAllocate(t *testing.T) {
 	for _, form := range []Form{Exact, Cells} {
 		p := newPage(t, frame.BGR4, 1280, 720, image.Rectangle{}, form)
-		d, err := NewDecoder(p.layout, image.Rectangle{}, form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := analyzetest.Must(NewDecoder(p.layout, image.Rectangle{}, form))(t)
 		if want := map[Form]int{Exact: 3840, Cells: 40}[form]; d.Size() != want {
 			t.Errorf("%s: packets of %d bytes, want %d", form, d.Size(), want)
 		}
@@ -330,10 +317,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b []byte, sequence uint16) {
 		var channel Channel
 		for _, form := range []Form{Exact, Cells} {
-			d, err := NewDecoder(p.layout, image.Rectangle{}, form)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := analyzetest.Must(NewDecoder(p.layout, image.Rectangle{}, form))(t)
 			for n, block := range [][]byte{a, b, a, b} {
 				pix := make([]byte, p.layout.Size)
 				copy(pix[d.geo.Bounds.Min.Y*192*4:], block)

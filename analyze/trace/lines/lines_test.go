@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/analyze/trace/lines"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
@@ -89,9 +90,7 @@ func TestText(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	var got strings.Builder
-	if err := lines.Write(&got, program(), names, lines.JSON); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, lines.Write(&got, program(), names, lines.JSON))
 	for _, want := range []string{
 		`{"type":"FNR","realm":0,"ms":12004,"id":3,"name":"numbers","url":"/app/a.js","line":4,"depth":2,` +
 			`"how":"yield","heap":4194304}`,

@@ -18,6 +18,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
@@ -101,9 +102,7 @@ func equal(t *testing.T, got, want map[string]int64) {
 func TestFolded(t *testing.T) {
 	tr := realms()
 	var out bytes.Buffer
-	if err := profile.Folded(&out, tr, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.Folded(&out, tr, names))
 	got, stacks := map[string]int64{}, map[string]bool{}
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -137,9 +136,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 func TestCPUProfile(t *testing.T) {
 	r := realms().Realms[0]
 	var out bytes.Buffer
-	if err := profile.CPUProfile(&out, r, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.CPUProfile(&out, r, names))
 	var p struct {
 		Nodes []struct {
 			ID        int
@@ -156,9 +153,7 @@ func TestCPUProfile(t *testing.T) {
 	}
 	d := json.NewDecoder(&out)
 	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, d.Decode(&p))
 	byID, parents, hits := map[int]int{}, map[int]int{}, map[int]int{}
 	for i, n := range p.Nodes {
 		byID[n.ID] = i
@@ -205,9 +200,7 @@ func TestCPUProfile(t *testing.T) {
 func TestCallgrind(t *testing.T) {
 	tr := realms()
 	var out bytes.Buffer
-	if err := profile.Callgrind(&out, tr, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.Callgrind(&out, tr, names))
 	got, inclusive, calls := map[string]int64{}, map[string]int64{}, map[string]int64{}
 	known := map[string]string{} // names by their numbers
 	expand := func(text string) string {
@@ -289,9 +282,7 @@ func TestErrorsOfTheDiskAreReturned(t *testing.T) {
 func TestPProf(t *testing.T) {
 	tr := realms()
 	var out bytes.Buffer
-	if err := profile.PProf(&out, tr, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.PProf(&out, tr, names))
 	p, err := pprof.Parse(&out)
 	if err == nil {
 		err = p.CheckValid()
@@ -338,9 +329,7 @@ type bar struct {
 func bars(t *testing.T, tr *trace.Trace) (all []bar, size int) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := profile.Flame(&out, tr, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.Flame(&out, tr, names))
 	if strings.Contains(out.String(), "<script") {
 		t.Error("the picture has a script")
 	}
@@ -349,9 +338,7 @@ func bars(t *testing.T, tr *trace.Trace) (all []bar, size int) {
 		Bars []bar `xml:"g"`
 	}
 	d := xml.NewDecoder(&out)
-	if err := d.Decode(&svg); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, d.Decode(&svg))
 	return svg.Bars, size
 }
 
@@ -421,9 +408,7 @@ func TestHostileCallsStayBounded(t *testing.T) {
 		},
 	} {
 		out := &counter{}
-		if err := write(out, tr, long); err != nil {
-			t.Fatal(err)
-		}
+		analyzetest.Check(t, write(out, tr, long))
 		// A stack of the folded form has up to 500 names, of which 4 million are allowed in all.
 		if limit := map[string]int64{"folded": 4_000_000 * 420, "svg": 5 << 20}[name]; out.n == 0 ||
 			out.n > cmp.Or(limit, 60<<20) {
@@ -447,9 +432,7 @@ func TestDeepCallsStayBounded(t *testing.T) {
 	}
 	tr := trace.Build([]trace.Arrived{{At: 1e12, Batch: b}}, 0)
 	var out bytes.Buffer
-	if err := profile.Folded(&out, tr, names); err != nil {
-		t.Fatal(err)
-	}
+	analyzetest.Check(t, profile.Folded(&out, tr, names))
 	if n := strings.Count(out.String(), "\n"); n != 500 || out.Len() > 10<<20 {
 		t.Errorf("%d lines, %d bytes", n, out.Len())
 	}
