@@ -211,6 +211,8 @@ func (f *firefox) open(address string) {
 	if refusal != "" && !strings.Contains(refusal, "interrupted an unfinished navigation") {
 		f.Fatalf("open %s: %s", url, refusal)
 	}
+	asked, _, _ := strings.Cut(url, "#")
+	f.await("its document", fmt.Sprintf("location.href.startsWith('%s#')", asked))
 }
 
 // press presses a key, as WebDriver names it.
