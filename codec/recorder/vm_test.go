@@ -57,7 +57,7 @@ func TestVMKilledWhileRecording(t *testing.T) {
 		t.Error("the recording ended by itself")
 	}
 
-	cfg.Modules = nil
+	cfg.Files, cfg.Modules = nil, nil
 	after := rigvm.Boot(t, cfg)
 	path := filepath.Join(t.TempDir(), "a.eid")
 	if err := after.Get(ctx, "/disk/a.eid", path); err != nil {

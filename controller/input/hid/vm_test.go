@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm"
 )
 
-// TestVM runs the tests behind the tag rigvm, here and of the agent, in a VM that is plugged into
+// TestVM runs the tests behind the tag rigvm, here and of the agent. Their VM is plugged into
 // itself. dummy_hcd is a device port, and the host at its other end is the same machine.
 func TestVM(t *testing.T) {
 	vm := rigvm.Boot(t, rigvm.Config{CPUs: 1, Modules: []rigvm.Module{

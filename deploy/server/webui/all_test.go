@@ -46,7 +46,8 @@ func (p *played) allPages() []shownPage {
 			`document.querySelector('.script-task') !== null && document.querySelector('.scripts') !== null`,
 			`document.querySelectorAll('.scripts, .scripts details, .more-events').forEach((d) => { d.open = true; });
 				document.querySelector('.scripts').scrollIntoView({block: 'start'})`},
-		{"run-profile", "#/runs/" + ran.id, `document.querySelector('.thread-busy') !== null`,
+		{"run-profile", "#/runs/" + ran.id,
+			`['.thread-busy', '.strip-card .button', '.late-card'].every((s) => document.querySelector(s) !== null)`,
 			`document.querySelectorAll('.late-frame details, .profile').forEach((d) => { d.open = true; });
 				document.querySelector('.strip-card .button').click();
 				document.querySelector('.late-card').scrollIntoView({block: 'start'})`},

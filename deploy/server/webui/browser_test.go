@@ -22,6 +22,20 @@ const patience = 8 * time.Minute
 type tab struct {
 	*browsertest.Tab
 	base string // address of the rig; all requests must go there
+	addresses
+}
+
+// addresses makes a new document of each address that is opened.
+type addresses struct{ opened int }
+
+// next returns an address of the rig's page with a query of its own after the first. A browser
+// loads it into the process that it has, with the scripts that it has compiled there.
+func (a *addresses) next(base, address string) string {
+	a.opened++
+	if a.opened == 1 {
+		return base + "/" + address
+	}
+	return fmt.Sprintf("%s/?%d%s", base, a.opened, address)
 }
 
 // needsBrowser skips a test where no Chromium is installed, and with -short.
@@ -36,15 +50,15 @@ func needsBrowser(t *testing.T) {
 func newTab(t *testing.T, base string) *tab {
 	t.Helper()
 	needsBrowser(t)
-	return &tab{browsertest.NewTab(t, patience, func(url string) bool {
+	return &tab{Tab: browsertest.NewTab(t, patience, func(url string) bool {
 		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank"
-	}), base}
+	}), base: base}
 }
 
 // open goes to an address of the page, such as #/runs, as if it was typed.
 func (b *tab) open(address string) {
 	b.Helper()
-	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+"/"+address))
+	b.Do(chromedp.Navigate(b.next(b.base, address)))
 }
 
 // await waits until a script is true.

@@ -28,6 +28,7 @@ type firefox struct {
 	page     string // the browsing context
 	calls    int
 	problems []string
+	addresses
 }
 
 var bidi = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
@@ -205,13 +206,13 @@ func (f *firefox) await(what, script string) {
 // stays, so callers await what it shows.
 func (f *firefox) open(address string) {
 	f.Helper()
-	for _, url := range []string{"about:blank", f.base + "/" + address} {
-		_, refusal := f.try("browsingContext.navigate",
-			map[string]any{"context": f.page, "url": url, "wait": "complete"})
-		if refusal != "" && !strings.Contains(refusal, "interrupted an unfinished navigation") {
-			f.Fatalf("open %s: %s", url, refusal)
-		}
+	url := f.next(f.base, address)
+	_, refusal := f.try("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+	if refusal != "" && !strings.Contains(refusal, "interrupted an unfinished navigation") {
+		f.Fatalf("open %s: %s", url, refusal)
 	}
+	asked, _, _ := strings.Cut(url, "#")
+	f.await("its document", fmt.Sprintf("location.href.startsWith('%s#')", asked))
 }
 
 // press presses a key, as WebDriver names it.
