@@ -219,9 +219,9 @@ func TestReplayLedger(t *testing.T) {
 		get(t, c, "GET", address, "")
 	}
 	f := r.Fidelity()
-	want := []Miss{{"GET", "http://a.test/app/main.js?v=2", "it was not recorded", "http://a.test/app/main.js?v=1", 2},
-		{"GET", "http://a.test/app/other.js", "it was not recorded", "http://a.test/app/main.js?v=1", 1},
-		{"GET", "http://c.test/", "it was not recorded", "", 1}}
+	want := []Miss{{"GET", "http://a.test/app/main.js?v=2", 2, "it was not recorded", "http://a.test/app/main.js?v=1"},
+		{"GET", "http://a.test/app/other.js", 1, "it was not recorded", "http://a.test/app/main.js?v=1"},
+		{"GET", "http://c.test/", 1, "it was not recorded", ""}}
 	if fmt.Sprint(f.Misses) != fmt.Sprint(want) {
 		t.Errorf("missed are %+v", f.Misses)
 	}
