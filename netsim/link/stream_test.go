@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -470,4 +471,35 @@ func TestStreamBreaksWhileLent(t *testing.T) {
 	if s.unread != 0 || s.unsent != 0 {
 		t.Errorf("%d bytes unread and %d unsent are counted when nothing is left", s.unread, s.unsent)
 	}
+}
+
+// dial connects to an address over the link: who dials is the device. What the way to the address
+// itself takes is on top.
+func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	real, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.join(real, streamUp, 0)
+	if err != nil {
+		return nil, errors.Join(err, real.Close())
+	}
+	connected := make(chan error, 1)
+	s.mu.Lock()
+	s.handshake(func(at timeline.Time) { c.out.begin(at); connected <- nil }, c.in.begin,
+		func(err error) { connected <- err })
+	s.mu.Unlock()
+	select {
+	case err = <-connected:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-s.over.Done():
+		err = net.ErrClosed
+	}
+	if err != nil {
+		c.abort(err)
+		return nil, fmt.Errorf("dial %s over the link: %w", address, err)
+	}
+	return c, nil
 }

@@ -34,14 +34,6 @@ func (f *Fidelity) Score() float64 {
 	return float64(f.Exact+f.Loose) / float64(f.Requests)
 }
 
-// ByteScore is the share of the recorded bytes that were asked for.
-func (f *Fidelity) ByteScore() float64 {
-	if f.ReplayableBytes == 0 {
-		return 1
-	}
-	return float64(f.AskedBytes) / float64(f.ReplayableBytes)
-}
-
 // Miss is a request that was not answered, or that was answered loosely.
 type Miss struct {
 	Method string `json:"method"`

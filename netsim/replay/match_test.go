@@ -226,7 +226,7 @@ func TestReplayLedger(t *testing.T) {
 		t.Errorf("missed are %+v", f.Misses)
 	}
 	if f.Score() != 0.2 || f.Asked != 1 || f.Replayable != 3 || f.AskedBytes != 5 || f.ReplayableBytes != 15 ||
-		f.ByteScore() != 5.0/15 || f.Bytes != 5 {
+		f.Bytes != 5 {
 		t.Errorf("%+v", f)
 	}
 	if len(told) != 5 || told[4].Exchange != 1 || told[0].Exchange != 0 || told[4].Bytes != 5 {
