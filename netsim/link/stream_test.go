@@ -46,6 +46,17 @@ func listenStream(t testing.TB, s *Stream) net.Listener {
 	return l
 }
 
+// accepts passes each connection of a listener to f, and closes it then.
+func accepts(l net.Listener, f func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { defer c.Close(); f(c) }()
+	}
+}
+
 func pair(t testing.TB, s *Stream) (device, server net.Conn) {
 	t.Helper()
 	device, server, err := s.pair(t.Context(), 0)
@@ -61,15 +72,7 @@ func pair(t testing.TB, s *Stream) (device, server net.Conn) {
 func TestStreamTakesItsTime(t *testing.T) {
 	const rtt = 40 * time.Millisecond
 	c := Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}}
-	serve := func(l net.Listener) {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { defer c.Close(); _, _ = io.Copy(c, c) }()
-		}
-	}
+	serve := func(l net.Listener) { accepts(l, func(c net.Conn) { _, _ = io.Copy(c, c) }) }
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -238,26 +241,17 @@ func TestStreamCrowd(t *testing.T) {
 	s := openStream(t, Conditions{Down: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond},
 		Up: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond}})
 	l := listenStream(t, s)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				b := make([]byte, 1)
-				if _, err := io.ReadFull(c, b); err != nil {
-					return
-				}
-				if b[0] == 'p' {
-					_, _ = io.Copy(c, c)
-					return
-				}
-				_, _ = c.Write(make([]byte, 1<<20))
-			}()
+	go accepts(l, func(c net.Conn) {
+		b := make([]byte, 1)
+		if _, err := io.ReadFull(c, b); err != nil {
+			return
 		}
-	}()
+		if b[0] == 'p' {
+			_, _ = io.Copy(c, c)
+			return
+		}
+		_, _ = c.Write(make([]byte, 1<<20))
+	})
 	ask := func(first byte) net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
