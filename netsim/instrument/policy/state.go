@@ -83,6 +83,13 @@ type table struct {
 	of     map[uint32][]float64
 }
 
+// newSums returns a state that adds the values of each point. The sentence gets the number of
+// points with values, and the sums over all points. The first field orders the rows.
+func newSums(fields []Field, sentence func(points int, sums []float64) string) State {
+	finish := func(r *Report, sums []float64) { r.Sentence = sentence(len(r.Rows), sums) }
+	return &table{fields: fields, combine: add, finish: finish}
+}
+
 func add(_ int, had, x float64) float64 { return had + x }
 
 func (s *table) Add(v Value) {
