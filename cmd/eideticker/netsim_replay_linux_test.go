@@ -457,7 +457,7 @@ func TestServersThatFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := (netsimRecordCmd{}).record(e, f, b, &tls.Config{}, nil,
+		if _, err := (netsimRecordCmd{}).record(e, f, b, nil, nil,
 			[]replay.Entrance{{Listener: l}}); err == nil || ctx.Err() != nil ||
 			!strings.Contains(err.Error(), "wait for devices") {
 			t.Fatalf("behind %s: %v", name, err)
