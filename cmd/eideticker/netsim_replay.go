@@ -163,7 +163,8 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())
 		running = append(running, func(ctx context.Context) error {
-			return replay.NewProxy(replay.ProxyOptions{Handler: handler, TLS: &tls.Config{GetCertificate: authority.CertificateFor}}).Run(ctx,
+			return replay.NewProxy(replay.ProxyOptions{Handler: handler,
+				TLS: &tls.Config{GetCertificate: authority.CertificateFor}}).Run(ctx,
 				replay.Entrance{Listener: l, Door: replay.AsProxy})
 		})
 	}

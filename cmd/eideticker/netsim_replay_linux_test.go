@@ -229,7 +229,8 @@ func recordedAndReplayed(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	stop := served(t, func(ctx context.Context) error {
-		return replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: &tls.Config{GetCertificate: ours.CertificateFor},
+		return replay.NewProxy(replay.ProxyOptions{Handler: recorder,
+			TLS:         &tls.Config{GetCertificate: ours.CertificateFor},
 			ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
 	})
 	first := visited(t, name, n, ours, done)

@@ -36,7 +36,9 @@ func (n *Network) Loopback(port string) error {
 	}
 	through := net.JoinHostPort(link.ServerAddress.Addr().String(), port)
 	n.serving.Go(func() {
-		Pass(n.over, near, func(ctx context.Context) (net.Conn, error) { return n.Link.Device.Dial(ctx, "tcp", through) })
+		Pass(n.over, near, func(ctx context.Context) (net.Conn, error) {
+			return n.Link.Device.Dial(ctx, "tcp", through)
+		})
 	})
 	return nil
 }
