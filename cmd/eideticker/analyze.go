@@ -28,7 +28,7 @@ type analyzeCmd struct {
 	Measures  []string       `arg:"" optional:"" name:"measure" help:"${measures} (default: all that apply)."`
 	Output    string         `short:"o" placeholder:"DIR" help:"Write a run folder with report, video and pictures."`
 	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Measured region (default: the content)."`
-	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"Ignore this region; repeatable."`
+	Mask      []regionFlag   `sep:"none" placeholder:"WxH+X+Y" help:"Ignore this region; repeatable."`
 	Tolerance string         `default:"0" placeholder:"N|auto" help:"Ignore differences up to N (default: 0)."`
 	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: calibrate on this still pattern."`
 	Frames    frameRange     `placeholder:"A:B" help:"Measure only frames A to B, B excluded."`
@@ -41,10 +41,10 @@ type analyzeCmd struct {
 	Cadence   *float64       `placeholder:"FPS" help:"Count dropped frames against this rate of the content."`
 	Images    []int          `placeholder:"FRAME" help:"Frames with one whole image, for tearing (default: search)."`
 	Disjoint  bool           `help:"State that the content consists of disjoint images, so that tearing is exact."`
-	Checker   []string       `placeholder:"RRGGBB" help:"One or two colours of undrawn areas (default: any grid)."`
+	Checker   []colourFlag   `placeholder:"RRGGBB" help:"One or two colours of undrawn areas (default: any grid)."`
 	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid in pixels."`
-	Answer    string         `placeholder:"WxH+X+Y" help:"Region of the answer of response (default: anywhere)."`
-	AnswerIs  string         `placeholder:"RRGGBB" help:"Colour of the answer (default: any change)."`
+	Answer    *regionFlag    `placeholder:"WxH+X+Y" help:"Region of the answer of response (default: anywhere)."`
+	AnswerIs  *colourFlag    `placeholder:"RRGGBB" help:"Colour of the answer (default: any change)."`
 	Ping      []string       `placeholder:"KIND" help:"Events from which response counts (default: ping, input)."`
 	Delay     *time.Duration `placeholder:"33ms" help:"Subtract this from response times (default: as certified)."`
 	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"Uncertainty of --delay."`
@@ -84,13 +84,11 @@ func (c analyzeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if c.File, err = recordingPath(c.File); err != nil {
-		return err
-	}
-	r, err := recording.Open(c.File)
+	r, file, err := openRecording(c.File)
 	if err != nil {
 		return err
 	}
+	c.File = file
 	defer r.Close() // was only read
 	if c.Frames.given {
 		if s.From, s.To, err = c.Frames.in(r.Frames()); err != nil {
@@ -213,11 +211,7 @@ func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
 		s.Region = &r
 	}
 	for _, m := range c.Mask {
-		r, err := frame.ParseRegion(m)
-		if err != nil {
-			return s, usageError{err}
-		}
-		s.Masks = append(s.Masks, r)
+		s.Masks = append(s.Masks, frame.Region(m))
 	}
 	if err := c.measureSettings(&s); err != nil {
 		return s, err
@@ -241,27 +235,15 @@ func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 	if c.Frames.given && c.Window != "auto" {
 		return usagef("--frames and --window %s exclude each other", c.Window)
 	}
-	ends := 0
-	for _, f := range []struct {
-		name  string
-		given *time.Duration
-		to    *time.Duration
-	}{{"--still", c.Still, &s.Still}, {"--limit", c.Limit, &s.Limit}} {
-		if f.given == nil {
-			continue
-		}
-		if ends++; *f.given <= 0 {
-			return usagef("%s %v must be positive", f.name, *f.given)
-		}
-		*f.to = *f.given
-	}
-	if c.Event != "" {
-		ends++
-	}
-	if ends > 1 {
+	if count(c.Still != nil, c.Limit != nil, c.Event != "") > 1 {
 		return usagef("--still, --limit and --event exclude each other")
 	}
-	return nil
+	var err error
+	if s.Still, err = positive("--still", c.Still); err != nil {
+		return err
+	}
+	s.Limit, err = positive("--limit", c.Limit)
+	return err
 }
 
 // fits rejects settings that do not fit the recording.
@@ -271,7 +253,7 @@ func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 			return usagef("--mask %v is outside every frame", m)
 		}
 	}
-	if c.Answer != "" && !within(r, s.Response.Region) {
+	if c.Answer != nil && !within(r, s.Response.Region) {
 		return usagef("--answer %v is outside every frame", s.Response.Region)
 	}
 	for _, n := range c.Images {
@@ -322,35 +304,20 @@ func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 			return usagef("--cell %d: must be a side in pixels", *c.Cell)
 		}
 	}
-	for _, text := range c.Checker {
-		colour, err := parseColour(text)
-		if err != nil {
-			return err
-		}
-		s.Checkerboard.Colours = append(s.Checkerboard.Colours, colour)
+	for _, colour := range c.Checker {
+		s.Checkerboard.Colours = append(s.Checkerboard.Colours, uint32(colour))
 	}
 	if len(c.Checker) > 2 {
 		return usagef("--checker has %d colours: give one or two", len(c.Checker))
 	}
-	if c.AnswerIs != "" {
-		v, err := parseColour(c.AnswerIs)
-		if err != nil {
-			return err
-		}
+	if c.AnswerIs != nil {
+		v := *c.AnswerIs
 		s.Response.Colour = &response.Colour{R: byte(v >> 16), G: byte(v >> 8), B: byte(v)}
 	}
-	if err := c.path(s); err != nil {
-		return err
+	if c.Answer != nil {
+		s.Response.Region = frame.Region(*c.Answer)
 	}
-	if c.Answer == "" {
-		return nil
-	}
-	r, err := frame.ParseRegion(c.Answer)
-	if err != nil {
-		return usageError{err}
-	}
-	s.Response.Region = r
-	return nil
+	return c.path(s)
 }
 
 // path sets the delay and the scan-out time of the capture path.
@@ -372,16 +339,6 @@ func (c analyzeCmd) path(s *runfolder.Settings) error {
 		r.ScanOut = *c.ScanOut
 	}
 	return nil
-}
-
-// parseColour reads RRGGBB, with or without a #.
-func parseColour(text string) (uint32, error) {
-	digits := strings.TrimPrefix(text, "#")
-	v, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil || len(digits) != 6 {
-		return 0, usagef("colour %q: must be RRGGBB, such as ff8000", text)
-	}
-	return uint32(v), nil
 }
 
 // Phase reports the progress of an analysis.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,11 +188,9 @@ func failed(r *certify.Report) []string {
 // and as sent.
 func keepEvidence(folder, path string, cert certify.Certificate) error {
 	if cert.Report.Tells() {
-		f, err := createOut(filepath.Join(folder, "certificate.json"), true)
-		if err != nil {
-			return err
-		}
-		if err := f.finish(printJSON(f, cert)); err != nil {
+		if err := writeOut(filepath.Join(folder, "certificate.json"), true, func(w io.Writer) error {
+			return printJSON(w, cert)
+		}); err != nil {
 			return err
 		}
 	}
@@ -256,9 +255,5 @@ func deviceText(d certify.Device) string {
 
 // writePNG writes a picture, over one that is there.
 func writePNG(path string, m image.Image) error {
-	f, err := createOut(path, true)
-	if err != nil {
-		return err
-	}
-	return f.finish(png.Encode(f, m))
+	return writeOut(path, true, func(w io.Writer) error { return png.Encode(w, m) })
 }

@@ -281,11 +281,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	out, err := createOut(path, true)
-	if err != nil {
-		return err
-	}
-	return out.finish(write(out))
+	return writeOut(path, true, write)
 }
 
 // writeMarkdown writes comparisons into the file of --markdown, if it is given.
@@ -307,7 +303,12 @@ func (j judging) writeMarkdown(all ...*compare.Comparison) error {
 
 // failure is what a comparison found as an error, nil if it passed.
 func failure(c *compare.Comparison) error {
-	switch o, why := c.Outcome(); o {
+	return verdictOf(c.Outcome())
+}
+
+// verdictOf returns the error of an outcome with its sentence; nil: passed.
+func verdictOf(o compare.Outcome, why string) error {
+	switch o {
 	case compare.Regressed:
 		return verdictError{exitRegression, why}
 	case compare.Inconclusive:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -28,7 +29,7 @@ func (d *demoRun) print(w io.Writer) error {
 func (d *demoRun) list() *terminal.List {
 	s := d.summary
 	var l terminal.List
-	l.Add("browser", "%s, on a virtual display", firstOf(s.BrowserVersion, "unknown"))
+	l.Add("browser", "%s, on a virtual display", cmp.Or(s.BrowserVersion, "unknown"))
 	l.Add("", "browser and recorder shared this machine")
 	l.Add("numbers", "%s", checksText(s.Made...))
 	addRecorded(&l, s)

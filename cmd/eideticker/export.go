@@ -16,19 +16,18 @@ import (
 	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
-	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type exportCmd struct {
-	File     string     `arg:"" name:"file" complete:"files" help:"A recording, a run folder or a set of runs."`
-	Output   string     `short:"o" required:"" placeholder:"OUT" help:"Output file; its ending selects the format."`
-	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
-	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
-	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
-	NoEvents bool       `help:"Omit events and requests, with typed text (.json .trace.json .pftrace .eid)."`
-	Results  string     `placeholder:"FILE" help:"Use these results (.csv .npy .trace.json .pftrace .messages.jsonl)."`
-	Force    bool       `help:"Overwrite existing files."`
-	JSON     bool       `help:"Print the result as one JSON object."`
+	File     string       `arg:"" name:"file" complete:"files" help:"A recording, a run folder or a set of runs."`
+	Output   string       `short:"o" required:"" placeholder:"OUT" help:"Output file; its ending selects the format."`
+	Frames   frameRange   `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
+	Region   *regionFlag  `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
+	Redact   []regionFlag `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
+	NoEvents bool         `help:"Omit events and requests, with typed text (.json .trace.json .pftrace .eid)."`
+	Results  string       `placeholder:"FILE" help:"Use these results (.csv .npy .trace.json .pftrace .messages.jsonl)."`
+	Force    bool         `help:"Overwrite existing files."`
+	JSON     bool         `help:"Print the result as one JSON object."`
 }
 
 func (exportCmd) Help() string {
@@ -135,7 +134,7 @@ func (c exportCmd) kind() (exportKind, error) {
 		flag        string
 		given, goes bool
 	}{
-		{"--region", c.Region != "", k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
+		{"--region", c.Region != nil, k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
 		{"--frames", c.Frames.given, !k.calls}, {"--no-events", c.NoEvents, k.events},
 		{"--results", c.Results != "", k.results},
 	} {
@@ -151,9 +150,9 @@ func (c exportCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	cut, redact, err := c.regions()
-	if err != nil {
-		return usageError{err}
+	cut, redact := (*frame.Region)(c.Region), []frame.Region(nil)
+	for _, r := range c.Redact {
+		redact = append(redact, frame.Region(r))
 	}
 	if compare.IsSet(c.File) && kind.ending == ".csv" {
 		return c.set(e)
@@ -177,15 +176,14 @@ func (c exportCmd) Run(e *env) error {
 		!exists(filepath.Join(folder, scripts.LogFile)) {
 		folder = ""
 	}
-	if c.File, err = recordingPath(c.File); err != nil {
+	reader, file, err := openRecording(c.File)
+	if err != nil {
 		return err
 	}
-	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results,
+	defer reader.Close() // was only read
+	c.File = file
+	j := &job{e, c, &export.Selection{Reader: reader, Path: c.File, NoEvents: c.NoEvents, Results: c.Results,
 		Network: network, Scripts: folder, Activities: traces, Program: program()}}
-	if j.Reader, err = recording.Open(c.File); err != nil {
-		return err
-	}
-	defer j.Reader.Close() // was only read
 	if recorder.SameFile(c.File, c.Output) {
 		return usagef("%s is the input: choose another name for OUT", c.Output)
 	}
@@ -229,25 +227,6 @@ func (c exportCmd) set(e *env) error {
 	}
 	_, err = fmt.Fprintf(e.out, "%s in %s\n", plural(lines, "line"), c.Output)
 	return err
-}
-
-// regions reads the regions of the command line.
-func (c exportCmd) regions() (cut *frame.Region, redact []frame.Region, err error) {
-	if c.Region != "" {
-		r, err := frame.ParseRegion(c.Region)
-		if err != nil {
-			return nil, nil, err
-		}
-		cut = &r
-	}
-	for _, s := range c.Redact {
-		r, err := frame.ParseRegion(s)
-		if err != nil {
-			return nil, nil, err
-		}
-		redact = append(redact, r)
-	}
-	return cut, redact, nil
 }
 
 // tell reports regions that grew or shrank.

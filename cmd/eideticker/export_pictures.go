@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,23 +14,16 @@ import (
 )
 
 func exportRaw(j *job) (string, error) {
-	out, err := createOut(j.cmd.Output, j.cmd.Force)
-	if err != nil {
-		return "", err
-	}
-	defer j.writing()()
-	format, err := j.Raw(j.ctx, out)
-	return fmt.Sprintf("%s of %v in %s", plural(j.To-j.From, "frame"), format, j.cmd.Output), out.finish(err)
+	var format frame.Format
+	err := j.save(func(ctx context.Context, w io.Writer) (err error) {
+		format, err = j.Raw(ctx, w)
+		return err
+	})
+	return fmt.Sprintf("%s of %v in %s", plural(j.To-j.From, "frame"), format, j.cmd.Output), err
 }
 
 func exportY4M(j *job) (string, error) {
-	out, err := createOut(j.cmd.Output, j.cmd.Force)
-	if err != nil {
-		return "", err
-	}
-	defer j.writing()()
-	err = out.finish(j.Y4M(j.ctx, out))
-	return fmt.Sprintf("%s in %s", plural(j.To-j.From, "frame"), j.cmd.Output), err
+	return fmt.Sprintf("%s in %s", plural(j.To-j.From, "frame"), j.cmd.Output), j.save(j.Y4M)
 }
 
 func exportMP4(j *job) (string, error) {
@@ -61,11 +56,7 @@ func exportPNG(j *job) (string, error) {
 	}
 	defer j.writing()()
 	err = j.Pictures(j.ctx, func(*frame.Layout) error { return nil }, func(n int, _ frame.Meta, img frame.Image) error {
-		out, err := createOut(name(n), j.cmd.Force)
-		if err != nil {
-			return err
-		}
-		return out.finish(render.WritePNG(out, img))
+		return writeOut(name(n), j.cmd.Force, func(w io.Writer) error { return render.WritePNG(w, img) })
 	})
 	if j.To-j.From == 1 {
 		return "1 picture in " + name(j.From), err

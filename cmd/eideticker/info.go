@@ -23,20 +23,16 @@ func (infoCmd) Help() string {
 }
 
 func (c infoCmd) Run(e *env) error {
-	var err error
-	if c.File, err = recordingPath(c.File); err != nil {
-		return err
-	}
-	r, err := recording.Open(c.File)
+	r, file, err := openRecording(c.File)
 	if err != nil {
 		return err
 	}
 	defer r.Close() // was only read
 	res, err := recorder.SummarizeReader(r)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", c.File, err)
+		return fmt.Errorf("read %s: %w", file, err)
 	}
-	res.Path, res.Bytes = c.File, r.Info().Bytes
+	res.Path, res.Bytes = file, r.Info().Bytes
 	if c.JSON {
 		return printJSON(e.out, export.NewInfo(r, res))
 	}
@@ -65,14 +61,18 @@ func printInfo(e *env, r *recording.Reader, res recorder.Result) error {
 		}
 		l.Add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
 	}
-	damage := r.Damage()
-	for _, d := range damage[:min(len(damage), maxDamage)] {
-		l.Add("damage", "%s", d.String())
+	addDamage(&l, "damage", r.Damage())
+	return l.Print(e.out)
+}
+
+// addDamage lists damaged places.
+func addDamage(l *terminal.List, name string, all []recording.Damage) {
+	for _, d := range all[:min(len(all), maxDamage)] {
+		l.Add(name, "%s", d.String())
 	}
-	if more := len(damage) - maxDamage; more > 0 {
+	if more := len(all) - maxDamage; more > 0 {
 		l.Add("", "and %s; --json lists all", plural(more, "more place"))
 	}
-	return l.Print(e.out)
 }
 
 // maxDamage is how many damaged places a person is shown.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -78,9 +77,7 @@ func (f *forwardFlag) UnmarshalText(text []byte) error {
 var errNetem = usagef("--netem was removed; use tc-netem(8)")
 
 func (c netsimLinkCmd) Run(e *env) (err error) {
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		c.Command = c.Command[1:]
-	}
+	c.Command = programOf(c.Command)
 	switch {
 	case c.Netem:
 		return errNetem
@@ -109,7 +106,7 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 		}
 		defer forward(e.ctx, l, f.address)()
 	}
-	cmd := c.command(e)
+	cmd := commandOf(e.ctx, e, c.Command)
 	if err := n.Link.Device.Start(cmd); err != nil {
 		return err
 	}
@@ -145,7 +142,7 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 	}
 	var failed error
 	if len(c.Command) > 0 {
-		cmd := c.command(e)
+		cmd := commandOf(e.ctx, e, c.Command)
 		if err := cmd.Start(); err != nil {
 			return err
 		}
@@ -162,9 +159,9 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 	return failed
 }
 
-// command returns the program with this one's streams.
-func (c netsimLinkCmd) command(e *env) *exec.Cmd {
-	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
+// commandOf returns a program with this one's streams.
+func commandOf(ctx context.Context, e *env, program []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, terminal.Inherited(e.out), terminal.Inherited(e.err)
 	// The terminal sends Ctrl-C to the program too.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -184,36 +181,9 @@ func forward(ctx context.Context, l net.Listener, address string) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
-			from, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer from.Close()
-				to, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-				if err != nil {
-					return // the client sees the end of the connection
-				}
-				defer to.Close()
-				defer context.AfterFunc(ctx, func() { from.Close(); to.Close() })()
-				both(from, to)
-			})
-		}
-	})
-	return func() { cancel(); l.Close(); wg.Wait() }
-}
-
-// both copies in both directions until both have ended.
-func both(a, b net.Conn) {
-	var wg sync.WaitGroup
-	for _, way := range [...][2]net.Conn{{a, b}, {b, a}} {
-		wg.Go(func() {
-			_, _ = io.Copy(way[1], way[0])
-			if c, ok := way[1].(interface{ CloseWrite() error }); ok {
-				_ = c.CloseWrite()
-			}
+		testnet.Pass(ctx, l, func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		})
-	}
-	wg.Wait()
+	})
+	return func() { cancel(); wg.Wait() }
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
@@ -111,6 +111,7 @@ func programOf(words []string) []string {
 // behind is the side of the device: a program, or any client of this machine.
 type behind struct {
 	network *testnet.Network // nil: this machine's
+	stream  *link.Stream     // of this machine's ports; nil: they have no link
 	env     []string         // of the program
 	program []string
 }
@@ -121,12 +122,8 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 		<-ctx.Done()
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
-	cmd.Env = b.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, terminal.Inherited(e.out), terminal.Inherited(e.err)
-	// The terminal sends Ctrl-C to the program too.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd := commandOf(ctx, e, b.program)
+	cmd.Env, cmd.WaitDelay = b.env, 10*time.Second
 	start := cmd.Start
 	if b.network != nil {
 		start = func() error { return b.network.Link.Device.Start(cmd) }
@@ -141,25 +138,28 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	return err
 }
 
-// certificates returns a TLS configuration in which an authority vouches for every name.
-func certificates(a *serve.Authority) *tls.Config {
-	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate,
-		error) {
-		return a.Certificate(hello.ServerName)
-	}}
+// close closes the link.
+func (b *behind) close() error {
+	switch {
+	case b.network != nil:
+		return b.network.Close()
+	case b.stream != nil:
+		return b.stream.Close()
+	}
+	return nil
+}
+
+// open makes the test network of the program. Its error names an alternative that needs no rights.
+func (b *behind) open(c link.Conditions, seed uint64, names []string, instead string) (err error) {
+	b.network, err = testnet.Open(testnet.Options{Conditions: c, Seed: seed, Names: names})
+	return unprivileged(err, instead)
 }
 
 // recordedJSON is the output of netsim record --json.
 type recordedJSON struct {
-	Path      string   `json:"path"`
-	Exchanges int      `json:"exchanges"`
-	Bytes     int64    `json:"bytes"`
-	Failed    int      `json:"failed"`
-	Missing   int      `json:"not_replayable"`
-	Insecure  int      `json:"insecure"`
-	Lost      int      `json:"not_kept"`
-	Notes     []string `json:"notes"`
-	*siteJSON          // nil: a program was recorded
+	Path string `json:"path"`
+	*replay.Recorded
+	*siteJSON // nil: a program was recorded
 }
 
 func (c netsimRecordCmd) Run(e *env) (err error) {
@@ -203,11 +203,10 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 		}
 	}()
 	if c.DNS {
-		if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
-			Names: []string{"*"}}); err != nil {
-			return unprivileged(err, "--proxy ADDR records without a line")
+		if err := b.open(conditions, c.seed(), []string{"*"}, "--proxy ADDR records without a line"); err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, b.network.Close()) }()
+		defer func() { err = errors.Join(err, b.close()) }()
 		for _, door := range []struct {
 			port string
 			replay.Door
@@ -242,7 +241,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	if err := onlyOurs(f); err != nil {
 		return fmt.Errorf("write %s: %w", c.Output, err)
 	}
-	got, failed := c.record(e, f, b, certificates(authority), dial, entrances)
+	got, failed := c.record(e, f, b, authority, dial, entrances)
 	if got == nil {
 		return failed
 	}
@@ -264,7 +263,7 @@ func onlyOurs(f *os.File) error {
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // record records until the end, and closes the archive.
-func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, dial dialer,
+func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, a *serve.Authority, dial dialer,
 	entrances []replay.Entrance) (*replay.Recorded, error) {
 	limits := replay.DefaultLimits()
 	w, err := replay.NewWriter(f, replay.Info{Writer: program(), Created: time.Now()}, limits)
@@ -272,31 +271,21 @@ func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, di
 		return nil, fmt.Errorf("write %s: %w", c.Output, err)
 	}
 	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: limits, Insecure: c.Insecure, Dial: dial})
-	ctx, stop := context.WithCancel(e.ctx)
-	defer stop()
-	served := make(chan error, 1)
-	go func() {
-		defer stop() // without it there is nothing to wait for
-		served <- replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: t,
-			ConnContext: recorder.ConnContext}).Run(ctx, entrances...)
-	}()
-	synced := make(chan struct{})
-	go func() {
-		defer close(synced)
-		for every := time.NewTicker(time.Second); ; {
-			select {
-			case <-every.C:
-				_ = w.Sync() // what it meets, Close returns
-			case <-ctx.Done():
-				every.Stop()
-				return
+	proxy := replay.NewProxy(replay.ProxyOptions{Handler: recorder, ConnContext: recorder.ConnContext,
+		TLS: &tls.Config{GetCertificate: a.CertificateFor}})
+	failed := during(e, b, func(ctx context.Context) error { return proxy.Run(ctx, entrances...) },
+		func(ctx context.Context) error {
+			every := time.NewTicker(time.Second)
+			defer every.Stop()
+			for {
+				select {
+				case <-every.C:
+					_ = w.Sync() // what it meets, Close returns
+				case <-ctx.Done():
+					return nil
+				}
 			}
-		}
-	}()
-	failed := b.wait(ctx, e)
-	stop()
-	failed = errors.Join(failed, <-served)
-	<-synced
+		})
 	recorder.Close()
 	got := recorder.Recorded()
 	if err := w.Close(); err != nil && got.Err == nil {
@@ -310,8 +299,7 @@ func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, di
 
 func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 	if c.JSON {
-		return printJSON(w, recordedJSON{c.Output, got.Exchanges, got.Bytes, got.Failed, got.Missing, got.Insecure,
-			got.Lost, append([]string{}, got.Notes...), nil})
+		return printJSON(w, recordedJSON{Path: c.Output, Recorded: got})
 	}
 	l := c.listed(got)
 	if err := l.Print(w); err != nil {

@@ -48,11 +48,9 @@ func (c netsimRecordCmd) site(e *env) error {
 		return orInterrupted(unprivileged(err, "omit the link's figures to record by a proxy"))
 	}
 	if c.JSON {
-		r := &got.Recorded
 		dropped, doubts := append([]siterecord.Host{}, got.Dropped...), append([]string{}, got.Doubts...)
-		return printJSON(e.out, recordedJSON{c.Output, r.Exchanges, r.Bytes, r.Failed, r.Missing, r.Insecure, r.Lost,
-			append([]string{}, r.Notes...), &siteJSON{got.Address, append([]string{}, got.Moves...), got.Hosts,
-				dropped, doubts, !got.Moving, got.Proxy}})
+		return printJSON(e.out, recordedJSON{c.Output, &got.Recorded, &siteJSON{got.Address,
+			append([]string{}, got.Moves...), got.Hosts, dropped, doubts, !got.Moving, got.Proxy}})
 	}
 	l := c.listed(&got.Recorded)
 	listSite(&l, got)

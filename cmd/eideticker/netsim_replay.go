@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
-	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -163,7 +163,8 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())
 		running = append(running, func(ctx context.Context) error {
-			return replay.NewProxy(replay.ProxyOptions{Handler: handler, TLS: certificates(authority)}).Run(ctx,
+			return replay.NewProxy(replay.ProxyOptions{Handler: handler,
+				TLS: &tls.Config{GetCertificate: authority.CertificateFor}}).Run(ctx,
 				replay.Entrance{Listener: l, Door: replay.AsProxy})
 		})
 	}
@@ -178,9 +179,9 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 // overLine replays in a test network.
 func (c netsimReplayCmd) overLine(e *env, scripts *servedScripts, r *replay.Replayer, b *behind,
 	authority *serve.Authority, conditions link.Conditions) (err error) {
-	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
-		Names: []string{"*"}}); err != nil {
-		return unprivileged(err, "--http, --https and --proxy replay at addresses of this machine, without a line")
+	if err := b.open(conditions, c.seed(), []string{"*"},
+		"--http, --https and --proxy replay at addresses of this machine, without a line"); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, b.network.Close()) }()
 	if err := scripts.listenBeside(b.network, authority); err != nil {
@@ -190,15 +191,8 @@ func (c netsimReplayCmd) overLine(e *env, scripts *servedScripts, r *replay.Repl
 	if err != nil {
 		return err
 	}
-	for _, door := range []struct {
-		port string
-		add  func(net.Listener)
-	}{{"80", s.HTTP}, {"443", s.HTTPS}} {
-		l, err := b.network.Listen(door.port)
-		if err != nil {
-			return errors.Join(err, s.Close())
-		}
-		door.add(l)
+	if err := listenIn(b.network, s); err != nil {
+		return errors.Join(err, s.Close())
 	}
 	h, err := c.begin(c.Force)
 	if err != nil {
@@ -317,47 +311,16 @@ func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
 
 // fidelityJSON is what netsim replay --json prints at the end.
 type fidelityJSON struct {
-	Path            string     `json:"path"`
-	Requests        int        `json:"requests"`
-	Exact           int        `json:"exact"`
-	Loose           int        `json:"loose"`
-	Missed          int        `json:"missed"`
-	Fidelity        float64    `json:"fidelity_fraction"`
-	Bytes           int64      `json:"bytes"`
-	Exchanges       int        `json:"replayable_exchanges"`
-	Asked           int        `json:"asked_exchanges"`
-	ExchangeBytes   int64      `json:"replayable_bytes"`
-	AskedBytes      int64      `json:"asked_bytes"`
-	Misses          []missJSON `json:"misses"`
-	UnlistedMisses  int        `json:"unlisted_misses"`
-	LooselyAnswered []missJSON `json:"loosely_answered"`
-	Notes           []string   `json:"notes"`
-
+	Path string `json:"path"`
+	*replay.Fidelity
+	Score  float64        `json:"fidelity_fraction"`
 	Script *result.Script `json:"script,omitempty"`
-}
-
-type missJSON struct {
-	Method  string `json:"method"`
-	URL     string `json:"url"`
-	Count   int    `json:"count"`
-	Why     string `json:"why"`
-	Nearest string `json:"nearest,omitempty"`
-}
-
-func missesJSON(all []replay.Miss) []missJSON {
-	out := []missJSON{}
-	for _, m := range all {
-		out = append(out, missJSON{m.Method, m.URL, m.Count, m.Why, m.Nearest})
-	}
-	return out
 }
 
 // print prints matched and missed requests, and what instrumented scripts did.
 func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity, s *result.Script) error {
 	if c.JSON {
-		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes,
-			f.Replayable, f.Asked, f.ReplayableBytes, f.AskedBytes,
-			missesJSON(f.Misses), f.Others, missesJSON(f.Loosely), append([]string{}, f.Notes...), s})
+		return printJSON(w, fidelityJSON{c.Archive, f, f.Score(), s})
 	}
 	var l terminal.List
 	l.Add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose,

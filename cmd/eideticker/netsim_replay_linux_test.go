@@ -229,7 +229,8 @@ func recordedAndReplayed(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	stop := served(t, func(ctx context.Context) error {
-		return replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: certificates(ours),
+		return replay.NewProxy(replay.ProxyOptions{Handler: recorder,
+			TLS:         &tls.Config{GetCertificate: ours.CertificateFor},
 			ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
 	})
 	first := visited(t, name, n, ours, done)
@@ -305,7 +306,7 @@ func replayedTo(t *testing.T, name string, a *replay.Archive, ours *serve.Author
 		}
 	}
 	t.Logf("%s: %d requests, %.0f %% answered, %.0f %% of the recorded bytes; %v", name, f.Requests, 100*f.Score(),
-		100*f.ByteScore(), v)
+		100*float64(f.AskedBytes)/float64(max(1, f.ReplayableBytes)), v)
 	return v
 }
 
@@ -457,7 +458,7 @@ func TestServersThatFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := (netsimRecordCmd{}).record(e, f, b, &tls.Config{}, nil,
+		if _, err := (netsimRecordCmd{}).record(e, f, b, nil, nil,
 			[]replay.Entrance{{Listener: l}}); err == nil || ctx.Err() != nil ||
 			!strings.Contains(err.Error(), "wait for devices") {
 			t.Fatalf("behind %s: %v", name, err)

@@ -164,18 +164,18 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	made := servedJSON{}
 	made.Files, made.Bytes = pages.Count()
 	b := &behind{program: c.Command}
-	var ended func() error
+	defer func() { err = errors.Join(err, b.close()) }()
 	if over {
 		b.env = trusting(o.Authority)
-		made.URLs, ended, err = c.overLine(s, b, conditions)
+		made.URLs, err = c.overLine(s, b, conditions)
 	} else {
-		made.URLs, ended, err = c.here(s, conditions)
+		made.URLs, err = c.here(s, b, conditions)
 	}
 	if err == nil && (over || c.Stream) {
 		err = scripts.listenBeside(b.network, o.Authority)
 	}
 	if err != nil {
-		return errors.Join(err, s.Close(), ended())
+		return errors.Join(err, s.Close())
 	}
 	for _, u := range made.URLs {
 		fmt.Fprintf(e.err, "serving %s at %s\n", plural(made.Files, "file"), u)
@@ -190,14 +190,14 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	}
 	h, err := c.begin(c.Force)
 	if err != nil {
-		return errors.Join(err, s.Close(), ended())
+		return errors.Join(err, s.Close())
 	}
 	failed := during(e, b, append(scripts.running(), s.Run)...)
 	made.count(s)
 	if made.Script, err = scripts.finish(e); err != nil {
 		failed = errors.Join(failed, err)
 	}
-	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
+	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions))
 }
 
 // isNamed reports whether a host matches a name.
@@ -212,16 +212,13 @@ func isNamed(names []string, host string) bool {
 }
 
 // here listens at addresses of this machine.
-func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls []string, ended func() error,
-	err error) {
-	ended = func() error { return nil }
+func (c netsimServeCmd) here(s *serve.Server, b *behind, conditions link.Conditions) (urls []string, err error) {
 	through := func(l net.Listener) net.Listener { return l }
 	if c.Stream {
-		line, err := link.OpenStream(conditions, c.seed())
-		if err != nil {
-			return nil, ended, err
+		if b.stream, err = link.OpenStream(conditions, c.seed()); err != nil {
+			return nil, err
 		}
-		ended, through = line.Close, line.Listen
+		through = b.stream.Listen
 	}
 	for _, door := range []struct {
 		address, scheme string
@@ -232,7 +229,7 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve %s: %w; choose another address with --%s, or off", door.scheme, err,
+			return nil, fmt.Errorf("serve %s: %w; choose another address with --%s, or off", door.scheme, err,
 				door.scheme)
 		}
 		door.add(through(l))
@@ -242,51 +239,54 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		p, err := net.ListenPacket("udp", l.Addr().String())
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve HTTP/3: %w; choose another --https, or use --no-http3", err)
+			return nil, fmt.Errorf("serve HTTP/3: %w; choose another --https, or use --no-http3", err)
 		}
 		s.QUIC(p)
 	}
 	if len(urls) == 0 {
-		return nil, ended, usagef("both --http and --https are off")
+		return nil, usagef("both --http and --https are off")
 	}
-	return urls, ended, nil
+	return urls, nil
 }
 
 // overLine makes a test network for the program.
-func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) (urls []string,
-	ended func() error, err error) {
-	ended = func() error { return nil }
+func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) ([]string, error) {
 	names := c.Name
 	if names == nil {
 		names = []string{"*"}
 	}
-	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
-		Names: names}); err != nil {
-		return nil, ended, unprivileged(err, "--stream serves at addresses of this machine over one")
+	if err := b.open(conditions, c.seed(), names, "--stream serves at addresses of this machine over one"); err != nil {
+		return nil, err
 	}
-	ended = b.network.Close
-	for _, door := range []struct {
-		port, scheme string
-		add          func(net.Listener)
-	}{{"80", "http", s.HTTP}, {"443", "https", s.HTTPS}} {
-		l, err := b.network.Listen(door.port)
-		if err != nil {
-			return nil, ended, err
-		}
-		door.add(l)
-		urls = append(urls, door.scheme+"://"+strings.TrimPrefix(names[0], "*.")+"/")
+	if err := listenIn(b.network, s); err != nil {
+		return nil, err
 	}
 	if !c.NoQUIC {
 		p, err := b.network.Link.Server.ListenPacket("udp", ":443")
 		if err != nil {
-			return nil, ended, err
+			return nil, err
 		}
 		s.QUIC(p)
 	}
 	if c.Name == nil {
-		urls = []string{"http and https, under every name"}
+		return []string{"http and https, under every name"}, nil
 	}
-	return urls, ended, nil
+	host := strings.TrimPrefix(names[0], "*.")
+	return []string{"http://" + host + "/", "https://" + host + "/"}, nil
+}
+
+// listenIn lets a server listen at the ports of HTTP and HTTPS of a test network.
+func listenIn(n *testnet.Network, s *serve.Server) error {
+	plain, err := n.Listen("80")
+	if err != nil {
+		return err
+	}
+	s.HTTP(plain)
+	secure, err := n.Listen("443")
+	if err == nil {
+		s.HTTPS(secure)
+	}
+	return err
 }
 
 // count adds the connections and exchanges of a server.

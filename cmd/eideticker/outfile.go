@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,6 +69,15 @@ func (o *outFile) finish(failed error) error {
 		return errors.Join(err, os.Remove(o.tmp.Name()))
 	}
 	return nil
+}
+
+// writeOut writes an output that appears when it is complete.
+func writeOut(path string, force bool, write func(io.Writer) error) error {
+	out, err := createOut(path, force)
+	if err != nil {
+		return err
+	}
+	return out.finish(write(out))
 }
 
 // staged is an output whose writer needs a name. It is written in a folder beside its place.

@@ -43,10 +43,3 @@ func ratioText(raw, stored int64) string {
 	}
 	return fmt.Sprintf("%.1f : 1", r)
 }
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,18 +30,18 @@ import (
 type profileCmd struct {
 	profileRecording
 
-	Late     bool       `help:"Select late frames, and test which functions take a larger share of them."`
-	Frames   frameRange `placeholder:"A:B" help:"Select the frames A to B, B excluded."`
-	Window   int        `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
-	AtChange string     `placeholder:"WxH+X+Y" help:"Of these, select the frames that changed this region."`
-	Trace    string     `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
-	Thread   string     `placeholder:"T" help:"Export only this thread: name, number or main thread."`
-	Tree     string     `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
-	Symbols  string     `placeholder:"DIR" complete:"files" help:"Name functions by files with symbols in DIR."`
-	URLs     string     `name:"urls" enum:"cut,full" default:"cut" help:"Write addresses cut before queries, or full."`
-	Output   string     `short:"o" placeholder:"OUT" help:"Output file; its ending is the format (default: print)."`
-	Force    bool       `help:"Overwrite existing files."`
-	Args     []string   `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
+	Late     bool        `help:"Select late frames, and test which functions take a larger share of them."`
+	Frames   frameRange  `placeholder:"A:B" help:"Select the frames A to B, B excluded."`
+	Window   int         `placeholder:"N" help:"Select the frames of window N, from 1 (default: all windows)."`
+	AtChange *regionFlag `placeholder:"WxH+X+Y" help:"Of these, select the frames that changed this region."`
+	Trace    string      `placeholder:"NAME" help:"Use this trace of the run (default: native, else the first one)."`
+	Thread   string      `placeholder:"T" help:"Export only this thread: name, number or main thread."`
+	Tree     string      `enum:"inverted,top-down," default:"" help:"Order of stacks in .folded and .svg."`
+	Symbols  string      `placeholder:"DIR" complete:"files" help:"Name functions by files with symbols in DIR."`
+	URLs     string      `name:"urls" enum:"cut,full" default:"cut" help:"Write addresses cut before queries, or full."`
+	Output   string      `short:"o" placeholder:"OUT" help:"Output file; its ending is the format (default: print)."`
+	Force    bool        `help:"Overwrite existing files."`
+	Args     []string    `arg:"" optional:"" name:"run" complete:"files" help:"A run folder, or a program after --."`
 }
 
 func (profileCmd) Help() string {
@@ -79,38 +80,38 @@ func (c profileCmd) read(e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	dir := c.Args[0]
+	if err := c.readFolder(e, c.Args[0]); err != nil {
+		return fmt.Errorf("profile %s: %w", c.Args[0], orInterrupted(err))
+	}
+	return nil
+}
+
+func (c profileCmd) readFolder(e *env, dir string) error {
 	results, err := result.Read(filepath.Join(dir, result.FileName))
 	program := errors.Is(err, fs.ErrNotExist) && exists(filepath.Join(dir, activity.TracesDir))
 	if err != nil && !program {
-		return fmt.Errorf("profile %s: %w", dir, err)
+		return err
 	}
 	traces, err := openTraces(e, dir)
-	defer func() { closeTraces(traces) }()
 	if err != nil {
-		return fmt.Errorf("profile %s: %w", dir, err)
+		return err
 	}
+	defer closeTraces(traces)
 	if err := c.name(e, dir, traces); err != nil {
-		return fmt.Errorf("profile %s: %w", dir, err)
+		return err
 	}
 	if program {
-		if err := c.ofProgram(e, traces); err != nil {
-			return fmt.Errorf("profile %s: %w", dir, orInterrupted(err))
-		}
-		return nil
+		return c.ofProgram(e, traces)
 	}
 	chosen, err := c.chosen(results)
-	if err == nil && c.AtChange != "" {
+	if err == nil && c.AtChange != nil {
 		chosen, err = c.changed(e, dir, chosen)
 	}
 	if err != nil {
-		return fmt.Errorf("profile %s: %w", dir, err)
+		return err
 	}
 	wrote, err := c.write(e, dir, results, traces, chosen)
-	if err != nil {
-		return fmt.Errorf("profile %s: %w", dir, orInterrupted(err))
-	}
-	if wrote != "" {
+	if err == nil && wrote != "" {
 		_, err = fmt.Fprintln(e.out, wrote)
 	}
 	return err
@@ -118,20 +119,11 @@ func (c profileCmd) read(e *env) error {
 
 func (c profileCmd) check() error {
 	endings := []string{".callgrind", ".pb.gz", ".folded", ".svg", ".pftrace", ".json", ""}
-	n := 0
-	for _, given := range []bool{c.Late, c.Frames.given, c.Window != 0} {
-		if given {
-			n++
-		}
-	}
 	ending := c.ending()
-	if _, err := frame.ParseRegion(c.AtChange); err != nil && c.AtChange != "" {
-		return usagef("--at-change: %w", err)
-	}
 	switch {
 	case len(c.Args) != 1:
 		return usagef("profile: name one run folder, or a program after --")
-	case n > 1:
+	case count(c.Late, c.Frames.given, c.Window != 0) > 1:
 		return usagef("only one of --late, --frames and --window can be used")
 	case c.Window < 0:
 		return usagef("--window %d: must be positive", c.Window)
@@ -218,15 +210,8 @@ func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error
 
 // changed returns those of the frames that changed the region of the command line.
 func (c profileCmd) changed(e *env, dir string, all []result.FrameSpan) ([]result.FrameSpan, error) {
-	region, err := frame.ParseRegion(c.AtChange)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	path, err := recordingPath(dir)
-	if err != nil {
-		return nil, err
-	}
-	r, err := recording.Open(path)
+	region := frame.Region(*c.AtChange)
+	r, _, err := openRecording(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -318,24 +303,15 @@ func (c profileCmd) write(e *env, dir string, r *result.Results, traces []*activ
 	case ".pftrace":
 		return c.perfetto(e, dir, r, traces, chosen)
 	}
-	out, err := createOut(c.Output, c.Force)
-	if err != nil {
-		return "", err
-	}
-	switch c.ending() {
-	case ".pb.gz":
-		err = s.PProf(out)
-	case ".folded":
-		err = s.Folded(out)
-	case ".svg":
-		err = s.Flame(out)
-	case ".json":
-		var text []byte
-		if text, err = json.MarshalIndent(frames.Table(traces, r.Windows, chosen).Complete(r), "", "  "); err == nil {
-			_, err = out.Write(append(text, '\n'))
-		}
-	}
-	return fmt.Sprintf("%s in %s", plural(len(chosen), "frame"), c.Output), out.finish(err)
+	write := map[string]func(io.Writer) error{".pb.gz": s.PProf, ".folded": s.Folded, ".svg": s.Flame,
+		".json": func(w io.Writer) error {
+			text, err := json.MarshalIndent(frames.Table(traces, r.Windows, chosen).Complete(r), "", "  ")
+			if err == nil {
+				_, err = w.Write(append(text, '\n'))
+			}
+			return err
+		}}[c.ending()]
+	return fmt.Sprintf("%s in %s", plural(len(chosen), "frame"), c.Output), writeOut(c.Output, c.Force, write)
 }
 
 // maxPrinted limits the frames of a listing.
@@ -367,11 +343,7 @@ func (c profileCmd) callgrind(s *activities.Selection) (string, error) {
 		return "", err
 	}
 	for i, f := range files {
-		out, err := createOut(fmt.Sprintf("%s-%02d", c.Output, i+1), c.Force)
-		if err != nil {
-			return "", err
-		}
-		if err := out.finish(f.Write(out)); err != nil {
+		if err := writeOut(fmt.Sprintf("%s-%02d", c.Output, i+1), c.Force, f.Write); err != nil {
 			return "", err
 		}
 	}
@@ -381,13 +353,14 @@ func (c profileCmd) callgrind(s *activities.Selection) (string, error) {
 // perfetto writes the recording with its traces.
 func (c profileCmd) perfetto(e *env, dir string, r *result.Results, traces []*activity.Trace,
 	chosen []result.FrameSpan) (string, error) {
-	path, err := recordingPath(dir)
+	from, path, err := openRecording(dir)
 	if err != nil {
 		return "", err
 	}
-	s := &export.Selection{Path: path, Results: filepath.Join(dir, result.FileName), Program: program(),
+	defer from.Close() // was only read
+	s := &export.Selection{Reader: from, Path: path, Results: filepath.Join(dir, result.FileName), Program: program(),
 		Activities: traces, FullURLs: c.URLs == "full"}
-	if c.Late || c.AtChange != "" {
+	if c.Late || c.AtChange != nil {
 		s.Marked = chosen
 	}
 	if network := filepath.Join(dir, runfolder.HARFile); exists(network) {
@@ -396,10 +369,6 @@ func (c profileCmd) perfetto(e *env, dir string, r *result.Results, traces []*ac
 	if exists(filepath.Join(dir, scripts.InfoFile)) && exists(filepath.Join(dir, scripts.LogFile)) {
 		s.Scripts = dir
 	}
-	if s.Reader, err = recording.Open(path); err != nil {
-		return "", err
-	}
-	defer s.Reader.Close() // was only read
 	if s.From, s.To, err = c.Frames.in(s.Reader.Frames()); err != nil {
 		return "", err
 	}

@@ -40,7 +40,7 @@ func (c profileCmd) record(e *env, program []string) error {
 	switch {
 	case len(program) == 0:
 		return usagef("profile: name a program after --")
-	case c.Late, c.Frames.given, c.Window != 0, c.AtChange != "", c.Trace != "", c.Thread != "", c.Tree != "",
+	case c.Late, c.Frames.given, c.Window != 0, c.AtChange != nil, c.Trace != "", c.Thread != "", c.Tree != "",
 		c.Symbols != "", c.URLs == "full", c.Force:
 		return usagef("profile: a program has no frames; use only the flags for recording and -o")
 	}
@@ -133,7 +133,7 @@ func printProgram(e *env, dir string, traces []*activity.Trace) error {
 // ofProgram prints or exports all of a trace without a recording.
 func (c profileCmd) ofProgram(e *env, traces []*activity.Trace) error {
 	switch {
-	case c.Late, c.Frames.given, c.Window != 0, c.AtChange != "", c.ending() == ".pftrace", c.ending() == ".json":
+	case c.Late, c.Frames.given, c.Window != 0, c.AtChange != nil, c.ending() == ".pftrace", c.ending() == ".json":
 		return usagef("the folder has no frames; it can be printed, and exported as .callgrind .pb.gz .folded and .svg")
 	case c.ending() == "":
 		return printProgram(e, c.Args[0], traces)

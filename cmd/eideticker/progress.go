@@ -6,12 +6,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/eideticker/eideticker/analyze/terminal"
 )
 
 // progress shows long work: a bar on a terminal, else a line per phase. It writes to standard
-// error.
+// error. Without a bar it is nil.
 type progress struct {
 	bar  *progressbar.ProgressBar
 	out  io.Writer // of the bar
@@ -22,7 +23,7 @@ type progress struct {
 func (e *env) phase(what string, steps int) *progress {
 	if !e.terminal {
 		fmt.Fprintf(e.err, "%s\n", terminal.Clean(what))
-		return &progress{}
+		return nil
 	}
 	width, figures := terminal.Columns(e.err), 36 // percentage, counts and times
 	if width < 60 {
@@ -67,35 +68,53 @@ func (p *progress) fitting(what string) string {
 
 // set sets the number of finished steps.
 func (p *progress) set(done int) {
-	if p.bar != nil {
+	if p != nil {
 		_ = p.bar.Set(done)
 	}
 }
 
 // add adds finished steps. It may be called from several goroutines.
 func (p *progress) add(more int) {
-	if p.bar != nil {
+	if p != nil {
 		_ = p.bar.Add(more)
 	}
 }
 
 // describe changes the text beside the bar.
 func (p *progress) describe(what string) {
-	if p.bar != nil {
+	if p != nil {
 		p.bar.Describe(p.fitting(what))
 	}
 }
 
 // hide removes the bar until the next step.
 func (p *progress) hide() {
-	if p.bar != nil {
+	if p != nil {
 		_ = p.bar.Clear()
 	}
 }
 
 // end removes the bar.
 func (p *progress) end() {
-	if p.bar != nil {
+	if p != nil {
 		_ = p.bar.Finish()
 	}
 }
+
+// phases shows one phase at a time. The next one ends it.
+type phases struct {
+	*env
+	name string // "": none has begun
+	bar  *progress
+}
+
+// show shows the finished steps of a phase.
+func (p *phases) show(name string, done, total int) {
+	if name = terminal.Clean(name); name != p.name {
+		p.end()
+		p.bar, p.name = p.phase(name, total), name
+	}
+	p.bar.set(done)
+}
+
+func (p *phases) end() { p.bar.end() }

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
-	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/client"
 	"github.com/eideticker/eideticker/deploy/store"
@@ -83,21 +82,11 @@ func (c pullCmd) get(e *env, rig *client.Client, dir string) (*runzip.Content, e
 	if err := errors.Join(err, file.Close(), os.Remove(file.Name())); err != nil {
 		return nil, err
 	}
-	shown := ""
-	var bar *progress
-	content, err := runzip.Verify(e.ctx, dir, store.MaxPixels, func(run string, done, total int) {
-		if bar == nil || shown != run {
-			if bar != nil {
-				bar.end()
-			}
-			shown, bar = run, e.phase("verifying "+terminal.Clean(run), total)
-		}
-		bar.set(done)
+	shown := phases{env: e}
+	defer shown.end()
+	return runzip.Verify(e.ctx, dir, store.MaxPixels, func(run string, done, total int) {
+		shown.show("verifying "+run, done, total)
 	})
-	if bar != nil {
-		bar.end()
-	}
-	return content, err
 }
 
 func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {

@@ -201,17 +201,6 @@ func (c recordCmd) announcement(keepLast time.Duration) string {
 	return "recording " + what + ", Ctrl-C ends " + them
 }
 
-// positive returns a duration that was given, or 0 for none.
-func positive(flag string, d *time.Duration) (time.Duration, error) {
-	switch {
-	case d == nil:
-		return 0, nil
-	case *d <= 0:
-		return 0, usagef("%s %v must be positive", flag, *d)
-	}
-	return *d, nil
-}
-
 // uri adds --fps and --edid to a source.
 func (c recordCmd) uri(source string) (string, error) {
 	uri := source

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,6 +21,10 @@ type liveAnalysis struct {
 	settings result.Settings
 	all      bool                  // print all values
 	show     func(runfolder.Ready) // set before the recording begins
+
+	results *result.Results // nil: the recording did not begin, or its analysis failed
+	ready   []runfolder.Ready
+	behind  bool
 }
 
 // liveJSON is the part of record --json about a live analysis.
@@ -78,92 +81,72 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 	}
 	l.show = func(r runfolder.Ready) {
 		j.print(func() error {
-			if err := terminal.Window(j.env.out, &r.Window, l.settings, l.all); err != nil {
+			if err := terminal.Window(j.out, &r.Window, l.settings, l.all); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(j.env.out, "  ready %s after its red\n", secondsText(r.After))
+			_, err := fmt.Fprintf(j.out, "  ready %s after its red\n", secondsText(r.After))
 			return err
 		})
 	}
 }
 
-// liveResults are the results at the end.
-type liveResults struct {
-	results *result.Results
-	ready   []runfolder.Ready
-	behind  bool
-	all     bool // print all values
-}
-
 // end waits for the results of the finished recording.
-func (l *liveAnalysis) end(e *env) (found liveResults, err error) {
-	found.all = l.all
-	found.results, found.ready, found.behind, err = l.Results(context.WithoutCancel(e.ctx), e)
-	if err != nil {
-		return found, fmt.Errorf("analyze %s: %w", l.path, err)
+func (l *liveAnalysis) end(e *env, of recorder.Outcome) (err error) {
+	if of.Result.Path == "" {
+		return nil
 	}
-	return found, nil
+	l.results, l.ready, l.behind, err = l.Results(context.WithoutCancel(e.ctx), e)
+	if err != nil {
+		return fmt.Errorf("analyze %s: %w", l.path, err)
+	}
+	return nil
 }
 
 // addTo adds the results to the JSON.
-func (r *liveResults) addTo(j *recordJSON) error {
-	if r == nil {
+func (l *liveAnalysis) addTo(j *recordJSON) error {
+	if l == nil {
 		return nil
 	}
-	j.Live = &liveJSON{FellBehind: r.behind, Windows: []liveWindowJSON{}}
-	for _, w := range r.ready {
+	j.Live = &liveJSON{FellBehind: l.behind, Windows: []liveWindowJSON{}}
+	for _, w := range l.ready {
 		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds()})
 	}
-	if r.results == nil {
+	if l.results == nil {
 		return nil
 	}
-	b, err := result.Encode(r.results)
+	b, err := result.Encode(l.results)
 	j.Results = json.RawMessage(b)
 	return err
 }
 
 // printAfter calls first, then prints the results that were not printed live.
-func (r *liveResults) printAfter(e *env, first func() error) error {
-	if r != nil && len(r.ready) > 0 {
+func (l *liveAnalysis) printAfter(e *env, first func() error) error {
+	if l != nil && len(l.ready) > 0 {
 		fmt.Fprintln(e.out)
 	}
-	if err := first(); err != nil || r == nil || r.results == nil {
+	if err := first(); err != nil || l == nil || l.results == nil {
 		return err
 	}
 	fmt.Fprintln(e.out)
-	if err := terminal.Quality(e.out, r.results); err != nil {
+	if err := terminal.Quality(e.out, l.results); err != nil {
 		return err
 	}
-	if r.behind {
+	if l.behind {
 		if err := terminal.Lines(e.out,
 			[]string{"the analysis was slower than the recording and read the file"}); err != nil {
 			return err
 		}
 	}
-	for i := range r.results.Windows {
-		w := &r.results.Windows[i]
-		if slices.ContainsFunc(r.ready, func(o runfolder.Ready) bool {
-			return o.Window.Start == w.Start &&
-				o.Window.Red == w.Red
+	for i := range l.results.Windows {
+		w := &l.results.Windows[i]
+		if slices.ContainsFunc(l.ready, func(o runfolder.Ready) bool {
+			return o.Window.Start == w.Start && o.Window.Red == w.Red
 		}) {
 			continue
 		}
-		if err := terminal.Window(e.out, w, r.results.Settings, r.all); err != nil {
+		if err := terminal.Window(e.out, w, l.results.Settings, l.all); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// endAll waits for the results of the recordings.
-func (e *env) endAll(lives []*liveAnalysis, outcomes []recorder.Outcome) (all []*liveResults, err error) {
-	all = make([]*liveResults, len(outcomes))
-	for i, l := range lives {
-		if outcomes[i].Result.Path == "" {
-			continue
-		}
-		found, failed := l.end(e)
-		all[i], err = &found, errors.Join(err, failed)
-	}
-	return all, err
 }

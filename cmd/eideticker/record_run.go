@@ -29,14 +29,18 @@ func (e *env) record(inputs []recorder.Input, what string, asJSON bool, lives ..
 	}
 	outcomes := recorder.RecordAll(e.ctx, inputs)
 	p.end()
-	results, err := e.endAll(lives, outcomes)
+	var err error
+	for i, l := range lives {
+		err = errors.Join(err, l.end(e, outcomes[i]))
+	}
+	lives = append(lives, make([]*liveAnalysis, len(inputs)-len(lives))...)
 	for i, in := range inputs {
 		outcomes[i].Err = errors.Join(outcomes[i].Err, in.Source.Close())
 	}
 	if len(inputs) == 1 {
-		return errors.Join(e.recordedOne(inputs[0], outcomes[0], asJSON, results[0]), err)
+		return errors.Join(e.recordedOne(inputs[0], outcomes[0], asJSON, lives[0]), err)
 	}
-	return errors.Join(e.recordedSeveral(inputs, outcomes, asJSON, results), err)
+	return errors.Join(e.recordedSeveral(inputs, outcomes, asJSON, lives), err)
 }
 
 // refuseOutputs rejects outputs before several recordings start. The recorder itself checks a
@@ -63,17 +67,16 @@ func refuseOutputs(inputs []recorder.Input) error {
 
 // joint is the progress of concurrent recordings.
 type joint struct {
-	env   *env
-	what  string
-	total int // frames of all together, 0 unknown
+	phases // begun with the first report, so that what cannot begin is not announced
+	what   string
+	total  int // frames of all together, 0 unknown
 
 	mu  sync.Mutex // reports come from each recording's goroutine
 	all []recorder.Progress
-	bar *progress // begun with the first report, so that what cannot begin is not announced
 }
 
 func newJoint(e *env, inputs []recorder.Input, what string) *joint {
-	j := &joint{env: e, what: what, all: make([]recorder.Progress, len(inputs))}
+	j := &joint{phases: phases{env: e}, what: what, all: make([]recorder.Progress, len(inputs))}
 	for _, in := range inputs {
 		n := in.Source.Info().Frames
 		if n == 0 || n >= 1<<31 {
@@ -96,29 +99,22 @@ func (j *joint) report(i int, at recorder.Progress) {
 		sum.Missing += p.Missing
 		sum.Bytes += p.Bytes
 	}
-	if j.bar == nil {
-		j.bar = j.env.phase(j.what, j.total)
-	}
+	j.show(j.what, int(sum.Frames), j.total)
 	j.bar.describe(j.what + progressText(sum, j.total))
-	j.bar.set(int(sum.Frames))
 }
 
 // print prints in place of the bar. Its errors are ignored.
 func (j *joint) print(what func() error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.bar != nil {
-		j.bar.hide()
-	}
+	j.bar.hide()
 	_ = what()
 }
 
 func (j *joint) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.bar != nil {
-		j.bar.end()
-	}
+	j.phases.end()
 }
 
 // progressText returns the part of the progress that a bar cannot show.
@@ -133,7 +129,7 @@ func progressText(at recorder.Progress, total int) string {
 	return text
 }
 
-func (e *env) recordedOne(in recorder.Input, out recorder.Outcome, asJSON bool, live *liveResults) error {
+func (e *env) recordedOne(in recorder.Input, out recorder.Outcome, asJSON bool, live *liveAnalysis) error {
 	switch {
 	case out.Result.Path == "": // nothing was begun
 		return out.Err
@@ -148,7 +144,7 @@ func (e *env) recordedOne(in recorder.Input, out recorder.Outcome, asJSON bool, 
 
 // recordedSeveral prints all results in the order of the command line.
 func (e *env) recordedSeveral(inputs []recorder.Input, outcomes []recorder.Outcome, asJSON bool,
-	results []*liveResults) error {
+	lives []*liveAnalysis) error {
 	all := recordingsJSON{}
 	var failed error
 	printed := 0
@@ -162,7 +158,7 @@ func (e *env) recordedSeveral(inputs []recorder.Input, outcomes []recorder.Outco
 		if result.Path == "" { // it was not begun
 			result.Path = in.Path
 		}
-		failed = errors.Join(failed, results[i].addTo(&result))
+		failed = errors.Join(failed, lives[i].addTo(&result))
 		all.Recordings = append(all.Recordings, result)
 		if asJSON || out.Result.Path == "" {
 			continue
@@ -171,7 +167,7 @@ func (e *env) recordedSeveral(inputs []recorder.Input, outcomes []recorder.Outco
 			fmt.Fprintln(e.out)
 		}
 		print := func() error { return printRecorded(e, in.Source.Info().URI, certificate(in), out.Result) }
-		if err := results[i].printAfter(e, print); err != nil {
+		if err := lives[i].printAfter(e, print); err != nil {
 			return errors.Join(failed, err)
 		}
 	}

@@ -73,8 +73,6 @@ func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Dama
 	for _, n := range r.Notes {
 		l.Add("note", "%s", n)
 	}
-	for _, d := range left[:min(len(left), maxDamage)] {
-		l.Add("still wrong", "%s", d.String())
-	}
+	addDamage(&l, "still wrong", left)
 	return l.Print(e.out)
 }

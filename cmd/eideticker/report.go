@@ -37,24 +37,30 @@ func (c reportCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	written := []string{path}
 	if compare.IsSet(c.Dir) {
-		return c.set(e, path)
+		written, err = writeSet(e, c.Dir, path, setOptions{single: c.SingleFile})
+	} else {
+		run, failed := openRun(c.Dir)
+		if failed != nil {
+			return failed
+		}
+		defer run.Close()
+		err = report.WritePage(path, run.root.FS(), run.results, report.PageOptions{SingleFile: c.SingleFile})
 	}
-	run, err := openRun(c.Dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("report %s: %w", c.Dir, orInterrupted(err))
 	}
-	defer run.Close()
-	if err := report.WritePage(path, run.root.FS(), run.results,
-		report.PageOptions{SingleFile: c.SingleFile}); err != nil {
-		return fmt.Errorf("report %s: %w", c.Dir, err)
+	for _, name := range written {
+		st, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(e.out, "%s, %s\n", name, bytesText(st.Size())); err != nil {
+			return err
+		}
 	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(e.out, "%s, %s\n", path, bytesText(st.Size()))
-	return err
+	return nil
 }
 
 // path returns the page's path. A page with links to the run's files must be beside them.

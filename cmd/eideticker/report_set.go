@@ -13,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
@@ -44,24 +45,6 @@ func writeSet(e *env, dir, page string, o setOptions) ([]string, error) {
 		return nil, err
 	}
 	return written, staging.WriteFile(page, content, 0o644)
-}
-
-// set writes the pages of a set.
-func (c reportCmd) set(e *env, page string) error {
-	written, err := writeSet(e, c.Dir, page, setOptions{single: c.SingleFile})
-	if err != nil {
-		return fmt.Errorf("report %s: %w", c.Dir, orInterrupted(err))
-	}
-	for _, name := range written {
-		st, err := os.Stat(name)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(e.out, "%s, %s\n", name, bytesText(st.Size())); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // comparedVariants is the page of a comparison, or the reason why the variants cannot be compared.
@@ -111,11 +94,11 @@ func (c viewCmd) showSet(e *env, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.serve(e, root, setPages(root, own, compared.page))
+	return c.serve(e, root, pagesOf(root, own, compared.page))
 }
 
-// setPages has the page of a set, the one of its comparison, and those of its runs.
-func setPages(root *os.Root, own []byte, compared string) runweb.Pages {
+// pagesOf has the page of a folder, the one of its comparison, and those of its runs.
+func pagesOf(root *os.Root, own []byte, compared string) runweb.Pages {
 	return func(name string) ([]byte, error) {
 		switch {
 		case name == report.PageName:
@@ -157,4 +140,14 @@ func recordingPath(path string) (string, error) {
 			runfolder.RecordingFile)
 	}
 	return file, nil
+}
+
+// openRecording opens a recording or that of a run folder, and returns its path.
+func openRecording(path string) (*recording.Reader, string, error) {
+	file, err := recordingPath(path)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := recording.Open(file)
+	return r, file, err
 }

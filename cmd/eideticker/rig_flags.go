@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -42,17 +41,12 @@ func (a rigAccess) token() (string, error) {
 	if a.TokenFile == "" {
 		return os.Getenv("EIDETICKER_TOKEN"), nil
 	}
-	f, err := os.Open(a.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	defer f.Close() // was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
+	b, err := readBounded(a.TokenFile, maxTokenBytes)
 	if err == nil && len(b) > maxTokenBytes {
 		err = errors.New("too long for a token")
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, err)
+		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, withoutPath(err))
 	}
 	return strings.TrimSpace(string(b)), nil
 }

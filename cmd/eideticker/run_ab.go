@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -21,12 +19,7 @@ func (c runCmd) replacing(s *suite.Scripts) error {
 		if i < 1 || i+1 == len(text) {
 			return usagef("--ab %q: must be NAME=FILE, such as 'slow (app.js:12)=faster.js'", text)
 		}
-		f, err := os.Open(text[i+1:])
-		if err != nil {
-			return fmt.Errorf("--ab: %w", err)
-		}
-		body, err := io.ReadAll(io.LimitReader(f, policy.MaxReplacement+1))
-		f.Close() // was only read
+		body, err := readBounded(text[i+1:], policy.MaxReplacement)
 		if err != nil {
 			return fmt.Errorf("--ab: %w", err)
 		}

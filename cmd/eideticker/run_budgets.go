@@ -70,16 +70,17 @@ func (r *testRun) printBudgets(all []checkedBudget) error {
 
 // broken returns the error of the first broken budget, else of the first that cannot be decided.
 func broken(all []checkedBudget) error {
-	var unsure error
+	var found []error
 	for _, c := range all {
-		switch {
-		case c.State == budget.Broken:
-			return verdictError{exitRegression, "budget broken: " + c.Sentence()}
-		case c.State != budget.Kept && unsure == nil:
-			unsure = verdictError{exitInconclusive, "budget not decided: " + c.Sentence()}
+		switch c.State {
+		case budget.Kept:
+		case budget.Broken:
+			found = append(found, verdictError{exitRegression, "budget broken: " + c.Sentence()})
+		default:
+			found = append(found, verdictError{exitInconclusive, "budget not decided: " + c.Sentence()})
 		}
 	}
-	return unsure
+	return gravest(found...)
 }
 
 // budgetJSON is a checked budget in run --json.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,7 +131,7 @@ func (r *testRun) printOne(m *session.Made) error {
 	rec := m.Record
 	l.Add("run", "%s", rec.State) // the error has the reason
 	l.Add("test", "%s", rec.Test)
-	l.Add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
+	l.Add("browser", "%s", cmp.Or(rec.Environment["browser"], rec.Browser))
 	if rec.Environment["machine_shared"] == "yes" {
 		l.Add("", "browser and recorder shared this machine")
 	}

@@ -23,8 +23,7 @@ type remoteRun struct {
 	client *client.Client
 	job    api.Job
 	told   int // runs with an event
-	phase  *progress
-	named  string // the name of phase
+	shown  phases
 }
 
 // onRig runs on a rig, shows the progress and ends like a local run.
@@ -37,7 +36,7 @@ func (c runCmd) onRig(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &remoteRun{env: e, cmd: c, client: asked}
+	r := &remoteRun{env: e, cmd: c, client: asked, shown: phases{env: e}}
 	var status api.Status
 	if err := asked.Call(e.ctx, "rig.status", api.Empty{}, &status); err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(err))
@@ -50,9 +49,7 @@ func (c runCmd) onRig(e *env) error {
 	}
 	fmt.Fprintf(e.err, "job %s, seed %d\n", r.job.ID, r.job.Seed)
 	followed := r.follow(status.Seq)
-	if r.phase != nil {
-		r.phase.end()
-	}
+	r.shown.end()
 	if e.ctx.Err() != nil {
 		followed = errors.Join(followed, r.cancel())
 	}
@@ -335,7 +332,7 @@ func (r *remoteRun) happened(ev api.Event) error {
 	switch {
 	case ev.Kind == "job" && ev.Job != nil && ev.Job.ID == r.job.ID:
 		if what := waitsFor(ev.Job); what != "" {
-			r.begin(what, 0)
+			r.shown.show(what, 0, 0)
 		}
 		if ev.Job.EndedWallNS != 0 {
 			return errJobEnded
@@ -346,8 +343,7 @@ func (r *remoteRun) happened(ev api.Event) error {
 		if ev.Phase.Run != "" {
 			what = "run " + ev.Phase.Run + ": " + what
 		}
-		r.begin(what, ev.Phase.Total)
-		r.phase.set(ev.Phase.Done)
+		r.shown.show(what, ev.Phase.Done, ev.Phase.Total)
 	case ev.Run != nil:
 		r.told++
 		if r.job.Total != 1 && !r.cmd.JSON {
@@ -371,17 +367,6 @@ func waitsFor(j *api.Job) string {
 		text += "; " + j.Reason
 	}
 	return text
-}
-
-// begin shows a phase, if it is a new one.
-func (r *remoteRun) begin(what string, total int) {
-	if r.phase != nil && what == r.named {
-		return
-	}
-	if r.phase != nil {
-		r.phase.end()
-	}
-	r.phase, r.named = r.env.phase(terminal.Clean(what), total), what
 }
 
 // cancel cancels the job.

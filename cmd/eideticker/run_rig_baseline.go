@@ -65,16 +65,9 @@ func (r *remoteRun) compare(ctx context.Context, run string) (got api.Compared, 
 
 // worst returns the error of several comparisons. A regression comes before an inconclusive one.
 func worst(all []api.Compared) error {
-	var found error
+	var found []error
 	for _, c := range all {
-		switch compare.Outcome(c.Outcome) {
-		case compare.Regressed:
-			return verdictError{exitRegression, c.Sentence}
-		case compare.Inconclusive:
-			if found == nil {
-				found = verdictError{exitInconclusive, c.Sentence}
-			}
-		}
+		found = append(found, verdictOf(compare.Outcome(c.Outcome), c.Sentence))
 	}
-	return found
+	return gravest(found...)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
 )
 
 // TestMissesOfRuns: requests without a recorded answer are counted over all runs and named once.
@@ -14,7 +15,7 @@ func TestMissesOfRuns(t *testing.T) {
 	run := func(missed int, urls ...string) *session.Made {
 		r := &session.Replayed{Missed: missed}
 		for _, u := range urls {
-			r.Misses = append(r.Misses, session.Miss{Method: "GET", URL: u})
+			r.Misses = append(r.Misses, replay.Miss{Method: "GET", URL: u})
 		}
 		return &session.Made{Record: &session.Record{Network: &session.Network{Replay: r}}}
 	}

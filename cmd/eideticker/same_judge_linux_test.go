@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -102,7 +103,7 @@ func (j *sameJudged) take(a, b *compare.Set, primary []string) {
 func (j *sameJudged) about(sets ...*compare.Set) {
 	for _, s := range sets {
 		for _, r := range s.Runs {
-			if name := firstOf(r.Environment[result.EnvBrowser], "unknown"); !slices.Contains(j.browsers, name) {
+			if name := cmp.Or(r.Environment[result.EnvBrowser], "unknown"); !slices.Contains(j.browsers, name) {
 				j.browsers = append(j.browsers, name)
 			}
 			if took, ok := runTook(r.Dir); ok {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
@@ -59,10 +58,11 @@ type rewritten struct {
 // rewrite reads and rewrites a file. A file is a module if it is not a valid script, or by its
 // ending.
 func (f scriptFlags) rewrite(path string) (rewritten, error) {
-	src, err := readScript(path)
+	text, err := readBounded(path, ecma.MaxSource) // the parser rejects longer files
 	if err != nil {
 		return rewritten{}, err
 	}
+	src := string(text)
 	plan, first := f.plan(src), error(nil)
 	for _, goal := range []ecma.Goal{ecma.Script, ecma.Module} {
 		if goal == ecma.Script && filepath.Ext(path) == ".mjs" {
@@ -82,17 +82,6 @@ func (f scriptFlags) rewrite(path string) (rewritten, error) {
 		}
 	}
 	return rewritten{src: src}, first
-}
-
-// readScript reads one byte more than the parser accepts, so that it rejects longer files.
-func readScript(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, ecma.MaxSource+1))
-	return string(src), err
 }
 
 type scriptRewriteCmd struct {
@@ -115,16 +104,14 @@ func (c scriptRewriteCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("rewrite %s: %w", c.File, err)
 	}
+	write := func(w io.Writer) error {
+		_, err := io.WriteString(w, r.Text)
+		return err
+	}
 	if c.Output == "" {
-		_, err := io.WriteString(e.out, r.Text)
-		return err
+		return write(e.out)
 	}
-	out, err := createOut(c.Output, c.Force)
-	if err != nil {
-		return err
-	}
-	_, err = out.WriteString(r.Text)
-	return out.finish(err)
+	return writeOut(c.Output, c.Force, write)
 }
 
 type scriptVerifyCmd struct {

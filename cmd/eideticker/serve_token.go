@@ -72,13 +72,12 @@ func (c tokenListCmd) Run(e *env) error {
 	for _, t := range all {
 		until := "for ever"
 		if t.ExpiresWallNS != 0 {
-			until = time.Unix(0, t.ExpiresWallNS).Format(time.DateTime)
+			until = wallText(t.ExpiresWallNS)
 			if t.Expired(time.Now()) {
 				until += ", expired"
 			}
 		}
-		rows = append(rows, []string{t.Name, string(t.Role), time.Unix(0, t.CreatedWallNS).Format(time.DateTime),
-			until})
+		rows = append(rows, []string{t.Name, string(t.Role), wallText(t.CreatedWallNS), until})
 	}
 	return terminal.Table(e.out, []string{"NAME", "ROLE", "MADE", "VALID UNTIL"}, rows)
 }

@@ -63,10 +63,7 @@ func (c traceCmd) Run(e *env) (err error) {
 		_, err := io.WriteString(e.out, node.TracerJS)
 		return err
 	}
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		c.Command = c.Command[1:]
-	}
-	if len(c.Command) == 0 {
+	if c.Command = programOf(c.Command); len(c.Command) == 0 {
 		return usagef("trace: no program; name it after --, as in -- node app.js")
 	}
 	name := c.Command[0]
@@ -119,11 +116,7 @@ func (c traceCmd) write(e *env, t *node.Tracer, code int) error {
 	if c.Output == "" {
 		return c.format(terminal.NewWriter(e.err), run)
 	}
-	out, err := createOut(c.Output, c.Force)
-	if err != nil {
-		return err
-	}
-	return out.finish(c.format(out, run))
+	return writeOut(c.Output, c.Force, func(w io.Writer) error { return c.format(w, run) })
 }
 
 // readTrace reads the logs of all threads, and prints problems.

@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/deploy/config"
 )
 
@@ -74,6 +78,59 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		return 0, 0, usagef("frames %d:%s are outside the recording, which has frames 0:%d", f.from, end, n)
 	}
 	return from, to, nil
+}
+
+// regionFlag is WxH+X+Y.
+type regionFlag frame.Region
+
+func (r *regionFlag) UnmarshalText(text []byte) error {
+	region, err := frame.ParseRegion(string(text))
+	*r = regionFlag(region)
+	return err
+}
+
+// colourFlag is RRGGBB, with or without a #.
+type colourFlag uint32
+
+func (c *colourFlag) UnmarshalText(text []byte) error {
+	digits := strings.TrimPrefix(string(text), "#")
+	v, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || len(digits) != 6 {
+		return fmt.Errorf("colour %q: must be RRGGBB, such as ff8000", text)
+	}
+	*c = colourFlag(v)
+	return nil
+}
+
+// count returns the number of given flags.
+func count(given ...bool) (n int) {
+	for _, is := range given {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// positive returns a duration that was given, or 0 for none.
+func positive(flag string, d *time.Duration) (time.Duration, error) {
+	switch {
+	case d == nil:
+		return 0, nil
+	case *d <= 0:
+		return 0, usagef("%s %v must be positive", flag, *d)
+	}
+	return *d, nil
+}
+
+// readBounded reads a file up to one byte more than most, so that the caller can reject it.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // was only read
+	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
 // measureNames reads names of measures, separated or with commas. An unknown one is an error with

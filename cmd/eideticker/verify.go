@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/analyze/export"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -32,17 +33,9 @@ type verifyJSON struct {
 
 // verify verifies a recording and shows progress.
 func verify(e *env, file string) (recording.VerifyReport, error) {
-	var p *progress
-	report, err := recording.Verify(e.ctx, file, func(done, total int) {
-		if p == nil {
-			p = e.phase("verifying "+file, total)
-		}
-		p.set(done)
-	})
-	if p != nil {
-		p.end()
-	}
-	return report, err
+	shown := phases{env: e}
+	defer shown.end()
+	return recording.Verify(e.ctx, file, func(done, total int) { shown.show("verifying "+file, done, total) })
 }
 
 func (c verifyCmd) Run(e *env) error {
@@ -69,19 +62,10 @@ func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes,
 			export.NewDamage(r.Problems)})
 	}
-	for _, d := range r.Problems[:min(len(r.Problems), maxDamage)] {
-		if _, err := fmt.Fprintf(e.out, "problem  %s\n", d.String()); err != nil {
-			return err
-		}
-	}
-	if more := len(r.Problems) - maxDamage; more > 0 {
-		if _, err := fmt.Fprintf(e.out, "         and %s; --json lists all\n",
-			plural(more, "more problem")); err != nil {
-			return err
-		}
-	}
 	if len(r.Problems) > 0 {
-		return nil
+		var l terminal.List
+		addDamage(&l, "problem", r.Problems)
+		return l.Print(e.out)
 	}
 	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and verified, %s read\n", c.File,
 		plural(r.Checked, "frame"), bytesText(r.Bytes))

@@ -94,17 +94,7 @@ func (c viewCmd) show(e *env, dir string) error {
 	if err != nil {
 		return fmt.Errorf("view %s: %w", c.Path, err)
 	}
-	return c.serve(e, run.root, onePage(page))
-}
-
-// onePage has the page of a run only.
-func onePage(page []byte) runweb.Pages {
-	return func(name string) ([]byte, error) {
-		if name == report.PageName {
-			return page, nil
-		}
-		return nil, nil
-	}
+	return c.serve(e, run.root, pagesOf(run.root, page, ""))
 }
 
 // serve prints the address and serves until the context ends.

@@ -56,7 +56,7 @@ func TestFolderHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer run.Close()
-	h := runweb.NewFolder(run.root, onePage([]byte("the page")), "127.0.0.1:80", "key")
+	h := runweb.NewFolder(run.root, pagesOf(run.root, []byte("the page"), ""), "127.0.0.1:80", "key")
 	for _, tc := range []struct {
 		name, method, host, path, bytes string
 		code                            int
@@ -184,7 +184,7 @@ func TestSetPages(t *testing.T) {
 	if err := os.WriteFile(compared, []byte("the comparison"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	h := runweb.NewFolder(root, setPages(root, []byte("the set"), compared), "127.0.0.1:80", "key")
+	h := runweb.NewFolder(root, pagesOf(root, []byte("the set"), compared), "127.0.0.1:80", "key")
 	for _, tc := range []struct {
 		path, kind, body string
 		code             int

@@ -18,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/netsim/serve"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -55,7 +56,11 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := site.Over(s, l, l.Addr().String())
+	server, err := serve.New(serve.Options{Handler: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.HTTP(l)
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- server.Run(serving) }()
@@ -72,7 +77,7 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	go func() { seen <- watch(t, watching, display.Name(), len(s.Playlist())) }()
 
 	browser, err := device.StartBrowser(ctx, device.ProfilesIn(tmp, device.BrowserOptions{Name: "chromium",
-		Display: display, URL: server.URL()}))
+		Display: display, URL: "http://" + l.Addr().String() + s.Start()}))
 	need(t, err)
 	defer browser.Close()
 	if !strings.Contains(strings.ToLower(browser.Version()), "chrom") {

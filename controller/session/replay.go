@@ -184,21 +184,12 @@ func asAsked(u *url.URL) string {
 
 // Replayed states how well an archive answered a run.
 type Replayed struct {
-	Archive  string  `json:"archive"`
-	Exact    int     `json:"exact"`             // requests with the recorded response
-	Loose    int     `json:"loose"`             // with the response of a similar request
-	Missed   int     `json:"missed"`            // without a response
-	Fidelity float64 `json:"fidelity_fraction"` // share of requests with a response
-	Misses   []Miss  `json:"misses"`            // the first of them
-}
-
-// Miss is a request without a response in the archive.
-type Miss struct {
-	Method  string `json:"method"`
-	URL     string `json:"url"`
-	Count   int    `json:"count"`
-	Why     string `json:"why"`
-	Nearest string `json:"nearest,omitempty"`
+	Archive  string        `json:"archive"`
+	Exact    int           `json:"exact"`             // requests with the recorded response
+	Loose    int           `json:"loose"`             // with the response of a similar request
+	Missed   int           `json:"missed"`            // without a response
+	Fidelity float64       `json:"fidelity_fraction"` // share of requests with a response
+	Misses   []replay.Miss `json:"misses"`            // the first of them
 }
 
 // names returns the missing requests.
@@ -216,10 +207,10 @@ const maxMisses = 100
 func (r *run) replayed(a *archived) *Replayed {
 	f := a.replayer.Fidelity()
 	found := &Replayed{Archive: a.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed, Fidelity: f.Score(),
-		Misses: []Miss{}}
+		Misses: []replay.Miss{}}
 	for _, m := range f.Misses[:min(len(f.Misses), maxMisses)] {
-		found.Misses = append(found.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500),
-			cut(m.Nearest, 2000)})
+		m.URL, m.Why, m.Nearest = cut(m.URL, 2000), cut(m.Why, 500), cut(m.Nearest, 2000)
+		found.Misses = append(found.Misses, m)
 	}
 	if f.Missed > 0 {
 		first := f.Misses[0]

@@ -328,131 +328,49 @@ func (l *lexer) regexp() {
 	}
 }
 
+// Tokens of punctuators by their first byte; tEOF: none begins so.
+var (
+	single = [256]token{
+		'{': tLBrace, '}': tRBrace, '(': tLParen, ')': tRParen, '[': tLBracket, ']': tRBracket, ';': tSemicolon,
+		',': tComma, ':': tColon, '~': tTilde, '.': tDot, '?': tQuestion, '=': tAssign, '!': tNot, '+': tPlus,
+		'-': tMinus, '*': tStar, '/': tSlash, '%': tPercent, '^': tBitXor, '&': tBitAnd, '|': tBitOr,
+		'<': tRelation, '>': tRelation,
+	}
+	doubled = [256]token{ // the byte twice
+		'?': tNullish, '+': tIncrement, '-': tDecrement, '*': tPower, '&': tAnd, '|': tOr, '<': tShift, '>': tShift,
+	}
+	withEqual = [256]token{ // the byte and '='
+		'=': tEquality, '!': tEquality, '<': tRelation, '>': tRelation, '+': tAssignOp, '-': tAssignOp,
+		'*': tAssignOp, '/': tAssignOp, '%': tAssignOp, '^': tAssignOp, '&': tAssignOp, '|': tAssignOp,
+	}
+)
+
 // punctuator reads the longest punctuator.
 func (l *lexer) punctuator(c byte) {
 	c1, c2, c3 := l.at(l.pos+1), l.at(l.pos+2), l.at(l.pos+3)
-	tok, n := tEOF, 1
-	// orAssign extends an operator of n bytes to its assignment.
-	orAssign := func(t token, next byte) {
-		if tok = t; next == '=' {
+	tok, n := single[c], 1
+	switch {
+	case tok == tEOF:
+		l.fail(l.pos, "unexpected character")
+	case c == '.' && c1 == '.' && c2 == '.':
+		tok, n = tEllipsis, 3
+	case c == '?' && c1 == '.' && class[c2]&cDigit == 0:
+		tok, n = tOptional, 2
+	case c == '=' && c1 == '>':
+		tok, n = tArrow, 2
+	case c1 == '=' && withEqual[c] != tEOF:
+		if tok, n = withEqual[c], 2; tok == tEquality && c2 == '=' {
+			n = 3
+		}
+	case c1 == c && doubled[c] != tEOF:
+		tok, n = doubled[c], 2
+		next := c2
+		if c == '>' && c2 == '>' {
+			n, next = 3, c3
+		}
+		if next == '=' && tok != tIncrement && tok != tDecrement {
 			tok, n = tAssignOp, n+1
 		}
-	}
-	switch c {
-	case '{':
-		tok = tLBrace
-	case '}':
-		tok = tRBrace
-	case '(':
-		tok = tLParen
-	case ')':
-		tok = tRParen
-	case '[':
-		tok = tLBracket
-	case ']':
-		tok = tRBracket
-	case ';':
-		tok = tSemicolon
-	case ',':
-		tok = tComma
-	case ':':
-		tok = tColon
-	case '~':
-		tok = tTilde
-	case '.':
-		if tok = tDot; c1 == '.' && c2 == '.' {
-			tok, n = tEllipsis, 3
-		}
-	case '?':
-		switch {
-		case c1 == '?':
-			n = 2
-			orAssign(tNullish, c2)
-		case c1 == '.' && class[c2]&cDigit == 0:
-			tok, n = tOptional, 2
-		default:
-			tok = tQuestion
-		}
-	case '=':
-		switch {
-		case c1 == '>':
-			tok, n = tArrow, 2
-		case c1 == '=' && c2 == '=':
-			tok, n = tEquality, 3
-		case c1 == '=':
-			tok, n = tEquality, 2
-		default:
-			tok = tAssign
-		}
-	case '!':
-		switch {
-		case c1 == '=' && c2 == '=':
-			tok, n = tEquality, 3
-		case c1 == '=':
-			tok, n = tEquality, 2
-		default:
-			tok = tNot
-		}
-	case '+':
-		if orAssign(tPlus, c1); c1 == '+' {
-			tok, n = tIncrement, 2
-		}
-	case '-':
-		if orAssign(tMinus, c1); c1 == '-' {
-			tok, n = tDecrement, 2
-		}
-	case '*':
-		if c1 == '*' {
-			n = 2
-			orAssign(tPower, c2)
-		} else {
-			orAssign(tStar, c1)
-		}
-	case '/':
-		orAssign(tSlash, c1)
-	case '%':
-		orAssign(tPercent, c1)
-	case '^':
-		orAssign(tBitXor, c1)
-	case '&':
-		if c1 == '&' {
-			n = 2
-			orAssign(tAnd, c2)
-		} else {
-			orAssign(tBitAnd, c1)
-		}
-	case '|':
-		if c1 == '|' {
-			n = 2
-			orAssign(tOr, c2)
-		} else {
-			orAssign(tBitOr, c1)
-		}
-	case '<':
-		switch {
-		case c1 == '<':
-			n = 2
-			orAssign(tShift, c2)
-		case c1 == '=':
-			tok, n = tRelation, 2
-		default:
-			tok = tRelation
-		}
-	case '>':
-		switch {
-		case c1 == '>' && c2 == '>':
-			n = 3
-			orAssign(tShift, c3)
-		case c1 == '>':
-			n = 2
-			orAssign(tShift, c2)
-		case c1 == '=':
-			tok, n = tRelation, 2
-		default:
-			tok = tRelation
-		}
-	default:
-		l.fail(l.pos, "unexpected character")
 	}
 	l.tok = tok
 	l.pos += n

@@ -19,7 +19,6 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/netsim/instrument"
-	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
@@ -185,15 +184,8 @@ func testSlowPage(t *testing.T, tab *browsertest.Tab) {
 	fake := newFake()
 	rig := httptest.NewServer(fake)
 	defer rig.Close()
-	all, err := policy.Named("calls,errors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
+	in := openInstrument(t, "calls,errors", instrument.Options{
 		Collector: func(string, bool) string { return rig.URL }, Patience: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
 	painted := make(chan string, 1)
 	server := httptest.NewServer(in.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
@@ -229,15 +221,8 @@ func testSite(t *testing.T, tab *browsertest.Tab) {
 	fake := newFake()
 	rig := httptest.NewServer(fake)
 	defer rig.Close()
-	all, err := policy.Named(allNames())
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
+	in := openInstrument(t, allNames(), instrument.Options{
 		Collector: func(string, bool) string { return rig.URL }, Patience: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
 	fake.rewrite = in.Dynamic
 	plain := httptest.NewServer(site(browserSite()))
 	defer plain.Close()
@@ -330,19 +315,11 @@ func testSite(t *testing.T, tab *browsertest.Tab) {
 // TestChromiumHangs: a page that hangs in a loop has sent its warning. The loop ends when the
 // warning has arrived.
 func TestChromiumHangs(t *testing.T) {
-	fake := &fakeCollector{begin: time.Now(), codes: map[record.RealmKind]map[record.Code]int{}, ids: map[uint32]int{}}
-	fake.changed = sync.NewCond(&fake.mu)
+	fake := newFake()
 	rig := httptest.NewServer(fake)
 	defer rig.Close()
-	all, err := policy.Named("loops")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
+	in := openInstrument(t, "loops", instrument.Options{
 		Collector: func(string, bool) string { return rig.URL }})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const src = `<!doctype html><title>t</title><script>
 		const arrived = () => { const ask = new XMLHttpRequest(); ask.open('GET', 'arrived', false); ask.send();
 			return ask.responseText === '3'; };
@@ -363,7 +340,7 @@ func TestChromiumHangs(t *testing.T) {
 	defer server.Close()
 	tab := browsertest.NewTab(t, time.Minute, func(string) bool { return true })
 	tab.Do(chromedp.Navigate(server.URL))
-	_, err = chromedp.Run(tab.Ctx, chromedp.Poll[bool]("window.done === true", chromedp.WithPollingTimeout(0)))
+	_, err := chromedp.Run(tab.Ctx, chromedp.Poll[bool]("window.done === true", chromedp.WithPollingTimeout(0)))
 	tab.Check(err)
 	fake.mu.Lock()
 	defer fake.mu.Unlock()

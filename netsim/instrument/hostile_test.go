@@ -17,7 +17,6 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/netsim/instrument"
-	"github.com/eideticker/eideticker/netsim/instrument/policy"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 	"github.com/eideticker/eideticker/netsim/internal/document"
 )
@@ -107,18 +106,11 @@ func sha256Of(text string) string {
 // hostileInstrument returns an instrument that has its collector.
 func hostileInstrument(t *testing.T) (*instrument.Instrument, *fakeCollector) {
 	t.Helper()
-	all, err := policy.Named("calls,errors")
-	if err != nil {
-		t.Fatal(err)
-	}
 	fake := newFake()
 	rig := httptest.NewServer(fake)
 	t.Cleanup(rig.Close)
-	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
+	in := openInstrument(t, "calls,errors", instrument.Options{
 		Collector: func(string, bool) string { return rig.URL }, Patience: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
 	fake.rewrite = in.Dynamic
 	return in, fake
 }

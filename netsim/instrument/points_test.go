@@ -67,11 +67,7 @@ func allNames() string {
 func TestTrapsOfPoints(t *testing.T) {
 	every, everyRuntime := everything()
 	listed, listedRuntime := named(t, allNames())
-	more, err := trapsOf("testdata/points.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := append(traps(t), more...)
+	all := trapsAndPoints(t)
 	var runs []run
 	for _, c := range all {
 		runtime := testRuntime(t)
@@ -115,11 +111,7 @@ func TestGatesOfPoints(t *testing.T) {
 		}, Edit: policy.Replace, Call: "ab", Text: "(()=>0)"}}}
 	runtime := "globalThis.self=globalThis;" + pageruntime.Guard(nonce, replace.Calls()...) + "self.report" + nonce +
 		"=()=>({});" + everyRuntime
-	more, err := trapsOf("testdata/points.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := append(traps(t), more...)
+	all := trapsAndPoints(t)
 	var runs []run
 	for _, c := range all {
 		runs = append(runs, run{c.src, c.goal == ecma.Module, runtime, nonce})
@@ -150,18 +142,9 @@ func TestGatesOfPoints(t *testing.T) {
 func TestProgramsOfPoints(t *testing.T) {
 	every, _ := everything()
 	listed, _ := named(t, allNames())
-	paths := []string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
-		fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js"}
-	tests, err := filepath.Glob(fromNPM + "test262-parser-tests/pass/*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var runs []run
-	for _, path := range append(paths, tests...) {
-		src, goal := fromFile(t, path), ecma.Script
-		if strings.HasSuffix(path, ".module.js") || strings.HasSuffix(path, ".mjs") {
-			goal = ecma.Module
-		}
+	for path, goal := range programFiles(t) {
+		src := fromFile(t, path)
 		runs = append(runs, run{Text: src, Module: goal == ecma.Module})
 		for _, policies := range [][]policy.Policy{every[:1], listed} {
 			plan := instrument.Plan{Shape: instrument.Time, Nonce: instrument.Nonce(src), Policies: policies}

@@ -3,6 +3,7 @@ package instrument_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -287,22 +288,34 @@ func TestNonce(t *testing.T) {
 	}
 }
 
-// TestPrograms verifies rewritten programs: libraries and the valid ones of test262-parser-tests.
-// Node must compile them if it compiles the plain ones.
-func TestPrograms(t *testing.T) {
-	paths := []string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
-		fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js",
-		typescript}
+// programFiles returns libraries, the valid ones of test262-parser-tests and more, with their goals.
+func programFiles(t testing.TB, more ...string) iter.Seq2[string, ecma.Goal] {
+	t.Helper()
 	tests, err := filepath.Glob(fromNPM + "test262-parser-tests/pass/*.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs []run
-	for _, path := range append(paths, tests...) {
-		src, goal := fromFile(t, path), ecma.Script
-		if strings.HasSuffix(path, ".module.js") || strings.HasSuffix(path, ".mjs") {
-			goal = ecma.Module
+	return func(yield func(string, ecma.Goal) bool) {
+		for _, path := range slices.Concat([]string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
+			fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js"}, more,
+			tests) {
+			goal := ecma.Script
+			if strings.HasSuffix(path, ".module.js") || strings.HasSuffix(path, ".mjs") {
+				goal = ecma.Module
+			}
+			if !yield(path, goal) {
+				return
+			}
 		}
+	}
+}
+
+// TestPrograms verifies rewritten programs: libraries and the valid ones of test262-parser-tests.
+// Node must compile them if it compiles the plain ones.
+func TestPrograms(t *testing.T) {
+	var runs []run
+	for path, goal := range programFiles(t, typescript) {
+		src := fromFile(t, path)
 		runs = append(runs, run{Text: src, Module: goal == ecma.Module})
 		for name, shape := range shapes {
 			plan := planOf(shape, instrument.Nonce(src))
@@ -395,11 +408,7 @@ func TestMemory(t *testing.T) {
 }
 
 func FuzzRewrite(f *testing.F) {
-	more, err := trapsOf("testdata/points.txt")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, c := range append(traps(f), more...) {
+	for _, c := range trapsAndPoints(f) {
 		f.Add(c.src, c.goal == ecma.Module, true)
 		f.Add(c.src, c.goal == ecma.Module, false)
 	}

@@ -1,10 +1,7 @@
 package instrument_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
-	"os/exec"
 	"reflect"
 	"regexp"
 	"strings"
@@ -28,17 +25,23 @@ var trapHead = regexp.MustCompile(`(?m)^-- (.+?)(?: \((module|open|module, open)
 
 // traps reads testdata/traps.txt.
 func traps(t testing.TB) []trap {
-	all, err := trapsOf("testdata/traps.txt")
-	if err != nil || len(all) < 50 {
-		t.Fatalf("testdata/traps.txt has %d traps: %v", len(all), err)
+	all := trapsOf(t, "testdata/traps.txt")
+	if len(all) < 50 {
+		t.Fatalf("testdata/traps.txt has %d traps", len(all))
 	}
 	return all
 }
 
-func trapsOf(file string) (all []trap, err error) {
+// trapsAndPoints adds those of testdata/points.txt.
+func trapsAndPoints(t testing.TB) []trap {
+	return append(traps(t), trapsOf(t, "testdata/points.txt")...)
+}
+
+func trapsOf(t testing.TB, file string) (all []trap) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
 	heads := trapHead.FindAllSubmatchIndex(text, -1)
 	for i, h := range heads {
@@ -55,7 +58,7 @@ func trapsOf(file string) (all []trap, err error) {
 		}
 		all = append(all, c)
 	}
-	return all, nil
+	return all
 }
 
 // run is a program for a script of testdata.
@@ -88,28 +91,12 @@ func testRuntime(t *testing.T) string {
 	return strings.ReplaceAll(string(code), "NONCE", nonce)
 }
 
-// inNode passes programs to a script of testdata. Only a laptop may be without Node.
+// inNode passes programs to a script of testdata.
 func inNode[T any](t *testing.T, script string, runs []run) (all []T) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	input, err := json.Marshal(runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), node, "--no-warnings", "--experimental-vm-modules", "testdata/"+script)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
-	out, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(out, &all)
-	}
-	if err != nil || len(all) != len(runs) {
-		t.Fatalf("%d results of %d: %v", len(all), len(runs), err)
+	node(t, runs, &all, "--no-warnings", "--experimental-vm-modules", "testdata/"+script)
+	if len(all) != len(runs) {
+		t.Fatalf("%d results of %d", len(all), len(runs))
 	}
 	return all
 }

@@ -23,23 +23,29 @@ import (
 
 const collector = "http://10.9.9.9:4999"
 
-func newInstrument(t testing.TB, policies string) *instrument.Instrument {
+// openInstrument adds the names of tests to options, and policies.
+func openInstrument(t testing.TB, policies string, o instrument.Options) *instrument.Instrument {
 	t.Helper()
 	all, err := policy.Named(policies)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := instrument.New(instrument.Options{Nonce: "$nonce", Secret: "s3", Policies: all,
-		Collector: func(_ string, secure bool) string {
-			if secure {
-				return strings.Replace(collector, "http:", "https:", 1)
-			}
-			return collector
-		}})
+	o.Nonce, o.Secret, o.Policies = "$nonce", "s3", all
+	in, err := instrument.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return in
+}
+
+func newInstrument(t testing.TB, policies string) *instrument.Instrument {
+	t.Helper()
+	return openInstrument(t, policies, instrument.Options{Collector: func(_ string, secure bool) string {
+		if secure {
+			return strings.Replace(collector, "http:", "https:", 1)
+		}
+		return collector
+	}})
 }
 
 // preludeOf returns the program of pages.

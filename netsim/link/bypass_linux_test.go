@@ -61,15 +61,7 @@ func serveTCP(t *testing.T, p *Packet, at netip.AddrPort, f func(net.Conn)) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { defer c.Close(); f(c) }()
-		}
-	}()
+	go accepts(l, f)
 }
 
 // TestBypass: an address that is bypassed has no added round-trip time. Its packets take nothing of

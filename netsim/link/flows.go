@@ -392,9 +392,3 @@ func (t *flows) measure(m *meter) Goodput {
 	t.meter = m
 	return t.whole
 }
-
-func (t *flows) missing() missed {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.missed
-}

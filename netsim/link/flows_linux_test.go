@@ -75,8 +75,8 @@ func TestPacketFlows(t *testing.T) {
 	down, up := p.Counts()
 	// Packets on the way when the link was closed have neither arrived nor are they lost. The
 	// server's bare ACKs are not repeated.
-	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.missed().Other; gone > went || gone+5 < went ||
+	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.flows.missing().Other; gone > went || gone+5 < went ||
 		f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 {
-		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.missed())
+		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.flows.missing())
 	}
 }

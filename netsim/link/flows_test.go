@@ -396,3 +396,9 @@ func BenchmarkFlows(b *testing.B) {
 		})
 	}
 }
+
+func (t *flows) missing() missed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.missed
+}

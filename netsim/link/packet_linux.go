@@ -92,9 +92,6 @@ func (p *Packet) Counts() (down, up Counts) { return p.down.counts(), p.up.count
 // maxFlows of TCP and UDP.
 func (p *Packet) Flows() []Flow { return p.flows.snapshot() }
 
-// missed counts the packets that are in no flow.
-func (p *Packet) missed() missed { return p.flows.missing() }
-
 // Close ends the link. Programs that are still in the namespaces have no way out of them any more.
 func (p *Packet) Close() error {
 	p.once.Do(func() {

@@ -107,18 +107,7 @@ func TestPacketRate(t *testing.T) {
 	}
 	defer l.Close()
 	const size = 1 << 20
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = c.Write(make([]byte, size))
-			}()
-		}
-	}()
+	go accepts(l, func(c net.Conn) { _, _ = c.Write(make([]byte, size)) })
 	download := func() (rate float64) {
 		began := time.Now()
 		// whoever that is: all the world ends at the rig

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"os/exec"
-	"time"
 )
 
 // errNoPackets: TUN interfaces and network namespaces as they are used here are Linux's.
@@ -58,20 +57,11 @@ func (*Packet) Bypassed() (down, up Counts) { return Counts{}, Counts{} }
 // Flows returns nothing.
 func (*Packet) Flows() []Flow { return nil }
 
-// missed returns nothing.
-func (*Packet) missed() missed { return missed{} }
-
 // Probe does nothing.
 func (*Packet) Probe(context.Context) (Probe, error) { return Probe{}, errNoPackets }
 
 // Goodput does nothing.
 func (*Packet) Goodput(context.Context, int) (Goodput, error) { return Goodput{}, errNoPackets }
-
-// pings does nothing.
-func (*Packet) pings(context.Context, int) ([]time.Duration, error) { return nil, errNoPackets }
-
-// deliveries does nothing.
-func (*Packet) deliveries(context.Context, int) ([]bool, error) { return nil, errNoPackets }
 
 // Close does nothing.
 func (*Packet) Close() error { return nil }

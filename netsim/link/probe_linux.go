@@ -137,56 +137,6 @@ func (p *Packet) pings(ctx context.Context, count int) ([]time.Duration, error) 
 	return trips, nil
 }
 
-// deliveries sends count small packets to the device, one after the other. It returns which
-// arrived.
-func (p *Packet) deliveries(ctx context.Context, count int) (came []bool, err error) {
-	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	out, err := p.Server.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer out.close()
-	came = make([]bool, count)
-	received, over := make(chan error, 1), make(chan struct{})
-	go func() {
-		received <- in.receive(ctx, over, 2*time.Duration(count)*fateApart+p.conditions.Down.Delay+time.Second,
-			func(b []byte, _ int64) bool {
-				if i := int(binary.BigEndian.Uint32(append(b, 0, 0, 0, 0))); len(b) == 4 && i < count {
-					came[i] = true
-					return i == count-1
-				}
-				return false
-			})
-	}()
-	send := func() error {
-		next := timeline.Monotonic().Now()
-		for i := range count {
-			if err := out.send(binary.BigEndian.AppendUint32(nil, uint32(i)), DeviceAddress.Addr()); err != nil {
-				return err
-			}
-			if next = next.Add(fateApart); i%100 == 0 {
-				if err := timeline.SleepUntil(ctx, next); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	err = send()
-	close(over)
-	if err = errors.Join(err, <-received); err != nil {
-		return nil, err
-	}
-	return came, nil
-}
-
-// fateApart leaves time for packets to be read.
-const fateApart = 50 * time.Microsecond
-
 // train sends full packets at once and returns the rate at which they arrive; 0 where none was
 // asked for.
 func train(ctx context.Context, from, to *Namespace, address netip.Addr, d Direction) (Rate, error) {

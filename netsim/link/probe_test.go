@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -139,4 +140,20 @@ func TestLossInterval(t *testing.T) {
 			t.Errorf("%+v: %d of %d runs are outside %.0f to %.0f", d, outside, times, least, most)
 		}
 	}
+}
+
+// lossInterval returns how many of so many packets the direction may lose in 99 of 100 cases. It is
+// the binomial interval, by its normal approximation, widened for losses in bursts.
+func (d *Direction) lossInterval(sent int) (least, most float64) {
+	const sigmas = 2.576
+	burst := 1.0
+	if d.Loss > 0 && d.Loss < 1 {
+		// A Gilbert channel's losses vary as if there were (1 + r) / (1 - r) times fewer packets. r
+		// is the correlation of consecutive packets' fates.
+		if r := 1 - 1/max(1, d.Burst) - 1/max(1, d.Burst)*d.Loss/(1-d.Loss); d.Burst > 0 {
+			burst = max(0, (1+r)/(1-r))
+		}
+	}
+	mean, sigma := d.Loss*float64(sent), math.Sqrt(float64(sent)*d.Loss*(1-d.Loss)*burst)
+	return max(0, mean-sigmas*sigma-0.5), min(float64(sent), mean+sigmas*sigma+0.5)
 }

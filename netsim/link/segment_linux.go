@@ -295,9 +295,7 @@ func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	}
 	what := "give the interface " + name + " back what it had"
 	for _, a := range n.addresses {
-		if err := h.AddrReplace(l,
-			&netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
-				Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}); err != nil {
+		if err := h.AddrReplace(l, &netlink.Addr{IPNet: netOf(a)}); err != nil {
 			return nil, refused(what, err)
 		}
 	}
@@ -340,17 +338,10 @@ func RestoreInterface(name string) error {
 
 // settle is done in the device's namespace: the interface gets its addresses, and packets are
 // forwarded between it and the link.
-func (s *Segment) settle() error {
+func (s *Segment) settle() error { return onInterface(s.options.Interface, s.settleOn) }
+
+func (s *Segment) settleOn(h *netlink.Handle, l netlink.Link) error {
 	name := s.options.Interface
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return fmt.Errorf("ask the kernel for interfaces: %w", err)
-	}
-	defer h.Close()
-	l, err := h.LinkByName(name)
-	if err != nil {
-		return fmt.Errorf("find the interface %s: %w", name, err)
-	}
 	settings := [][2]string{{"ipv4/ip_forward", "1"}, {"ipv4/conf/all/send_redirects", "0"},
 		{"ipv4/conf/default/send_redirects", "0"}}
 	addresses := []netip.Prefix{SegmentAddress}
@@ -370,12 +361,7 @@ func (s *Segment) settle() error {
 		}
 	}
 	for _, a := range addresses {
-		addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
-			Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
-		if a.Addr().Is6() {
-			addr.Flags = unix.IFA_F_NODAD
-		}
-		if err := h.AddrAdd(l, addr); err != nil {
+		if err := h.AddrAdd(l, addressOf(a)); err != nil {
 			return refused("give "+name+" the address "+a.String(), err)
 		}
 	}
@@ -390,26 +376,18 @@ func (s *Segment) settle() error {
 
 // answer adds or removes the servers' way back to the segment.
 func (s *Segment) answer(change func(*netlink.Handle, *netlink.Route) error) error {
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return fmt.Errorf("ask the kernel for routes: %w", err)
-	}
-	defer h.Close()
-	l, err := h.LinkByName(tunName)
-	if err != nil {
-		return fmt.Errorf("find the interface %s: %w", tunName, err)
-	}
-	for _, to := range []netip.Prefix{SegmentAddress.Masked(), SegmentAddress6.Masked()} {
-		if to.Addr().Is6() && noIPv6() {
-			continue
+	return onInterface(tunName, func(h *netlink.Handle, l netlink.Link) error {
+		for _, to := range []netip.Prefix{SegmentAddress.Masked(), SegmentAddress6.Masked()} {
+			if to.Addr().Is6() && noIPv6() {
+				continue
+			}
+			if err := change(h, &netlink.Route{LinkIndex: l.Attrs().Index, Dst: netOf(to),
+				Table: unix.RT_TABLE_MAIN}); err != nil {
+				return refused("lead the servers' answers to "+to.String(), err)
+			}
 		}
-		dst := &net.IPNet{IP: to.Addr().AsSlice(), Mask: net.CIDRMask(to.Bits(), to.Addr().BitLen())}
-		if err := change(h, &netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst,
-			Table: unix.RT_TABLE_MAIN}); err != nil {
-			return refused("lead the servers' answers to "+to.String(), err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Await waits until a device has been given an address, and returns that: the last one, if there

@@ -79,28 +79,20 @@ func newBench(t testing.TB) *bench {
 			return err
 		}
 		return errors.Join(
-			h.AddrAdd(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(),
-				Mask: net.CIDRMask(24, 32)}}),
+			h.AddrAdd(l, ownAddress()),
 			h.LinkSetAlias(l, "to the upper shelf; third from left"),
 			h.LinkSetUp(l))
 	})
 	b.in(b.device, func() error {
-		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		l, err := h.LinkByName(deviceSide)
-		if err != nil {
-			return err
-		}
-		lo, err := h.LinkByName("lo")
-		if err != nil {
-			return err
-		}
-		return errors.Join(h.LinkSetUp(lo), h.LinkSetUp(l))
+		start := func(h *netlink.Handle, l netlink.Link) error { return h.LinkSetUp(l) }
+		return errors.Join(onInterface("lo", start), onInterface(deviceSide, start))
 	})
 	return b
+}
+
+// ownAddress is that of the box on the device's network before there is a segment.
+func ownAddress() *netlink.Addr {
+	return &netlink.Addr{IPNet: netOf(netip.MustParsePrefix("192.168.77.1/24"))}
 }
 
 func (b *bench) in(n *Namespace, f func() error) {
@@ -146,20 +138,21 @@ func (b *bench) try(p *Packet, o SegmentOptions) (s *Segment, err error) {
 func (b *bench) state() (n note, index int) {
 	b.t.Helper()
 	b.in(b.box, func() error {
-		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
+		return onInterface(b.side, func(h *netlink.Handle, l netlink.Link) (err error) {
+			index = l.Attrs().Index
+			n, err = remember(h, l)
 			return err
-		}
-		defer h.Close()
-		l, err := h.LinkByName(b.side)
-		if err != nil {
-			return err
-		}
-		index = l.Attrs().Index
-		n, err = remember(h, l)
-		return err
+		})
 	})
 	return n, index
+}
+
+// isBack reports an interface that is not as it was.
+func (b *bench) isBack(was note) {
+	b.t.Helper()
+	if is, _ := b.state(); is.String() != was.String() {
+		b.t.Errorf("the interface is back as %q, and was %q", is.String(), was.String())
+	}
 }
 
 // dhcp lets a real client request an address and configure the device with the answer.
@@ -430,18 +423,9 @@ func TestRestore(t *testing.T) {
 	was, _ := b.state()
 	killed := func() { // what the kernel gives back: down, without addresses, with the note
 		b.in(b.box, func() error {
-			h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-			if err != nil {
-				return err
-			}
-			defer h.Close()
-			l, err := h.LinkByName(boxSide)
-			if err != nil {
-				return err
-			}
-			return errors.Join(h.LinkSetAlias(l, was.String()),
-				h.AddrDel(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(),
-					Mask: net.CIDRMask(24, 32)}}), h.LinkSetDown(l))
+			return onInterface(boxSide, func(h *netlink.Handle, l netlink.Link) error {
+				return errors.Join(h.LinkSetAlias(l, was.String()), h.AddrDel(l, ownAddress()), h.LinkSetDown(l))
+			})
 		})
 	}
 	killed()
@@ -456,9 +440,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("somebody else's interface is changed: %q", is.String())
 	}
 	b.in(b.box, func() error { return RestoreInterface(boxSide) })
-	if is, _ := b.state(); is.String() != was.String() {
-		t.Errorf("the interface is %q, and was %q", is.String(), was.String())
-	}
+	b.isBack(was)
 	killed()
 	_, s := b.open(Conditions{}, SegmentOptions{})
 	if err := s.Close(); err != nil {

@@ -103,7 +103,7 @@ func TestSegmentCable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(), Mask: net.CIDRMask(24, 32)}}
+	own := ownAddress()
 	if err := errors.Join(netlink.AddrAdd(l, own), netlink.LinkSetUp(l)); err != nil {
 		t.Fatal(err)
 	}
@@ -165,9 +165,7 @@ func TestSegmentCable(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if is, _ := b.state(); is.String() != was.String() {
-		t.Errorf("the interface is back as %q, and was %q", is.String(), was.String())
-	}
+	b.isBack(was)
 }
 
 // tries returns why a segment cannot be had.
@@ -263,7 +261,5 @@ func TestSegmentAccessPoint(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if is, _ := b.state(); is.String() != was.String() {
-		t.Errorf("the interface is back as %q, and was %q", is.String(), was.String())
-	}
+	b.isBack(was)
 }

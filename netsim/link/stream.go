@@ -114,18 +114,6 @@ func newStream(c Conditions, seed uint64, clock timeline.Clock) (*Stream, error)
 	return s, nil
 }
 
-// set changes the link's conditions for data sent from now on.
-func (s *Stream) set(c Conditions) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.catchUp()
-	s.conditions = c
-	return errors.Join(s.pipes[streamDown].set(c.Down, now), s.pipes[streamUp].set(c.Up, now))
-}
-
 // Counts returns what went over it so far. Packets are segments, and the two that begin a
 // connection.
 func (s *Stream) Counts() (down, up Counts) {
@@ -385,37 +373,6 @@ func (s *Stream) listen(l net.Listener, plain int) net.Listener {
 		sl.Close()
 	}
 	return sl
-}
-
-// dial connects to an address over the link: who dials is the device. What the way to the address
-// itself takes is on top.
-func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	var d net.Dialer
-	real, err := d.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.join(real, streamUp, 0)
-	if err != nil {
-		return nil, errors.Join(err, real.Close())
-	}
-	connected := make(chan error, 1)
-	s.mu.Lock()
-	s.handshake(func(at timeline.Time) { c.out.begin(at); connected <- nil }, c.in.begin,
-		func(err error) { connected <- err })
-	s.mu.Unlock()
-	select {
-	case err = <-connected:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-s.over.Done():
-		err = net.ErrClosed
-	}
-	if err != nil {
-		c.abort(err)
-		return nil, fmt.Errorf("dial %s over the link: %w", address, err)
-	}
-	return c, nil
 }
 
 // streamListener accepts connections over a link.

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -221,4 +222,16 @@ func TestStreamHandshake(t *testing.T) {
 	if failed == nil {
 		t.Error("a link that loses all connects")
 	}
+}
+
+// set changes the link's conditions for data sent from now on.
+func (s *Stream) set(c Conditions) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.catchUp()
+	s.conditions = c
+	return errors.Join(s.pipes[streamDown].set(c.Down, now), s.pipes[streamUp].set(c.Up, now))
 }

@@ -268,19 +268,3 @@ func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) 
 	return Goodput{Rate: m.rate(), Packets: after.Packets - before.Packets, Lost: after.LostOnWay +
 		after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
 }
-
-// Fates sends so many full segments to the device, one after the other, each once. It returns which
-// of them came.
-func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
-	device, server, err := s.pair(ctx, probeRecord)
-	if err != nil {
-		return nil, err
-	}
-	defer device.Close()
-	defer server.Close()
-	came = make([]bool, count)
-	d := s.asked().Down
-	err = s.records(ctx, server, device, count, 2*time.Duration(count)*d.takes(MTU)+d.Delay+4*time.Second,
-		func(n int, _ timeline.Time) { came[n] = true })
-	return came, err
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -45,6 +46,17 @@ func listenStream(t testing.TB, s *Stream) net.Listener {
 	return l
 }
 
+// accepts passes each connection of a listener to f, and closes it then.
+func accepts(l net.Listener, f func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() { defer c.Close(); f(c) }()
+	}
+}
+
 func pair(t testing.TB, s *Stream) (device, server net.Conn) {
 	t.Helper()
 	device, server, err := s.pair(t.Context(), 0)
@@ -60,15 +72,7 @@ func pair(t testing.TB, s *Stream) (device, server net.Conn) {
 func TestStreamTakesItsTime(t *testing.T) {
 	const rtt = 40 * time.Millisecond
 	c := Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}}
-	serve := func(l net.Listener) {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { defer c.Close(); _, _ = io.Copy(c, c) }()
-		}
-	}
+	serve := func(l net.Listener) { accepts(l, func(c net.Conn) { _, _ = io.Copy(c, c) }) }
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -237,26 +241,17 @@ func TestStreamCrowd(t *testing.T) {
 	s := openStream(t, Conditions{Down: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond},
 		Up: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond}})
 	l := listenStream(t, s)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				b := make([]byte, 1)
-				if _, err := io.ReadFull(c, b); err != nil {
-					return
-				}
-				if b[0] == 'p' {
-					_, _ = io.Copy(c, c)
-					return
-				}
-				_, _ = c.Write(make([]byte, 1<<20))
-			}()
+	go accepts(l, func(c net.Conn) {
+		b := make([]byte, 1)
+		if _, err := io.ReadFull(c, b); err != nil {
+			return
 		}
-	}()
+		if b[0] == 'p' {
+			_, _ = io.Copy(c, c)
+			return
+		}
+		_, _ = c.Write(make([]byte, 1<<20))
+	})
 	ask := func(first byte) net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
@@ -470,4 +465,35 @@ func TestStreamBreaksWhileLent(t *testing.T) {
 	if s.unread != 0 || s.unsent != 0 {
 		t.Errorf("%d bytes unread and %d unsent are counted when nothing is left", s.unread, s.unsent)
 	}
+}
+
+// dial connects to an address over the link: who dials is the device. What the way to the address
+// itself takes is on top.
+func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	real, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.join(real, streamUp, 0)
+	if err != nil {
+		return nil, errors.Join(err, real.Close())
+	}
+	connected := make(chan error, 1)
+	s.mu.Lock()
+	s.handshake(func(at timeline.Time) { c.out.begin(at); connected <- nil }, c.in.begin,
+		func(err error) { connected <- err })
+	s.mu.Unlock()
+	select {
+	case err = <-connected:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-s.over.Done():
+		err = net.ErrClosed
+	}
+	if err != nil {
+		c.abort(err)
+		return nil, fmt.Errorf("dial %s over the link: %w", address, err)
+	}
+	return c, nil
 }

@@ -32,6 +32,34 @@ func openTUN(name string) (fd int, err error) {
 	return fd, nil
 }
 
+// onInterface calls do with an interface of the calling thread's namespace.
+func onInterface(name string, do func(*netlink.Handle, netlink.Link) error) error {
+	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("ask the kernel for interfaces: %w", err)
+	}
+	defer h.Close()
+	l, err := h.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("find the interface %s: %w", name, err)
+	}
+	return do(h, l)
+}
+
+// netOf returns a prefix as netlink has it.
+func netOf(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// addressOf returns an address without a check for duplicates, since nobody else could have it.
+func addressOf(p netip.Prefix) *netlink.Addr {
+	a := &netlink.Addr{IPNet: netOf(p)}
+	if p.Addr().Is6() {
+		a.Flags = unix.IFA_F_NODAD
+	}
+	return a
+}
+
 // setUp gives an interface of the calling thread's namespace its addresses, and starts it and the
 // loopback.
 func setUp(name string, addresses ...netip.Prefix) error {
@@ -62,12 +90,7 @@ func setUp(name string, addresses ...netip.Prefix) error {
 			// where there is IPv6
 			_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/router_solicitations", []byte("0"), 0)
 			for _, a := range addresses {
-				addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
-					Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
-				if a.Addr().Is6() {
-					addr.Flags = unix.IFA_F_NODAD
-				}
-				if err := handle.AddrAdd(l, addr); err != nil {
+				if err := handle.AddrAdd(l, addressOf(a)); err != nil {
 					if a.Addr().Is6() && (errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EACCES) ||
 						errors.Is(err, unix.EPERM)) {
 						continue // a kernel without IPv6
@@ -86,29 +109,22 @@ func setUp(name string, addresses ...netip.Prefix) error {
 // routeAll sends everything that has no way of its own through an interface of the thread's
 // namespace. kind says whether it goes out there or ends there.
 func routeAll(name string, kind int) error {
-	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return fmt.Errorf("ask the kernel for routes: %w", err)
-	}
-	defer handle.Close()
-	l, err := handle.LinkByName(name)
-	if err != nil {
-		return fmt.Errorf("find the interface %s: %w", name, err)
-	}
-	for _, everything := range []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
-		{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}} {
-		route := &netlink.Route{LinkIndex: l.Attrs().Index, Dst: everything, Type: kind, Table: unix.RT_TABLE_MAIN}
-		if kind == unix.RTN_LOCAL {
-			route.Scope = netlink.SCOPE_HOST
-		}
-		if err := handle.RouteAdd(route); err != nil {
-			if len(everything.IP) == net.IPv6len && noIPv6() {
-				continue
+	return onInterface(name, func(h *netlink.Handle, l netlink.Link) error {
+		for _, everything := range []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
+			{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}} {
+			route := &netlink.Route{LinkIndex: l.Attrs().Index, Dst: everything, Type: kind, Table: unix.RT_TABLE_MAIN}
+			if kind == unix.RTN_LOCAL {
+				route.Scope = netlink.SCOPE_HOST
 			}
-			return refused("send everything through "+name, err)
+			if err := h.RouteAdd(route); err != nil {
+				if len(everything.IP) == net.IPv6len && noIPv6() {
+					continue
+				}
+				return refused("send everything through "+name, err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // noIPv6 reports whether the kernel has none, or it is turned off.

@@ -8,20 +8,22 @@ import (
 
 // Fidelity is how well an archive has answered.
 type Fidelity struct {
-	Requests int
-	Exact    int // the recorded request, as far as it counts
-	Loose    int // one that is like it: see Rules
-	Missed   int
-	Bytes    int64 // of bodies that were sent
+	Requests int   `json:"requests"`
+	Exact    int   `json:"exact"` // the recorded request, as far as it counts
+	Loose    int   `json:"loose"` // one that is like it: see Rules
+	Missed   int   `json:"missed"`
+	Bytes    int64 `json:"bytes"` // of bodies that were sent
 
-	// Of the exchanges that can be replayed, those that were asked for at least once.
-	Asked, Replayable           int
-	AskedBytes, ReplayableBytes int64
+	Replayable      int   `json:"replayable_exchanges"`
+	Asked           int   `json:"asked_exchanges"` // of Replayable, asked for at least once
+	ReplayableBytes int64 `json:"replayable_bytes"`
+	AskedBytes      int64 `json:"asked_bytes"`
 
-	Misses  []Miss // each request once, in the order in which they were first made
-	Others  int    // requests that were missed beyond those, of which there are too many to be listed
-	Loosely []Miss
-	Notes   []string
+	Misses  []Miss `json:"misses"` // each request once, in the order in which they were first made
+	Others  int    `json:"unlisted_misses"`
+	Loosely []Miss `json:"loosely_answered"`
+	// Notes and the lists above are not nil.
+	Notes []string `json:"notes"`
 }
 
 // Score is the share of requests that were answered, from 0 to 1; 1 if there were none.
@@ -32,20 +34,14 @@ func (f *Fidelity) Score() float64 {
 	return float64(f.Exact+f.Loose) / float64(f.Requests)
 }
 
-// ByteScore is the share of the recorded bytes that were asked for.
-func (f *Fidelity) ByteScore() float64 {
-	if f.ReplayableBytes == 0 {
-		return 1
-	}
-	return float64(f.AskedBytes) / float64(f.ReplayableBytes)
-}
-
 // Miss is a request that was not answered, or that was answered loosely.
 type Miss struct {
-	Method, URL string
-	Why         string
-	Nearest     string // the recorded URL that is most like it, or the one that answered
-	Count       int
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	Count  int    `json:"count"`
+	Why    string `json:"why"`
+	// Nearest is the recorded URL that is most like it, or the one that answered.
+	Nearest string `json:"nearest,omitempty"`
 }
 
 // maxMisses bounds the ledger.
@@ -82,7 +78,7 @@ func (r *rows) add(method, url, why, nearest string) {
 		r.at = map[[3]string]int{}
 	}
 	r.at[key] = len(r.all)
-	r.all = append(r.all, Miss{method, url, why, nearest, 1})
+	r.all = append(r.all, Miss{method, url, 1, why, nearest})
 }
 
 func (l *ledger) begin(a *Archive) {
@@ -133,7 +129,7 @@ func (l *ledger) fidelity() Fidelity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.f
-	f.Misses, f.Others, f.Loosely, f.Notes = slices.Clone(l.misses.all), l.misses.others, slices.Clone(l.loose.all),
-		slices.Clone(l.f.Notes)
+	f.Misses, f.Loosely = append([]Miss{}, l.misses.all...), append([]Miss{}, l.loose.all...)
+	f.Others, f.Notes = l.misses.others, append([]string{}, l.f.Notes...)
 	return f
 }

@@ -53,18 +53,19 @@ type Recorder struct {
 
 // Recorded is what a recording has come to.
 type Recorded struct {
-	Exchanges int   // kept
-	Bytes     int64 // of their bodies, each different one once
-	Failed    int   // of Exchanges, those whose site did not answer, or not to the end
+	Exchanges int   `json:"exchanges"` // kept
+	Bytes     int64 `json:"bytes"`     // of their bodies, each different one once
+	Failed    int   `json:"failed"`    // of Exchanges, those whose site did not answer, or not to the end
 	// of Failed, those that were not requested since their site's certificate is not trusted
-	Refused  int
-	Missing  int // of Exchanges, those that cannot be replayed: websockets, bodies that were too large
-	Insecure int // of Exchanges, those whose site's certificate is not trusted
-	Lost     int // passed on, and not kept at all
+	Refused int `json:"-"`
+	// Missing are those of Exchanges that cannot be replayed: websockets, bodies that were too large.
+	Missing  int `json:"not_replayable"`
+	Insecure int `json:"insecure"` // of Exchanges, those whose site's certificate is not trusted
+	Lost     int `json:"not_kept"` // passed on, and not kept at all
 	// Notes are sentences about incomplete recordings, the first of each kind and site.
-	Notes []string
+	Notes []string `json:"notes"`
 	// Err is why the archive could not be written on.
-	Err error
+	Err error `json:"-"`
 }
 
 // NewRecorder makes a recorder, whose time begins.
@@ -94,7 +95,7 @@ func (r *Recorder) Recorded() Recorded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.counts
-	c.Notes = slices.Clone(c.Notes)
+	c.Notes = append([]string{}, c.Notes...) // never null in JSON
 	c.Exchanges, c.Bytes = r.options.To.totals()
 	return c
 }

@@ -116,8 +116,8 @@ func recordReplayed(t *testing.T, resources int) (off, asked time.Duration) {
 		}
 	}
 	f := replayer.Fidelity()
-	if f.Score() != 1 || f.ByteScore() != 1 || f.Exact != resources+1 || f.Missed != 0 {
-		t.Errorf("fidelity %v, bytes %v: %+v", f.Score(), f.ByteScore(), f)
+	if f.Score() != 1 || f.AskedBytes != f.ReplayableBytes || f.Exact != resources+1 || f.Missed != 0 {
+		t.Errorf("fidelity %v, bytes %v: %+v", f.Score(), f.AskedBytes, f)
 	}
 	if len(late) < 2*resources {
 		t.Fatalf("%d chunks were recorded of %d resources", len(late), resources)

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -338,34 +336,6 @@ func TestNextSaysWhatItWaitedFor(t *testing.T) {
 	ask(s, "GET", s.Start(), "", "")
 	if _, err := s.Next(ctx); err == nil || !strings.Contains(err.Error(), `report of test page "animation"`) {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestServer(t *testing.T) {
-	s := newSite(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := Over(s, l, l.Addr().String())
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	answer, err := http.Get(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(answer.Body)
-	_ = answer.Body.Close()
-	if err != nil || !strings.Contains(string(body), "Animation") {
-		t.Errorf("%v, %.100q", err, body)
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("run ended with %v", err)
-	}
-	if err := server.Close(); err != nil {
-		t.Errorf("close: %v", err)
 	}
 }
 

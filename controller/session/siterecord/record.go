@@ -192,9 +192,7 @@ func (b *browsing) serve(ctx context.Context, recorder *replay.Recorder, a *serv
 		}
 	}()
 	proxy := replay.NewProxy(replay.ProxyOptions{Handler: &b.traffic, ConnContext: recorder.ConnContext,
-		TLS: &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return a.Certificate(hello.ServerName)
-		}}})
+		TLS: &tls.Config{GetCertificate: a.CertificateFor}})
 	ctx, stop := context.WithCancelCause(ctx)
 	var serving sync.WaitGroup
 	var served error

@@ -23,7 +23,7 @@ func (n *Network) Forward(port string, dial func(context.Context) (net.Conn, err
 	if err := n.Loopback(port); err != nil {
 		return errors.Join(err, far.Close())
 	}
-	n.serving.Go(func() { n.forward(far, dial) })
+	n.serving.Go(func() { Pass(n.over, far, dial) })
 	return nil
 }
 
@@ -36,7 +36,9 @@ func (n *Network) Loopback(port string) error {
 	}
 	through := net.JoinHostPort(link.ServerAddress.Addr().String(), port)
 	n.serving.Go(func() {
-		n.forward(near, func(ctx context.Context) (net.Conn, error) { return n.Link.Device.Dial(ctx, "tcp", through) })
+		Pass(n.over, near, func(ctx context.Context) (net.Conn, error) {
+			return n.Link.Device.Dial(ctx, "tcp", through)
+		})
 	})
 	return nil
 }
@@ -44,17 +46,17 @@ func (n *Network) Loopback(port string) error {
 // acceptAgain is the time from an error of a listener to the next attempt.
 const acceptAgain = 10 * time.Millisecond
 
-// forward connects the clients of a listener until the network ends.
-func (n *Network) forward(l net.Listener, dial func(context.Context) (net.Conn, error)) {
-	defer context.AfterFunc(n.over, func() { _ = l.Close() })()
+// Pass connects the clients of a listener with servers until over ends, and closes the listener.
+func Pass(over context.Context, l net.Listener, dial func(context.Context) (net.Conn, error)) {
+	defer context.AfterFunc(over, func() { _ = l.Close() })()
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	for {
 		client, err := l.Accept()
-		if err != nil && n.over.Err() == nil && !errors.Is(err, net.ErrClosed) { // too many files, for now
+		if err != nil && over.Err() == nil && !errors.Is(err, net.ErrClosed) { // too many files, for now
 			select {
 			case <-time.After(acceptAgain):
-			case <-n.over.Done():
+			case <-over.Done():
 			}
 			continue
 		}
@@ -64,12 +66,12 @@ func (n *Network) forward(l net.Listener, dial func(context.Context) (net.Conn, 
 		}
 		clients.Go(func() {
 			defer client.Close()
-			server, err := dial(n.over)
+			server, err := dial(over)
 			if err != nil {
 				return // the client sees a connection that ends
 			}
 			defer server.Close()
-			defer context.AfterFunc(n.over, func() { _, _ = client.Close(), server.Close() })()
+			defer context.AfterFunc(over, func() { _, _ = client.Close(), server.Close() })()
 			var back sync.WaitGroup
 			back.Go(func() { pass(client, server) })
 			pass(server, client)

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,10 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // Promises of a packet link on a machine that does no other work. The stream link is compared with
@@ -166,3 +171,69 @@ func (t *exactTable) print() {
 		t.b.ReportMetric(float64(t.met)/float64(t.rows), "met/row")
 	}
 }
+
+// deliveries sends so many full segments to the device, one after the other, each once. It returns which
+// of them came.
+func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
+	device, server, err := s.pair(ctx, probeRecord)
+	if err != nil {
+		return nil, err
+	}
+	defer device.Close()
+	defer server.Close()
+	came = make([]bool, count)
+	d := s.asked().Down
+	err = s.records(ctx, server, device, count, 2*time.Duration(count)*d.takes(MTU)+d.Delay+4*time.Second,
+		func(n int, _ timeline.Time) { came[n] = true })
+	return came, err
+}
+
+// deliveries sends count small packets to the device, one after the other. It returns which
+// arrived.
+func (p *Packet) deliveries(ctx context.Context, count int) (came []bool, err error) {
+	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	out, err := p.Server.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer out.close()
+	came = make([]bool, count)
+	received, over := make(chan error, 1), make(chan struct{})
+	go func() {
+		received <- in.receive(ctx, over, 2*time.Duration(count)*fateApart+p.conditions.Down.Delay+time.Second,
+			func(b []byte, _ int64) bool {
+				if i := int(binary.BigEndian.Uint32(append(b, 0, 0, 0, 0))); len(b) == 4 && i < count {
+					came[i] = true
+					return i == count-1
+				}
+				return false
+			})
+	}()
+	send := func() error {
+		next := timeline.Monotonic().Now()
+		for i := range count {
+			if err := out.send(binary.BigEndian.AppendUint32(nil, uint32(i)), DeviceAddress.Addr()); err != nil {
+				return err
+			}
+			if next = next.Add(fateApart); i%100 == 0 {
+				if err := timeline.SleepUntil(ctx, next); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err = send()
+	close(over)
+	if err = errors.Join(err, <-received); err != nil {
+		return nil, err
+	}
+	return came, nil
+}
+
+// fateApart leaves time for packets to be read.
+const fateApart = 50 * time.Microsecond
