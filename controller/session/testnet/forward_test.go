@@ -30,9 +30,9 @@ func TestForwardGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	over, end := context.WithCancel(t.Context())
-	n := &Network{over: over}
-	n.serving.Go(func() {
-		n.forward(&hesitant{Listener: l}, func(context.Context) (net.Conn, error) {
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		Pass(over, &hesitant{Listener: l}, func(context.Context) (net.Conn, error) {
 			here, there := net.Pipe()
 			go func() { _, _ = io.WriteString(there, "ok"); _ = there.Close() }()
 			return here, nil
@@ -48,5 +48,5 @@ func TestForwardGoesOn(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 	end()
-	n.serving.Wait()
+	serving.Wait()
 }
