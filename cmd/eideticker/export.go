@@ -25,7 +25,7 @@ type exportCmd struct {
 	Region   *regionFlag  `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
 	Redact   []regionFlag `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (as --region)."`
 	NoEvents bool         `help:"Omit events and requests, with typed text (.json .trace.json .pftrace .eid)."`
-	Results  string       `placeholder:"FILE" help:"Use these results (.csv .npy .trace.json .pftrace .messages.jsonl)."`
+	Results  string       `placeholder:"FILE" help:"Results to use (.csv .npy .trace.json .pftrace .messages.jsonl)."`
 	Force    bool         `help:"Overwrite existing files."`
 	JSON     bool         `help:"Print the result as one JSON object."`
 }

@@ -288,7 +288,8 @@ func TestNonce(t *testing.T) {
 	}
 }
 
-// programFiles returns libraries, the valid ones of test262-parser-tests and more, with their goals.
+// programFiles returns libraries, the valid ones of test262-parser-tests and more, with their
+// goals.
 func programFiles(t testing.TB, more ...string) iter.Seq2[string, ecma.Goal] {
 	t.Helper()
 	tests, err := filepath.Glob(fromNPM + "test262-parser-tests/pass/*.js")
@@ -297,8 +298,8 @@ func programFiles(t testing.TB, more ...string) iter.Seq2[string, ecma.Goal] {
 	}
 	return func(yield func(string, ecma.Goal) bool) {
 		for _, path := range slices.Concat([]string{fromNPM + "acorn/dist/acorn.mjs", fromNPM + "jquery/dist/jquery.js",
-			fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js"}, more,
-			tests) {
+			fromNPM + "jquery/dist/jquery.min.js", fromNPM + "lodash/lodash.js", fromNPM + "lodash/lodash.min.js"},
+			more, tests) {
 			goal := ecma.Script
 			if strings.HasSuffix(path, ".module.js") || strings.HasSuffix(path, ".mjs") {
 				goal = ecma.Module

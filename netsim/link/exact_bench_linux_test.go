@@ -172,8 +172,8 @@ func (t *exactTable) print() {
 	}
 }
 
-// deliveries sends so many full segments to the device, one after the other, each once. It returns which
-// of them came.
+// deliveries sends so many full segments to the device, one after the other, each once. It returns
+// which of them came.
 func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {
