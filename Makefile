@@ -58,15 +58,11 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 check: deps webui lint
 	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
-# The longest packages start first, so that the last ones are short. Beside the scenes of controller/session run
-# packages that do not depend on real time.
-FIRST = $(addprefix ./,controller/session deploy/server/webui codec/recorder controller/device controller/certify \
-	netsim/instrument cmd/eideticker deploy/daemon)
-
-# The whole test suite. Two packages run at a time: scenes in real time lose their markers on a machine that is too busy.
+# The whole test suite, its longest package first. Two packages run at a time: scenes in real time lose their markers on
+# a machine that is too busy.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	$(GOTEST) -p 2 -timeout 30m $(FIRST) ./... ./.ci/gotest ./.ci/cross
+	$(GOTEST) -p 2 -timeout 30m ./controller/session ./... ./.ci/gotest ./.ci/cross
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

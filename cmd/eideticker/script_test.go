@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		log.Fatal(err)
 	}
 	// Scripts and runs wait most of the time, so more of them run than there are processors.
-	if err := flag.Set("test.parallel", "10"); err != nil { // before the command line's own is read
+	if err := flag.Set("test.parallel", "6"); err != nil { // before the command line's own is read
 		log.Fatal(err)
 	}
 	testscript.Main(locked{m}, map[string]func(){"eideticker": main})

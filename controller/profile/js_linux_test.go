@@ -98,13 +98,14 @@ func TestChromiumTrace(t *testing.T) {
 		change map[string]string // of answers by method
 		clock  uint64
 		limit  int64
-		events int64
+		events int64 // with gaps
+		lost   int64
 		warns  string
 		fails  string
 	}{
 		{name: "whole", events: 1},
 		{name: "lost records", change: map[string]string{"Tracing.end": strings.Replace(ended, "LOST", "true", 1)},
-			events: 1, warns: "Chromium lost records"},
+			events: 2, lost: 1},
 		{name: "refused", change: map[string]string{"Tracing.start": `{"id": %d, "error": {"message": "no"}}`},
 			fails: "trace of chromium: Tracing.start: no"},
 		{name: "ends before", change: map[string]string{"Tracing.end": ""},
@@ -180,7 +181,8 @@ func TestChromiumTrace(t *testing.T) {
 				t.Fatal(infos, err)
 			}
 			info := infos[0]
-			if text := strings.Join(info.Warnings, " "); info.Events != tc.events || tc.warns == "" && text != "" ||
+			if text := strings.Join(info.Warnings, " "); info.Events != tc.events || info.Lost != tc.lost ||
+				tc.warns == "" && text != "" ||
 				!strings.Contains(text, tc.warns) || info.Clock.Exact == (tc.clock == 1) || info.Way != jsTrace {
 				t.Errorf("%+v", info)
 			}

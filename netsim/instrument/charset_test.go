@@ -169,7 +169,8 @@ func FuzzCharsets(f *testing.F) {
 func TestShiftJISInChromium(t *testing.T) {
 	const inline = "function show(s){document.getElementById('out').textContent+=s+' '+s.length+'|'}\nshow('ソ表');" +
 		"show(document.characterSet);window.later=()=>'能';"
-	const added = "var e=document.createElement('script');e.src='b.js';document.head.append(e);"
+	const added = "addEventListener('DOMContentLoaded',()=>{" + // b.js needs a.js
+		"var e=document.createElement('script');e.src='b.js';document.head.append(e)});"
 	doc := "<meta charset=Shift_JIS><title>表</title><p id=out></p><script>" + inline + added + "</script>" +
 		"<script src=a.js></script>"
 	files := map[string]answer{"/": {in(t, "shift_jis", doc), []string{"Content-Type", "text/html"}, 0},

@@ -73,8 +73,20 @@ func (b *browsing) load(ctx context.Context) (err error) {
 	return b.settle(ctx, display.Name())
 }
 
-// settle records the screen while it waits. The recording of the screen is not kept.
+// settle waits until screen and network are still, or until the limit. A busy machine may be too
+// slow for a recording of the screen. It then makes another one.
 func (b *browsing) settle(ctx context.Context, display string) error {
+	until := time.Now().Add(cmp.Or(b.options.Limit, stillLimit))
+	b.traffic.expect(firstRequest)
+	for {
+		if err := b.watch(ctx, display, until); !errors.Is(err, screen.ErrNotWatched) {
+			return err
+		}
+	}
+}
+
+// watch records the screen while it waits. The recording is not kept.
+func (b *browsing) watch(ctx context.Context, display string, until time.Time) error {
 	source, err := recorder.OpenSource(ctx, fmt.Sprintf("x11:%s?fps=%d&cursor=0", display, watched))
 	if err != nil {
 		return err
@@ -86,9 +98,9 @@ func (b *browsing) settle(ctx context.Context, display string) error {
 	defer stop()
 	var waited error
 	_, err = recorder.Record(over, source, filepath.Join(b.dir, "screen.eid"), recorder.Options{
-		Program: b.options.Program, Watch: watcher, RingBytes: ringBytes,
+		Program: b.options.Program, Watch: watcher, RingBytes: ringBytes, Force: true,
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
-			waited = b.await(ctx, watcher)
+			waited = b.await(ctx, watcher, until)
 			stop()
 			return nil
 		},
@@ -99,12 +111,10 @@ func (b *browsing) settle(ctx context.Context, display string) error {
 	return errors.Join(waited, err)
 }
 
-// await waits until screen and network are still, or until the limit.
-func (b *browsing) await(ctx context.Context, screen controller.Screen) error {
-	limit := cmp.Or(b.options.Limit, stillLimit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errMoving)
+// await waits until screen and network are still, or for so long.
+func (b *browsing) await(ctx context.Context, screen controller.Screen, until time.Time) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, until, errMoving)
 	defer cancel()
-	b.traffic.expect(firstRequest)
 	for {
 		_, _, err := screen.Await(ctx, nil, controller.Condition{Kind: controller.Still, For: still,
 			Since: timeline.Monotonic().Now()})

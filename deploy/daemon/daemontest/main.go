@@ -13,7 +13,7 @@ import (
 
 // atOnce is the number of parallel tests, unless -parallel states it. Rigs mostly wait for scenes,
 // so more run at a time than there are processors.
-const atOnce = "16"
+const atOnce = "8"
 
 // Main runs the tests of a package whose rigs take devices, and ends the program: the locks of
 // devices are kept apart from those of other programs.
