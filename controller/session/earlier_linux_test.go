@@ -51,7 +51,7 @@ func TestChecksAreMadeAgain(t *testing.T) {
 			o := options(t, theLocalDevice(t))
 			o.Test = readTest(t, "name: page\nwindow: 800x450\n"+tc.test)
 			o.Browser, o.MaxLost, o.NoPictures = "chromium", 0.9, true
-			record, _, err := Run(t.Context(), o)
+			record, _, err := counted(t, o)
 			if err != nil || record.State != Passed || record.Checks == 0 {
 				t.Fatalf("%+v, %v", record, err)
 			}

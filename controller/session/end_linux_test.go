@@ -18,7 +18,7 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 	o := options(t, d)
 	o.Test = readTest(t,
 		"name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")
-	record, found, err := Run(t.Context(), o)
+	record, found, err := counted(t, o)
 	if err != nil || record.State != Passed {
 		t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
 	}
