@@ -82,7 +82,13 @@ func TestLimitOfFunctions(t *testing.T) {
 	path := compile(t, "testdata/tree.c", "-pg")
 	s := open(t, Options{Native: functions, Limit: 1 << 20})
 	p := start(t, s, path)
-	for c := s.engines[0].(*calls); c.info.Cut == ""; s.bound() {
+	cut := func() bool {
+		s.bound()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.engines[0].(*calls).info.Cut != ""
+	}
+	for !cut() {
 		p.run("main", "main", "wait")
 	}
 	p.run("child")
