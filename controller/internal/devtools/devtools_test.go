@@ -80,9 +80,7 @@ func FuzzMessages(f *testing.F) {
 		defer c.Close()
 		var got any
 		for range 3 {
-			if err := c.Call(t.Context(), "", "x", nil, &got); errors.Is(err, c.lost) {
-				break
-			}
+			_ = c.Call(t.Context(), "", "x", nil, &got)
 		}
 		_ = c.Event(t.Context(), &got)
 	})
