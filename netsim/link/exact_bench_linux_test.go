@@ -172,22 +172,6 @@ func (t *exactTable) print() {
 	}
 }
 
-// deliveries sends so many full segments to the device, one after the other, each once. It returns
-// which of them came.
-func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
-	device, server, err := s.pair(ctx, probeRecord)
-	if err != nil {
-		return nil, err
-	}
-	defer device.Close()
-	defer server.Close()
-	came = make([]bool, count)
-	d := s.asked().Down
-	err = s.records(ctx, server, device, count, 2*time.Duration(count)*d.takes(MTU)+d.Delay+4*time.Second,
-		func(n int, _ timeline.Time) { came[n] = true })
-	return came, err
-}
-
 // deliveries sends count small packets to the device, one after the other. It returns which
 // arrived.
 func (p *Packet) deliveries(ctx context.Context, count int) (came []bool, err error) {
