@@ -11,7 +11,7 @@ import (
 // TestFavourThread: a favoured thread goes before ordinary ones, and what it starts does not. The
 // system grants no deadline where those of other programs have the processors.
 func TestFavourThread(t *testing.T) {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a deadline needs root")
 	}
 	done := make(chan struct{})
