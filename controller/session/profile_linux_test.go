@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,13 +101,27 @@ func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
 			}
 		}
 	}
-	t.Errorf("slow is function %d and ran for %.0f ns; %d late frames", slow, ran, len(p.Late))
+	t.Errorf("slow ran for %.0f ns, and before no late frame:%s", ran, lateText(p))
+}
+
+// lateText returns the late frames and what ran before each, a thread per line.
+func lateText(p *result.Profile) string {
+	var b strings.Builder
 	for _, late := range p.Late {
+		fmt.Fprintf(&b, "\nframe %d, %v:", late.Frame, time.Duration(late.ToNS-late.FromNS))
 		for _, thread := range late.Threads {
-			t.Logf("frame %d: thread %d, function %d for %+v", late.Frame, thread.Thread, thread.Function,
-				thread.FunctionNS)
+			name := "-"
+			if thread.Function >= 0 {
+				name = p.Functions[thread.Function].Name
+			}
+			fmt.Fprintf(&b, "\n\t%s ran for %.0f ns, %s for %.0f:", p.Threads[thread.Thread].Name, thread.Running.Value,
+				name, thread.FunctionNS.Value)
+			for _, n := range thread.Tree {
+				fmt.Fprintf(&b, " %s %d", p.Functions[n.Function].Name, n.NS)
+			}
 		}
 	}
+	return b.String()
 }
 
 // TestTraceNamesTheSlowFunction: without samples, the browser's own trace names the function that
@@ -135,7 +150,7 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 					return slices.ContainsFunc(l.Threads,
 						func(a result.ProfileActive) bool { return inTree(a.Tree, slow) })
 				}) {
-				t.Errorf("%+v is not in %+v", p.Functions[slow], p.Late)
+				t.Errorf("%+v is not in:%s", p.Functions[slow], lateText(p))
 			}
 			info, err := activity.ReadInfo(filepath.Join(dir, made.Dir, activity.TracesDir, "js"))
 			if err != nil || !info.Clock.Exact || len(info.Warnings) > 0 || info.Why == "" {

@@ -33,10 +33,19 @@ p { position: absolute; left: 0; top: 100px; width: 10px; height: 200px; margin:
 i { position: absolute; left: 700px; top: 400px; width: 40px; height: 40px }
 </style><p></p><i></i><script src="/app.js?every=%[1]d&amp;steps=%[2]d&amp;busy=%[3]d"></script>`
 
-// plantedScript is its script. Its second function is the slow one.
+// plantedScript is its script. Its second function is the slow one. It has work for some time: on a
+// busy machine, samples would not show a function that only waits for the clock.
 const plantedScript = `"use strict";
 const bar = document.querySelector("p"), now = performance.now.bind(performance);
-function slow(ms) { const begun = now(); let at = begun; while (at - begun < ms) at = now(); return at - begun; }
+function slow(ms) {
+	const begun = now();
+	let at = begun, x = 1;
+	for (let n = 0; n < 5000 || at - begun < ms; n++) {
+		for (let i = 0; i < 10000; i++) x = x * 31 + i | 0;
+		at = now();
+	}
+	return at - begun;
+}
 function step(n) { bar.style.width = 10 + 10 * n + "px"; }
 let frames = 0, sent = Promise.resolve();
 function frame() {
