@@ -58,11 +58,15 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 check: deps webui lint
 	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
-# The whole test suite, its longest package first. Two packages run at a time: scenes in real time lose their markers on
-# a machine that is too busy.
+# Packages whose tests only compute. The others run browsers, VMs and scenes in real time, which lose frames on a machine
+# that is too busy.
+COMPUTING = ^$(shell $(GO) list -m)/(analyze|codec/recording|codec/rowdelta|deploy/store|netsim/(ecma|har|instrument))(/|$$)
+
+# The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	$(GOTEST) -p 2 -timeout 30m ./controller/session ./... ./.ci/gotest ./.ci/cross
+	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vE '$(COMPUTING)') ./.ci/gotest ./.ci/cross \
+		-- -vet=off -p 2 -timeout 60m $$($(GO) list ./... | grep -E '$(COMPUTING)')
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

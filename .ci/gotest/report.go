@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is a line of go test -json, see go doc test2json.
@@ -25,6 +26,7 @@ type took struct {
 
 // report prints the results of packages as they end.
 type report struct {
+	mu              sync.Mutex
 	to              io.Writer
 	running         map[string]*results // by package
 	packages, tests []took
@@ -50,14 +52,7 @@ func newReport(to io.Writer) *report {
 func (r *report) read(from io.Reader) error {
 	for lines := bufio.NewReader(from); ; {
 		line, err := lines.ReadString('\n')
-		var e event
-		switch {
-		case line == "":
-		case json.Unmarshal([]byte(line), &e) != nil || e.Action == "":
-			fmt.Fprint(r.to, line)
-		default:
-			r.take(e)
-		}
+		r.take(line)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -67,7 +62,17 @@ func (r *report) read(from io.Reader) error {
 	}
 }
 
-func (r *report) take(e event) {
+func (r *report) take(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var e event
+	switch {
+	case line == "":
+		return
+	case json.Unmarshal([]byte(line), &e) != nil || e.Action == "":
+		fmt.Fprint(r.to, line)
+		return
+	}
 	if e.Action == "build-output" {
 		fmt.Fprint(r.to, e.Output)
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,5 +105,33 @@ func TestSlowest(t *testing.T) {
 	if !strings.Contains(text, "slowest tests:\n   24.00 s  p24 Test24\n   23.00 s  p23 Test23\n") ||
 		strings.Contains(text, "/sub") {
 		t.Error(text)
+	}
+}
+
+// TestBeside: the results of both runs of go test are in one list, and a failure of either counts.
+func TestBeside(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module x\n",
+		"a/a_test.go": "package a\nimport \"testing\"\nfunc TestA(t *testing.T) {}\n",
+		"b/b_test.go": "package b\nimport (\"syscall\"; \"testing\")\nfunc TestB(t *testing.T) {\n" +
+			"if n, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0); n != 20-10 || err != nil { t.Fatal(n, err) }\n" +
+			"t.Error(\"has its priority\") }\n",
+	} {
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, args := range [][]string{{"./a", "--", "./b"}, {"./a", "./b"}} {
+		var printed strings.Builder
+		code, err := run(args, &printed)
+		text := printed.String()
+		if code != 1 || err != nil || !strings.Contains(text, "ok  \tx/a") || !strings.Contains(text, "1 tests passed") ||
+			!strings.Contains(text, "failed: x/b TestB") ||
+			strings.Contains(text, "has its priority") != slices.Contains(args, "--") {
+			t.Errorf("%q: exit code %d, %v: %s", args, code, err, text)
+		}
 	}
 }
