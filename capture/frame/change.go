@@ -6,6 +6,25 @@ type Span struct {
 	Start, End int32 // bytes within the row, End not included
 }
 
+// AppendUnion appends the spans that a or b covers. All three are in order; spans that touch become
+// one.
+func AppendUnion(to, a, b []Span) []Span {
+	for from := len(to); len(a)+len(b) > 0; {
+		next := &a
+		if len(a) == 0 || len(b) > 0 && (b[0].Row < a[0].Row || b[0].Row == a[0].Row && b[0].Start < a[0].Start) {
+			next = &b
+		}
+		s := (*next)[0]
+		*next = (*next)[1:]
+		if n := len(to); n > from && to[n-1].Row == s.Row && s.Start <= to[n-1].End {
+			to[n-1].End = max(to[n-1].End, s.End)
+		} else {
+			to = append(to, s)
+		}
+	}
+	return to
+}
+
 // Move says that rows [Dst, Dst+Rows) hold what rows [Src, Src+Rows) held in the frame before:
 // a scroll, a pan, a flip.
 type Move struct {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,9 +39,10 @@ type Watcher interface {
 type givenUpWatcher interface{ GivenUp() }
 
 // returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the
-// ring has emptied: after a second, and each time after twice as long, up to half a minute. Frames
-// in between are not shown.
-type returningWatcher interface{ Returns() }
+// ring has emptied: at the earliest after the time that Returns says, and each time after twice as
+// long, up to half a minute. Frames in between are not shown. The change of the next one is that
+// since the last one that was shown, without moves.
+type returningWatcher interface{ Returns() time.Duration }
 
 // changeTeller is a sink that tells how a frame differs from the one before.
 type changeTeller interface {
@@ -54,7 +56,6 @@ const (
 	watchPatience = 100 * time.Millisecond
 
 	returnRing   = 1.0 / 4 // how full the ring may be when a watcher comes back
-	returnAfter  = time.Second
 	returnAtMost = 30 * time.Second
 )
 
@@ -83,8 +84,11 @@ func newWatch(w Watcher, out sink, fill func() float64) *watch {
 		return nil
 	}
 	w.Begin(teller.Flush, fill)
-	_, returns := w.(returningWatcher)
-	return &watch{watcher: w, out: teller, returns: returns, pause: returnAfter}
+	of := &watch{watcher: w, out: teller}
+	if r, ok := w.(returningWatcher); ok {
+		of.returns, of.pause = true, r.Returns()
+	}
+	return of
 }
 
 // end marks the end of the frames for the watcher. All pumps have returned.
@@ -116,6 +120,11 @@ type watchPump struct {
 	queue   chan *watchedFrame // of frames that were written
 	free    chan *watchedFrame
 	done    chan struct{}
+	unseen  frame.Change // of one frame while the watcher is away; of the pump
+
+	mu            sync.Mutex
+	missed, spare []frame.Span // the change in all frames since the last that was shown, and room for the next sum
+	to            int          // the number after the last of them
 }
 
 // watchedFrame is a frame on its way to the watcher.
@@ -152,11 +161,19 @@ func (w *watch) newWatchPump(s *stage) *watchPump {
 
 // write hands a frame to the sink, as WriteFrame, and then to the watcher. It belongs to the pump
 // and allocates nothing once spans have found room. watched is false, and nothing is done, where
-// the watcher was given up.
+// the watcher was given up for good.
 func (l *watchPump) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Meta) (watched bool, err error) {
 	s := l.room()
 	if s == nil {
-		return false, nil
+		if l == nil || !l.returns {
+			return false, nil
+		}
+		if err = l.out.WriteFrameChange(lease.Bytes(), m, lease, &l.unseen); err == nil {
+			l.mu.Lock()
+			l.miss(number, l.unseen.Spans)
+			l.mu.Unlock()
+		}
+		return true, err
 	}
 	if s.came = m.Sampled.Latest; !l.clocked || l.ownTime {
 		s.came = l.clock.Now()
@@ -220,12 +237,15 @@ func (l *watchPump) giveUp() {
 			w.GivenUp()
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for {
 		select {
 		case s, ok := <-l.queue:
 			if !ok {
 				return
 			}
+			l.miss(s.step.Number, s.change.Spans)
 			s.lease.Release()
 			l.free <- s
 		default:
@@ -238,7 +258,7 @@ func (l *watchPump) giveUp() {
 func (l *watchPump) show() {
 	defer close(l.done)
 	for s := range l.queue {
-		if !l.behind.Load() {
+		if l.sees(s) {
 			s.look(l.layout)
 			l.watcher.Frame(&s.step, s.came)
 			l.next = s.step.Number + 1
@@ -246,6 +266,30 @@ func (l *watchPump) show() {
 		s.lease.Release()
 		l.free <- s
 	}
+}
+
+// miss adds a frame's change to what is missed. The caller holds the lock.
+func (l *watchPump) miss(number int, spans []frame.Span) {
+	l.to = max(l.to, number+1)
+	l.spare = frame.AppendUnion(l.spare[:0], l.missed, spans)
+	l.missed, l.spare = l.spare, l.missed
+}
+
+// sees reports whether a frame is shown. It then has the change of those that were missed too. A
+// frame before one that was missed is not shown.
+func (l *watchPump) sees(s *watchedFrame) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.behind.Load() || s.step.Number < l.to {
+		l.miss(s.step.Number, s.change.Spans)
+		return false
+	}
+	if len(l.missed) > 0 {
+		l.miss(s.step.Number, s.change.Spans)
+		s.change.Spans, l.missed = l.missed, s.change.Spans[:0]
+		s.change.Moves = s.change.Moves[:0]
+	}
+	return true
 }
 
 // look makes the step's image a view of the frame.

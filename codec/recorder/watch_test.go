@@ -213,7 +213,9 @@ type tellingSink struct{ fakeSink }
 
 func (s *tellingSink) Flush() {}
 
-func (s *tellingSink) WriteFrameChange(pix []byte, m frame.Meta, o recording.Owner, _ *frame.Change) error {
+// WriteFrameChange says that each frame changes another row.
+func (s *tellingSink) WriteFrameChange(pix []byte, m frame.Meta, o recording.Owner, c *frame.Change) error {
+	c.Spans = append(c.Spans[:0], frame.Span{Row: int32(m.Sequence), End: 4})
 	return s.WriteFrame(pix, m, o)
 }
 
@@ -228,7 +230,7 @@ func (h hanging) GivenUp() { h.onlooker.GivenUp(); h.goOn() }
 // returning comes back then.
 type returning struct{ hanging }
 
-func (returning) Returns() {}
+func (returning) Returns() time.Duration { return time.Second }
 
 // strides is a clock on which half a minute passes whenever it is read.
 type strides struct{ reads atomic.Int64 }
@@ -247,6 +249,10 @@ func TestWatcherComesBack(t *testing.T) {
 		var seen []int
 		w := &onlooker{frame: func(s *frame.Step) {
 			<-hang
+			first := append([]int{-1}, seen...)[len(seen)] + 1 // that was not shown before
+			if n := len(s.Change.Spans); n != s.Number+1-first || int(s.Change.Spans[0].Row) != first {
+				t.Errorf("frame %d has the changes %v, want those since %d", s.Number, s.Change.Spans, first)
+			}
 			seen = append(seen, s.Number)
 		}}
 		h := hanging{w, sync.OnceFunc(func() { close(hang) })}

@@ -31,19 +31,19 @@ type Watcher struct {
 	conv    *frame.Converter
 	line    []byte
 	over    chan struct{} // closed when no more frames are shown
-	lost    chan struct{} // closed when the screen was given up
-	losing  sync.Once
+	away    atomic.Bool   // frames are recorded that are not shown
 	changed atomic.Int64
+	next    int           // number of the next frame, if none is missed
+	last    timeline.Time // before it, the last frame was sampled
 }
 
 var _ controller.Screen = (*Watcher)(nil)
 var _ recorder.Watcher = (*Watcher)(nil)
 
 // New returns a watcher for one recording.
-func New() *Watcher { return &Watcher{over: make(chan struct{}), lost: make(chan struct{})} }
+func New() *Watcher { return &Watcher{over: make(chan struct{})} }
 
-// ErrNotWatched means that the recorder gave up watching. No more frames are seen until the
-// recording ends.
+// ErrNotWatched means that the recorder did not show the frames that would have the answer.
 var ErrNotWatched = errors.New("this machine is too busy to look at the frames that it records")
 
 // question is one call of Await.
@@ -74,14 +74,15 @@ type condition struct {
 // Begin implements recorder.Watcher.
 func (s *Watcher) Begin(func(), func() float64) {}
 
-// GivenUp has whoever waits know that nothing more is seen.
-func (s *Watcher) GivenUp() { s.losing.Do(func() { close(s.lost) }) }
+// GivenUp is called while a recording needs all of its ring.
+func (s *Watcher) GivenUp() { s.away.Store(true) }
+
+// Returns says that frames are shown again as soon as the ring has emptied.
+func (*Watcher) Returns() time.Duration { return 0 }
 
 // End implements recorder.Watcher.
 func (s *Watcher) End(_ int, behind bool) {
-	if behind {
-		s.GivenUp()
-	}
+	s.away.Store(behind)
 	close(s.over)
 }
 
@@ -104,7 +105,6 @@ func (s *Watcher) Await(ctx context.Context, looking func(), any ...controller.C
 	select {
 	case a := <-q.answer:
 		return a.which, a.seen, a.err
-	case <-s.lost:
 	case <-s.over:
 	case <-ctx.Done():
 	}
@@ -118,10 +118,8 @@ func (s *Watcher) Await(ctx context.Context, looking func(), any ...controller.C
 
 // why returns the reason for a missing answer.
 func (s *Watcher) why(ctx context.Context) error {
-	select {
-	case <-s.lost:
+	if s.away.Load() {
 		return ErrNotWatched
-	default:
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -132,8 +130,12 @@ func (s *Watcher) why(ctx context.Context) error {
 // Changes returns the number of frames that differed from the one before.
 func (s *Watcher) Changes() int64 { return s.changed.Load() }
 
-// Frame implements Watcher.
+// Frame implements Watcher. A frame after some that were not shown has their changes too. What is
+// seen in it may have come with the first of them.
 func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
+	s.away.Store(false)
+	missed, last := step.Number-s.next, s.last
+	s.next, s.last = step.Number+1, step.Meta.Sampled.Latest
 	if len(step.Change.Spans) > 0 {
 		s.changed.Add(1)
 	}
@@ -157,7 +159,15 @@ func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
 			q.answer <- answer{err: err}
 			return
 		}
-		if s.look(c, st, step) {
+		at := step.Meta.Sampled
+		if missed > 0 {
+			if c.Kind == controller.Changed && last < c.Since { // it may have been before
+				q.answer <- answer{err: ErrNotWatched}
+				return
+			}
+			at.Earliest = min(at.Earliest, max(last, c.Since))
+		}
+		if s.look(c, st, step, at, uint64(missed)) {
 			q.answer <- answer{which: i, seen: controller.Seen{Frame: st.frame, At: st.since, Region: region(st.box)}}
 			return
 		}
@@ -175,12 +185,13 @@ func (s *Watcher) within(r frame.Region) error {
 // heldFrames is how long a green must stand to be held.
 const heldFrames = 3
 
-// look takes a frame in and reports whether the condition holds now.
-func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step) bool {
+// look takes a frame in and reports whether the condition holds now. What it finds was sampled at
+// the given time; some frames before were missed.
+func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step, at timeline.Interval,
+	missed uint64) bool {
 	first := !st.looked
 	st.looked = true
 	changed := s.changes(step, c.Region)
-	at := step.Meta.Sampled
 	switch c.Kind {
 	case controller.Changed:
 		st.frame, st.since = step.Number, at
@@ -190,7 +201,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step)
 			st.frame, st.since, st.first, st.seen = step.Number, at, step.Meta.Sequence, 0
 			return false
 		}
-		st.seen++
+		st.seen += missed + 1
 		return st.still(step, s.Period) >= c.For
 	case controller.Green:
 		st.frame, st.since = step.Number, at

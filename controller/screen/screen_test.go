@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,8 @@ type canvas struct {
 	pix    []byte
 	n      int
 	lost   uint64
+	hidden bool         // frames are not shown
+	missed []frame.Span // in those
 }
 
 func newCanvas(t *testing.T) *canvas {
@@ -49,6 +52,12 @@ func (c *canvas) fill(r frame.Region, red, green, blue byte, n int) {
 		spans = append(spans, frame.Span{Row: int32(y), Start: int32(4 * r.X), End: int32(4 * (r.X + r.Width))})
 	}
 	for range n {
+		if c.hidden {
+			c.missed, spans = frame.AppendUnion(nil, c.missed, spans), nil
+			c.n++
+			continue
+		}
+		spans, c.missed = frame.AppendUnion(nil, c.missed, spans), nil
 		at := timeline.Time(uint64(c.n)+c.lost) * timeline.Time(10*time.Millisecond)
 		c.screen.Frame(&frame.Step{
 			Number: c.n, Meta: frame.Meta{Sequence: uint64(c.n) + c.lost,
@@ -213,16 +222,65 @@ func TestScreenAnswersFirst(t *testing.T) {
 	}
 }
 
-// stuck is a screen that does not get on with its first frame.
+// TestScreenComesBack: frames that were not shown change what the next one does, and the bounds of
+// what is seen in it.
+func TestScreenComesBack(t *testing.T) {
+	const second = timeline.Time(time.Second)
+	const last = second - timeline.Time(10*time.Millisecond) + 1 // when the last frame was shown before
+	corners := controller.Condition{Kind: controller.Changed, Region: corner, Since: 2}
+	still := controller.Condition{Kind: controller.Still, For: 1500 * time.Millisecond, Since: 2}
+	for _, tc := range []struct {
+		name     string
+		asked    controller.Condition
+		missed   func(c *canvas) // 100 frames
+		earliest timeline.Time
+		err      error
+	}{
+		{"a change", corners,
+			func(c *canvas) { c.fill(corner, 255, 0, 0, 50); c.fill(corner, 0, 0, 0, 50) }, last, nil},
+		{"a change elsewhere", corners, func(c *canvas) { c.fill(middle, 255, 0, 0, 100) }, 0, errNever},
+		{"perhaps an earlier change", controller.Condition{Kind: controller.Changed, Since: second},
+			func(c *canvas) { c.fill(middle, 255, 0, 0, 100) }, 0, ErrNotWatched},
+		{"a colour", controller.Condition{Kind: controller.Red, Since: second + 5},
+			func(c *canvas) { c.fill(everywhere, 255, 0, 0, 100) }, second + 5, nil},
+		{"stillness", still, func(c *canvas) { c.fill(frame.Region{}, 0, 0, 0, 100) }, second / 100, nil},
+		{"no stillness", still, func(c *canvas) { c.fill(corner, 255, 0, 0, 100) }, 0, errNever},
+		{"nothing", controller.Condition{Kind: controller.Red, Since: 2}, nil, 0, ErrNotWatched},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCanvas(t)
+			_, seen, err := c.ask(func() {
+				c.fill(everywhere, 0, 0, 0, 100)
+				c.screen.GivenUp()
+				if tc.missed != nil {
+					c.hidden = true
+					tc.missed(c)
+					c.hidden = false
+					c.fill(frame.Region{}, 0, 0, 0, 1)
+				}
+			}, tc.asked)
+			if !errors.Is(err, tc.err) || seen.At.Earliest != tc.earliest {
+				t.Errorf("seen at %v in frame %d, %v; want %v, %v", seen.At, seen.Frame, err, tc.earliest, tc.err)
+			}
+		})
+	}
+}
+
+// stuck is a screen that does not get on with a frame until it is given up.
 type stuck struct {
 	*Watcher
+	goOn func()
 	back chan struct{}
 }
 
-func (s stuck) Frame(*frame.Step, timeline.Time) { <-s.back }
+func (s stuck) GivenUp() { s.Watcher.GivenUp(); s.goOn() }
 
-// TestScreenGivenUp: a wait ends with an error while the recording continues, if frames are no
-// longer watched.
+func (s stuck) Frame(step *frame.Step, came timeline.Time) {
+	<-s.back
+	s.Watcher.Frame(step, came)
+}
+
+// TestScreenGivenUp: a screen that was given up is looked at again.
 //
 // Fault: The machine is too busy to watch the recording
 func TestScreenGivenUp(t *testing.T) {
@@ -232,20 +290,18 @@ func TestScreenGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	s := stuck{New(), make(chan struct{})}
+	back := make(chan struct{})
+	s := stuck{New(), sync.OnceFunc(func() { close(back) }), back}
+	var seen controller.Seen
 	var asked error
-	_, err = recorder.Record(ctx, src, filepath.Join(t.TempDir(), "a.eid"), recorder.Options{
-		Watch: s, RingBytes: 32 * (64*64*4 + 4096),
+	if _, err = recorder.Record(t.Context(), src, filepath.Join(t.TempDir(), "a.eid"), recorder.Options{
+		Watch: s, RingBytes: 32 * (64*64*4 + 4096), Duration: 5 * time.Second,
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
-			_, _, asked = s.Await(ctx, nil, controller.Condition{Kind: controller.Red})
-			close(s.back)
-			stop()
+			<-back
+			_, seen, asked = s.Await(ctx, nil, controller.Condition{Kind: controller.Changed})
 			return nil
 		},
-	})
-	if err != nil || !errors.Is(asked, ErrNotWatched) {
-		t.Errorf("%v; who waited was told %v", err, asked)
+	}); err != nil || asked != nil || seen.Frame == 0 {
+		t.Errorf("%v; who waited was told %v, frame %d", err, asked, seen.Frame)
 	}
 }

@@ -53,7 +53,7 @@ type Preview struct {
 var _ interface {
 	recorder.Watcher
 	GivenUp()
-	Returns()
+	Returns() time.Duration
 } = (*Preview)(nil)
 
 // Picture is what viewers are sent.
@@ -95,7 +95,7 @@ func (p *Preview) GivenUp() { p.givenUp.Store(true) }
 
 // Returns says that frames are shown to it again when the ring has emptied: none of those between
 // is missed.
-func (*Preview) Returns() {}
+func (*Preview) Returns() time.Duration { return time.Second }
 
 // Frame implements rig.Watcher.
 func (p *Preview) Frame(step *frame.Step, _ timeline.Time) {

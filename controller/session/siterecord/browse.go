@@ -73,20 +73,11 @@ func (b *browsing) load(ctx context.Context) (err error) {
 	return b.settle(ctx, display.Name())
 }
 
-// settle waits until screen and network are still, or until the limit. A busy machine may be too
-// slow for a recording of the screen. It then makes another one.
+// settle waits until screen and network are still, or until the limit. It records the screen
+// meanwhile. The recording is not kept.
 func (b *browsing) settle(ctx context.Context, display string) error {
 	until := time.Now().Add(cmp.Or(b.options.Limit, stillLimit))
 	b.traffic.expect(firstRequest)
-	for {
-		if err := b.watch(ctx, display, until); !errors.Is(err, screen.ErrNotWatched) {
-			return err
-		}
-	}
-}
-
-// watch records the screen while it waits. The recording is not kept.
-func (b *browsing) watch(ctx context.Context, display string, until time.Time) error {
 	source, err := recorder.OpenSource(ctx, fmt.Sprintf("x11:%s?fps=%d&cursor=0", display, watched))
 	if err != nil {
 		return err
@@ -118,7 +109,7 @@ func (b *browsing) await(ctx context.Context, screen controller.Screen, until ti
 	for {
 		_, _, err := screen.Await(ctx, nil, controller.Condition{Kind: controller.Still, For: still,
 			Since: timeline.Monotonic().Now()})
-		if errors.Is(err, errMoving) {
+		if err != nil && errors.Is(context.Cause(ctx), errMoving) {
 			b.moving = true
 			return nil
 		}
