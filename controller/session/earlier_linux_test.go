@@ -33,10 +33,11 @@ func TestChecksAreMadeAgain(t *testing.T) {
 			"less a part": func(s *runfolder.Settings) { s.Masks = []frame.Region{part} },
 			"about":       func(s *runfolder.Settings) { s.Tolerance = 5 },
 		}, "speedindex"},
-		// What asks here are the clicks, and the content ends where nothing changes any more,
-		// before the red.
-		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: still 1s\nsteps: [{sleep: 300ms}, {click: " +
-			"[50%, 50%]}, {sleep: 400ms}, {click: [50%, 50%]}, {sleep: 400ms}]\n", result.End, otherwise{
+		// What asks here are the clicks, and the content ends once the ball is back. The red comes
+		// later.
+		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: event done\nsteps: [{sleep: 300ms}, " +
+			"{click: [50%, 50%]}, {wait: {colour: \"#ffd479\", in: 20x20+540+238}}, {click: [50%, 50%]}, " +
+			"{wait: {colour: \"#ffd479\", in: 20x20+240+238}}, {mark: done}, {sleep: 300ms}]\n", result.End, otherwise{
 			"by pings":         func(s *runfolder.Settings) { s.Response.Kinds = []string{"ping"} },
 			"by a colour":      func(s *runfolder.Settings) { s.Response.Colour = &response.Colour{R: 255} },
 			"to the red":       func(s *runfolder.Settings) { s.Markers = true },
