@@ -130,8 +130,8 @@ func (s *Watcher) why(ctx context.Context) error {
 // Changes returns the number of frames that differed from the one before.
 func (s *Watcher) Changes() int64 { return s.changed.Load() }
 
-// Frame implements Watcher. A frame after some that were not shown has their changes too. What is
-// seen in it may have come with the first of them.
+// Frame implements Watcher. A frame after some that were not shown has their changes too. A condition
+// that it fulfils may have held since the first of them.
 func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
 	s.away.Store(false)
 	missed, last := step.Number-s.next, s.last
@@ -185,8 +185,8 @@ func (s *Watcher) within(r frame.Region) error {
 // heldFrames is how long a green must stand to be held.
 const heldFrames = 3
 
-// look takes a frame in and reports whether the condition holds now. What it finds was sampled at
-// the given time; some frames before were missed.
+// look takes a frame in and reports whether the condition holds now, since the given time. Some
+// frames before were missed.
 func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step, at timeline.Interval,
 	missed uint64) bool {
 	first := !st.looked

@@ -186,7 +186,7 @@ func checkPlanted(t *testing.T, server *plantedServer, s *result.Script) {
 	if i != 0 {
 		t.Errorf("slow is function %d by self time", i)
 	}
-	// The frame before may have appeared while the function ran already. It is then before two late ones.
+	// The frame before may have appeared while the function ran. It is then before two late ones.
 	own := func(l result.LateFrame) float64 {
 		if len(l.Functions) == 0 || l.Functions[0].Function != i {
 			return -1
