@@ -268,7 +268,7 @@ func (l *watchPump) show() {
 	}
 }
 
-// miss adds a frame's change to what is missed. The caller holds the lock.
+// miss adds the change of a frame that is not shown. The caller holds the lock.
 func (l *watchPump) miss(number int, spans []frame.Span) {
 	l.to = max(l.to, number+1)
 	l.spare = frame.AppendUnion(l.spare[:0], l.missed, spans)

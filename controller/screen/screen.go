@@ -130,8 +130,8 @@ func (s *Watcher) why(ctx context.Context) error {
 // Changes returns the number of frames that differed from the one before.
 func (s *Watcher) Changes() int64 { return s.changed.Load() }
 
-// Frame implements Watcher. A frame after some that were not shown has their changes too. A condition
-// that it fulfils may have held since the first of them.
+// Frame implements Watcher. A frame after some that were not shown has their changes too. A
+// condition that it fulfils may have held since the first of them.
 func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
 	s.away.Store(false)
 	missed, last := step.Number-s.next, s.last

@@ -222,8 +222,8 @@ func TestScreenAnswersFirst(t *testing.T) {
 	}
 }
 
-// TestScreenComesBack: the next frame has the changes of those that were not shown. The bounds begin
-// with them.
+// TestScreenComesBack: the next frame has the changes of those that were not shown. The bounds
+// begin with them.
 func TestScreenComesBack(t *testing.T) {
 	const second = timeline.Time(time.Second)
 	const last = second - timeline.Time(10*time.Millisecond) + 1 // when the last frame was shown before
