@@ -346,7 +346,7 @@ steps:
   - text: "file://%s\n"
   - wait: {colour: "#8020a0", in: 800x400+0+150, timeout: %s}
 `, strings.Replace(service.URL, "127.0.0.1", "localhost", 1), patience["2040c0"], file, patience["8020a0"]))
-			record, _, err := Run(t.Context(), o)
+			record, _, err := counted(t, o)
 			if err != nil {
 				t.Fatal(err)
 			}
