@@ -145,10 +145,18 @@ func total(all map[string]int64, parts ...string) (sum int64) {
 
 func TestSamplesOfProcessTree(t *testing.T) {
 	path := compile(t, "testdata/tree.c")
-	s := open(t, Options{Native: Samples})
-	p := start(t, s, path)
-	cpu := p.run("main", "wait", "thread", "child")
-	trace, info := p.end(s)
+	var cpu int64
+	var trace *activity.Trace
+	var info activity.Info
+	for range 5 {
+		s := open(t, Options{Native: Samples})
+		p := start(t, s, path)
+		cpu = p.run("main", "wait", "thread", "child")
+		if trace, info = p.end(s); cpu < 2*4*60e6 {
+			break
+		}
+		t.Logf("the program ran for %d ns: the host was busy", cpu)
+	}
 	samples := usage(t, trace, activity.Sample)
 	for _, want := range [][]string{{"tree: ", "in_main;burn"}, {"second thread: ", "in_thread;burn"},
 		{"in_child;burn"}, {"after_exec;burn"}} {

@@ -115,7 +115,7 @@ func TestRunBehindAnInterface(t *testing.T) {
 			"name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\n"+
 				"network: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n")
 		o.MaxLost, o.Seed, o.NoPictures, o.NoVideo = 0.9, 5, i > 0, true
-		record, _, err := Run(t.Context(), o)
+		record, _, err := counted(t, o)
 		log, _ := os.ReadFile(filepath.Join(o.Dir, LogFile))
 		if err != nil || record.State != Passed {
 			t.Fatalf("%s: %s, %v\n%s", record.State, record.Reason, err, log)

@@ -340,12 +340,12 @@ steps:
   - wait: {colour: "#2040c0", in: 800x400+0+150, timeout: %s}
   - wait: {still: 500ms, timeout: 1m}
   - key: Control+L
-  - wait: {change: 800x80+0+0, timeout: 1m}
-  - sleep: 500ms
+  - wait: {change: 400x36+200+44, timeout: 1m}
+  - wait: {still: 500ms, timeout: 1m}
   - text: "file://%s\n"
   - wait: {colour: "#8020a0", in: 800x400+0+150, timeout: %s}
 `, strings.Replace(service.URL, "127.0.0.1", "localhost", 1), patience["2040c0"], file, patience["8020a0"]))
-			record, _, err := Run(t.Context(), o)
+			record, _, err := counted(t, o)
 			if err != nil {
 				t.Fatal(err)
 			}

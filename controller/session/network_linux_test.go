@@ -44,7 +44,7 @@ func TestRunOnNetwork(t *testing.T) {
 			t.Parallel()
 			takeTurn(t)
 			dir := filepath.Join(t.TempDir(), "run")
-			r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: dir,
+			r, _, err := counted(t, Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: dir,
 				Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Progress: untold{}})
 			if err != nil {
 				t.Fatal(err)

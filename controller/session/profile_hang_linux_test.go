@@ -92,7 +92,7 @@ func TestProfilerStopsTheBrowser(t *testing.T) {
 			test := *o.Test
 			test.Profile = suite.Profile{Native: tc.native}
 			dir := filepath.Join(t.TempDir(), "run")
-			record, _, err := Run(t.Context(), Options{Test: &test, Device: launcher{newCanvas(t)}, Dir: dir,
+			record, _, err := counted(t, Options{Test: &test, Device: launcher{newCanvas(t)}, Dir: dir,
 				MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}, hang: tc.hang})
 			notes := strings.Join(record.Notes, "\n")
 			want := Failed
@@ -123,7 +123,7 @@ func TestStrictRunNeedsItsEngines(t *testing.T) {
 		o := canvasOptions(t, Variant{})
 		test := *o.Test
 		test.Profile = suite.Profile{Native: suite.ProfileSamples, Strict: strict}
-		record, _, err := Run(t.Context(), Options{Test: &test, Device: d, Dir: filepath.Join(t.TempDir(), "run"),
+		record, _, err := counted(t, Options{Test: &test, Device: d, Dir: filepath.Join(t.TempDir(), "run"),
 			MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}})
 		said := record.Reason + strings.Join(record.Notes, "\n")
 		if err != nil || record.State != want || strings.Count(said, "run sudo apt install linux-perf") != 1 ||

@@ -70,7 +70,7 @@ func byProtocol(t *testing.T) {
 					t.Fatal(err)
 				}
 				dir := filepath.Join(t.TempDir(), "run")
-				r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: tc.browser,
+				r, _, err := counted(t, Options{Test: test, Device: theLocalDevice(t), Browser: tc.browser,
 					Dir: dir, Program: "test", Seed: 5, MaxLost: 0.9, NoPictures: true, Progress: untold{}})
 				if err != nil {
 					t.Fatal(err)

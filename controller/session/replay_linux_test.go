@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -17,16 +18,20 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// shop is an archive of a page with a picture.
+// shop is an archive of a page with a picture. A square turns blue when all is loaded.
 func shop(t *testing.T) []byte {
 	t.Helper()
 	return archiveOf(t, [3]string{"https://shop.example/", "text/html",
 		`<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1>` +
-			`<img src="https://cdn.example/a.svg" width="300">`},
+			`<img src="https://cdn.example/a.svg" width="300">` + square +
+			`<script>onload = () => document.querySelector("i").style.background = "#00f"</script>`},
 		[3]string{"https://cdn.example/a.svg", "image/svg+xml",
 			`<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200">` +
 				`<rect width="300" height="200" fill="teal"/></svg>`})
 }
+
+// square is the place of a page for the colour that ends the run of shopTest.
+const square = `<i style="position: absolute; left: 700px; top: 400px; width: 40px; height: 40px"></i>`
 
 // archiveOf is a HAR, as browsers export them, of responses: address, type and text.
 func archiveOf(t *testing.T, responses ...[3]string) []byte {
@@ -58,13 +63,15 @@ func archiveOf(t *testing.T, responses ...[3]string) []byte {
 	return b
 }
 
+// shopTest plays a page of an archive until its square is blue.
 func shopTest(t *testing.T, dir fs.FS, address, network string) *suite.Test {
 	t.Helper()
 	known := Known()
 	known.Dir = dir
 	test, err := suite.Parse("shop.yaml",
-		[]byte("name: shop\nurl: "+address+"\nend: still 2s\nwindow: 800x450\nmeasures: [speedindex]\nnetwork: "+
-			network+"\n"), known)
+		[]byte("name: shop\nurl: "+address+"\nend: event blue\nwindow: 800x450\nmeasures: [speedindex]\n"+
+			"network: "+network+"\ntimeout: 3m\n"+
+			"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 2m}}, {mark: blue}]\n"), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +90,10 @@ func onArchive(t *testing.T) {
 		test := shopTest(t, dir, address,
 			"{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+
 				strconv.FormatBool(browser == "firefox")+protocol+"}")
-		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out,
+		if bare { // the archive has no page that turns blue
+			test.Steps, test.Sync = nil, suite.Sync{Still: 2 * time.Second}
+		}
+		r, _, err := counted(t, Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out,
 			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Bare: bare, Progress: untold{}})
 		if err != nil {
 			t.Fatal(err)

@@ -325,8 +325,9 @@ func TestScriptsOfArchives(t *testing.T) {
 		[3]string{"https://shop.example/", "text/html", `<!doctype html><title>Shop</title>` +
 			`<body style="background: #eef"><link rel="icon" href="data:,"><h1>Shop</h1>` +
 			`<script src="https://cdn.example/a.js?v=1"></script>` +
-			`<script src="/broken.js"></script><script>function inline() { outside(); }; inline();</script>`},
-		[3]string{"https://cdn.example/a.js?v=1", "text/javascript", "function outside() { document.title = 'sold'; }"},
+			square + `<script src="/broken.js"></script><script>function inline() { outside(); }; inline();</script>`},
+		[3]string{"https://cdn.example/a.js?v=1", "text/javascript",
+			"function outside() { document.querySelector('i').style.background = '#00f'; }"},
 		[3]string{"https://shop.example/broken.js", "text/javascript", "function (\n"})}}
 	test := shopTest(t, dir, "https://shop.example/", "{rtt: 40ms, replay: shop.har}")
 	test.Script.Policies = []string{"calls", "errors"}

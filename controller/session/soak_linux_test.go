@@ -159,7 +159,7 @@ func (s *soak) run(i int) {
 		Test: s.test, Device: s.device, Browser: s.browser, Dir: filepath.Join(s.runs, fmt.Sprintf("run-%d", i)),
 		Program: "test", Seed: 1, MaxLost: 1, NoPictures: true, Progress: untold{},
 	}
-	record, _, err := Run(s.Context(), o)
+	record, _, err := counted(s.T, o)
 	if err != nil {
 		s.Fatal(err)
 	}

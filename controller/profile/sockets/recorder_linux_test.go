@@ -425,14 +425,19 @@ func TestBytesWaitUntilTheyAreRead(t *testing.T) {
 		t.Errorf("%d ns from poll to read, the program slept %d ns", read.Begin-poll.End, own)
 	}
 	waits := table.Waits(nil, nil, func(h activity.Thread) int { return int(h.ID) })
-	if len(waits) == 0 || waits[0].Call != "read" || waits[0].Bytes != 5 || waits[0].Thread != p.TID {
-		t.Fatalf("waits: %+v, want first that of the bytes", waits)
+	// The poll is the longest wait if the server answers late.
+	i := 0
+	for i < len(waits) && waits[i].Call != "read" {
+		i++
+	}
+	if i == len(waits) || waits[i].Bytes != 5 || waits[i].Thread != p.TID {
+		t.Fatalf("waits: %+v, want one of the bytes", waits)
 	}
 	if !info.Arrivals {
 		t.Skip("the kernel does not report arrivals at sockets")
 	}
 	// The bytes came after the program had asked, and before its poll returned.
-	w, asked := waits[0], only(table, sockets.Write)[0].Begin
+	w, asked := waits[i], only(table, sockets.Write)[0].Begin
 	if waited := w.EndNS - w.BeginNS; waited < read.Begin-poll.End || waited > p.AfterRead-asked || w.BeginNS < asked ||
 		w.BeginNS > poll.End || w.LinkNS != w.BeginNS {
 		t.Errorf("the bytes waited %d ns, want %d to %d: %+v", waited, read.Begin-poll.End, p.AfterRead-asked, w)
