@@ -112,7 +112,8 @@ func TestSetNetwork(t *testing.T) {
 	if took := connect(t, o.device); took < 1200*time.Millisecond {
 		t.Errorf("a connection takes %v, and a round trip 1.2s", took)
 	}
-	// A stall delays the scene's 20 frames a second, which keep their times: one is due after the change.
+	// A stall delays the frames of the scene, 20 a second. They keep their times. Wait until one is
+	// due after the change.
 	after := uint64(time.Duration(last.AtNS-int64(began))/(50*time.Millisecond)) + 2
 	o.Until("a frame after the change", func() bool { return o.Figures().Captured["local"] > shown+after || o.over() })
 	if err := o.Call(t.Context(), "run.cancel", api.JobID{Job: o.job.ID}, nil); err != nil {
