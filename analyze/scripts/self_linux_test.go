@@ -100,7 +100,8 @@ func TestSelfTimes(t *testing.T) {
 		fmt.Fprint(w, page)
 	})))
 	defer site.Close()
-	tab := browsertest.NewTab(t, 2*time.Minute, func(string) bool { return true })
+	const patience = 8 * time.Minute // no result depends on it
+	tab := browsertest.NewTab(t, patience, func(string) bool { return true })
 	tab.Do(chromedp.Navigate(site.URL))
 	select {
 	case err = <-told:

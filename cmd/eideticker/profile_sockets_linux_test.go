@@ -23,7 +23,7 @@ func TestProfileOfSockets(t *testing.T) {
 		t.Skip(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		time.Sleep(20 * time.Millisecond) // curl waits for it
+		time.Sleep(time.Second) // curl waits for it, on a busy machine too
 	}))
 	defer server.Close()
 	curl, err := exec.LookPath("curl")

@@ -114,16 +114,20 @@ func cmdExit(ts *testscript.TestScript, neg bool, args []string) {
 // patience bounds how long a script waits for what must happen; no result depends on it.
 const patience = time.Minute
 
-// grows FILE BYTES: waits until the file has at least that many bytes.
+// grows PATTERN BYTES: waits until a file has at least that many bytes.
 func cmdGrows(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: grows FILE BYTES")
+		ts.Fatalf("usage: grows PATTERN BYTES")
 	}
 	want, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if st, err := os.Stat(ts.MkAbs(args[0])); err == nil && st.Size() >= want {
-			return
+		files, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, file := range files {
+			if st, err := os.Stat(file); err == nil && st.Size() >= want {
+				return
+			}
 		}
 	}
 	ts.Fatalf("%s does not grow to %d bytes", args[0], want)

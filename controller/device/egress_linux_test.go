@@ -340,7 +340,7 @@ func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 			reach(r.URL.Path)
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, `<title>y</title><script>
-if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
+if (parent === window) `+tellShown+`</script>`)
 		})}}
 	secret.Start()
 	defer secret.Close()
@@ -431,7 +431,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 		case "/link":
 			fmt.Fprintf(w, `<title>x</title>
 <a style="position: fixed; inset: 0; background: #00f" href="http://127.0.0.1:%s/link"></a>
-<script>onload = () => setTimeout(() => fetch("/shown/link"), 500)</script>`, port)
+<script>`+tellShown+`</script>`, port)
 		default:
 			fmt.Fprint(w, `<title>x</title><script>onload = () => fetch("/shown" + location.pathname)</script>`)
 		}
@@ -590,6 +590,11 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 		}
 	}
 }
+
+// tellShown is a page's script that reports when a browser has shown the page, even on a busy
+// machine. Before that, Chromium drops clicks.
+const tellShown = `onload = () => requestAnimationFrame(() => requestAnimationFrame(() =>
+	setTimeout(() => fetch("/shown" + location.pathname), 500)));`
 
 // datagramWays are ways in which a page sends datagrams, each to its own port. They go to a STUN
 // server, a TURN server, a peer and a server of WebTransport.

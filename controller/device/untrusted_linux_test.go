@@ -52,7 +52,7 @@ func serveFilePage(ctx context.Context) *filePage {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		fmt.Fprintf(w, `<title>x</title>
 <input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
-<script>onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)
+<script>`+tellShown+`
 document.querySelector("input").onchange = e => fetch("/chosen/" + e.target.files[0].name)
 onresize = () => fetch("/resized")
 document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)

@@ -94,6 +94,8 @@ func TestSetNetwork(t *testing.T) {
 		!strings.Contains(err.Error(), "getting the device ready") {
 		t.Errorf("before the run is recorded: %v", err)
 	}
+	began := timeline.Monotonic().Now()
+	shown := o.Figures().Captured["local"]
 	free()
 	first, err := o.setFirst(api.Conditions{Down: "20Mbit"})
 	if err != nil || first.RTTNS != 4e8 || first.Down != 2e7 || first.Up != 0 || first.Loss != 0 ||
@@ -110,6 +112,10 @@ func TestSetNetwork(t *testing.T) {
 	if took := connect(t, o.device); took < 1200*time.Millisecond {
 		t.Errorf("a connection takes %v, and a round trip 1.2s", took)
 	}
+	// A stall delays the frames of the scene, 20 a second. They keep their times. Wait until one is
+	// due after the change.
+	after := uint64(time.Duration(last.AtNS-int64(began))/(50*time.Millisecond)) + 2
+	o.Until("a frame after the change", func() bool { return o.Figures().Captured["local"] > shown+after || o.over() })
 	if err := o.Call(t.Context(), "run.cancel", api.JobID{Job: o.job.ID}, nil); err != nil {
 		t.Error(err)
 	}

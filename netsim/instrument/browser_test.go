@@ -22,6 +22,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
+// patience bounds how long a browser may take. No result depends on it.
+const patience = 8 * time.Minute
+
 // fakeCollector keeps the records of all realms.
 type fakeCollector struct {
 	begin   time.Time
@@ -97,10 +100,10 @@ func (c *fakeCollector) wait(kind record.RealmKind, code record.Code) {
 	}
 }
 
-// waitFor returns when missing returns nothing, or its last result after some seconds.
+// waitFor returns when missing returns nothing, or its last result after a part of patience.
 func (c *fakeCollector) waitFor(missing func() string) (last string) {
 	over := false
-	timer := time.AfterFunc(10*time.Second, func() {
+	timer := time.AfterFunc(patience/8, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		over = true
@@ -173,7 +176,7 @@ function done() { draw('done'); window.done = true; }`
 // TestChromium: pages with instrumentation have the DOM and the pixels of plain pages. Their
 // records arrive.
 func TestChromium(t *testing.T) {
-	tab := browsertest.NewTab(t, time.Minute, func(string) bool { return true })
+	tab := browsertest.NewTab(t, patience, func(string) bool { return true })
 	t.Run("policies", func(t *testing.T) { testSite(t, tab) })
 	t.Run("slow page", func(t *testing.T) { testSlowPage(t, tab) })
 	testHostile(t, tab)
@@ -338,7 +341,7 @@ func TestChromiumHangs(t *testing.T) {
 	})
 	server := httptest.NewServer(in.Wrap(mux))
 	defer server.Close()
-	tab := browsertest.NewTab(t, time.Minute, func(string) bool { return true })
+	tab := browsertest.NewTab(t, patience, func(string) bool { return true })
 	tab.Do(chromedp.Navigate(server.URL))
 	_, err := chromedp.Run(tab.Ctx, chromedp.Poll[bool]("window.done === true", chromedp.WithPollingTimeout(0)))
 	tab.Check(err)

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"golang.org/x/text/encoding/htmlindex"
@@ -177,7 +176,7 @@ func TestShiftJISInChromium(t *testing.T) {
 		"/a.js": {in(t, "shift_jis", "function 関数(){show('ソ'+later())}関数()"), asScript, 0},
 		"/b.js": {in(t, "shift_jis", "(()=>{show('予\\\\');show(関数.name);window.done=true})()"), asScript, 0}}
 	own := newInstrument(t, "calls")
-	tab := browsertest.NewTab(t, time.Minute, func(string) bool { return true })
+	tab := browsertest.NewTab(t, patience, func(string) bool { return true })
 	show := func(in *instrument.Instrument) (text string) {
 		h := site(files)
 		if in != nil {

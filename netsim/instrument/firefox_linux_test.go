@@ -88,7 +88,7 @@ func TestFirefox(t *testing.T) {
 // receive returns the report of a page.
 func receive(t *testing.T, name string, reports <-chan string) string {
 	t.Helper()
-	timer := time.NewTimer(time.Minute)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case text := <-reports:

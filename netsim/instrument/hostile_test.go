@@ -130,7 +130,7 @@ func testHostile(t *testing.T, tab *browsertest.Tab) {
 				var err error
 				for gone := true; gone; gone = err != nil && strings.Contains(err.Error(), "Cannot find context") {
 					_, err = chromedp.Run(tab.Ctx, chromedp.Poll[bool]("window.done === true",
-						chromedp.WithPollingTimeout(10*time.Second)))
+						chromedp.WithPollingTimeout(patience/8)))
 				}
 				if err != nil {
 					t.Fatalf("%v: %s", err, browsertest.Eval[string](tab, "String(self.shown || shown)"))

@@ -104,7 +104,7 @@ func TestRealRig(t *testing.T) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`(send => {
 		WebSocket.prototype.send = function (text) {
 			const call = JSON.parse(text);
-			if (call.method === 'run.start') { call.params.max_lost = 1; }
+			if (call.method === 'run.start') { Object.assign(call.params, {max_lost: 1, retries: 3}); }
 			send.call(this, JSON.stringify(call));
 		};
 	})(WebSocket.prototype.send)`))
