@@ -118,10 +118,11 @@ func TestWatcherSeesWhatIsRecorded(t *testing.T) {
 }
 
 // handOver is a clocked source that tells when it is over. Before each of its frames it waits until
-// the pump has taken the one before. So only a pump that waits for its watcher delays it.
+// the pump has taken the one before, and the watcher the first. So only a pump that waits for its
+// watcher delays it.
 type handOver struct {
 	*fakeSource
-	over chan struct{}
+	looks, over chan struct{}
 }
 
 func (h handOver) Run(_ context.Context, ring *capture.Ring, _ func(timeline.Event)) error {
@@ -136,6 +137,7 @@ func (h handOver) Run(_ context.Context, ring *capture.Ring, _ func(timeline.Eve
 			slot.Commit(h.Info().Format.Size(), frame.Meta{Sequence: st.sequence,
 				Sampled: timeline.At(h.due(st.sequence))})
 		}
+		<-h.looks
 	}
 	return nil
 }
@@ -145,10 +147,15 @@ func (h handOver) Run(_ context.Context, ring *capture.Ring, _ func(timeline.Eve
 // Fault: The analysis beside a recording cannot keep up
 // Fault: The machine is too busy to watch the recording
 func TestSlowWatcherLosesNothing(t *testing.T) {
-	over := make(chan struct{})
-	src := handOver{&fakeSource{clocked: true, steps: run(0, 300, 0)}, over}
+	looks, over := make(chan struct{}), make(chan struct{})
+	src := handOver{&fakeSource{clocked: true, steps: run(0, 300, 0)}, looks, over}
 	calls := 0
-	w := &onlooker{frame: func(*frame.Step) { calls++; <-over }}
+	w := &onlooker{frame: func(*frame.Step) {
+		if calls++; calls == 1 {
+			close(looks)
+		}
+		<-over
+	}}
 	path := filepath.Join(t.TempDir(), "a.eid")
 	res, err := Record(t.Context(), src, path, Options{Watch: w, RingBytes: 64 << 12})
 	if err != nil {

@@ -266,17 +266,24 @@ func TestScreenComesBack(t *testing.T) {
 	}
 }
 
-// stuck is a screen that does not get on with a frame until it is given up.
+// stuck is a screen that does not get on with its first frame until it is given up, and with the
+// second until it is asked.
 type stuck struct {
 	*Watcher
-	goOn func()
-	back chan struct{}
+	goOn               func()
+	back, first, asked chan struct{}
+	shown              *int
 }
 
 func (s stuck) GivenUp() { s.Watcher.GivenUp(); s.goOn() }
 
 func (s stuck) Frame(step *frame.Step, came timeline.Time) {
-	<-s.back
+	if *s.shown++; *s.shown == 1 {
+		<-s.back
+		defer close(s.first)
+	} else {
+		<-s.asked
+	}
 	s.Watcher.Frame(step, came)
 }
 
@@ -290,18 +297,21 @@ func TestScreenGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	back := make(chan struct{})
-	s := stuck{New(), sync.OnceFunc(func() { close(back) }), back}
+	s := stuck{New(), sync.OnceFunc(func() { close(back) }), back, make(chan struct{}), make(chan struct{}), new(int)}
 	var seen controller.Seen
-	var asked error
-	if _, err = recorder.Record(t.Context(), src, filepath.Join(t.TempDir(), "a.eid"), recorder.Options{
-		Watch: s, RingBytes: 32 * (64*64*4 + 4096), Duration: 5 * time.Second,
+	var failed error
+	if _, err = recorder.Record(ctx, src, filepath.Join(t.TempDir(), "a.eid"), recorder.Options{
+		Watch: s, RingBytes: 32 * (64*64*4 + 4096),
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
-			<-back
-			_, seen, asked = s.Await(ctx, nil, controller.Condition{Kind: controller.Changed})
+			<-s.first
+			_, seen, failed = s.Await(ctx, func() { close(s.asked) }, controller.Condition{Kind: controller.Changed})
+			stop()
 			return nil
 		},
-	}); err != nil || asked != nil || seen.Frame == 0 {
-		t.Errorf("%v; who waited was told %v, frame %d", err, asked, seen.Frame)
+	}); err != nil || failed != nil || seen.Frame == 0 {
+		t.Errorf("%v; who waited was told %v, frame %d", err, failed, seen.Frame)
 	}
 }
