@@ -117,9 +117,8 @@ func TestWatcherSeesWhatIsRecorded(t *testing.T) {
 	}
 }
 
-// handOver is a clocked source that tells when it is over. Before each of its frames it waits until
-// the pump has taken the one before, and the watcher the first. So only a pump that waits for its
-// watcher delays it.
+// handOver is a clocked source that tells when it is over. It waits until the watcher has the first
+// frame, and the pump each one. So only a pump that waits for its watcher delays it.
 type handOver struct {
 	*fakeSource
 	looks, over chan struct{}

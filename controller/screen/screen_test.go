@@ -266,8 +266,7 @@ func TestScreenComesBack(t *testing.T) {
 	}
 }
 
-// stuck is a screen that does not get on with its first frame until it is given up, and with the
-// second until it is asked.
+// stuck is a screen that is given up with its first frame. It is asked before the second.
 type stuck struct {
 	*Watcher
 	goOn               func()
