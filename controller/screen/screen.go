@@ -165,7 +165,9 @@ func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
 				q.answer <- answer{err: ErrNotWatched}
 				return
 			}
-			at.Earliest = min(at.Earliest, max(last, c.Since))
+			if since := max(last, c.Since); since > 0 { // else it is the first frame that is shown
+				at.Earliest = min(at.Earliest, since)
+			}
 		}
 		if s.look(c, st, step, at, uint64(missed)) {
 			q.answer <- answer{which: i, seen: controller.Seen{Frame: st.frame, At: st.since, Region: region(st.box)}}

@@ -266,6 +266,20 @@ func TestScreenComesBack(t *testing.T) {
 	}
 }
 
+// TestScreenBeginsLate: the bounds do not begin before the first frame that is shown.
+func TestScreenBeginsLate(t *testing.T) {
+	c := newCanvas(t)
+	_, seen, err := c.ask(func() {
+		c.hidden = true
+		c.fill(everywhere, 255, 0, 0, 5)
+		c.hidden = false
+		c.fill(frame.Region{}, 0, 0, 0, 1)
+	}, controller.Condition{Kind: controller.Red})
+	if err != nil || seen.Frame != 5 || seen.At.Earliest != timeline.Time(50*time.Millisecond) {
+		t.Errorf("seen at %v in frame %d, %v", seen.At, seen.Frame, err)
+	}
+}
+
 // stuck is a screen that is given up with its first frame. It is asked before the second.
 type stuck struct {
 	*Watcher
