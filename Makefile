@@ -65,8 +65,9 @@ COMPUTING = ^$(shell $(GO) list -m)/(analyze|codec/recording|codec/rowdelta|depl
 # The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vE '$(COMPUTING)') ./.ci/gotest ./.ci/cross \
-		-- -vet=off -p 2 -timeout 60m $$($(GO) list ./... | grep -E '$(COMPUTING)')
+	all=$$($(GO) list ./...) && \
+	$(GOTEST) -p 1 -timeout 30m ./controller/session $$(grep -vE '$(COMPUTING)' <<<"$$all") ./.ci/gotest ./.ci/cross \
+		-- -vet=off -p 2 -timeout 60m $$(grep -E '$(COMPUTING)' <<<"$$all")
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

@@ -14,7 +14,6 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
@@ -147,7 +146,6 @@ stranger: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[4]s"
   profile: "agent:%[5]s?token=%[4]s"}
 `, display.Name(), l.Addr(), write(token), write("what a stranger thinks it is"), profiles))
 	site := serveColours(t)
-	before, after := 0, 0 // of the last attempt, the length of b.sent
 	run := func(name string) (*Record, *runfolder.Found, string) {
 		t.Helper()
 		d, err := all.Find(name)
@@ -166,12 +164,7 @@ steps:
   - text: q
   - wait: {colour: "#8020a0", timeout: 20s}
 `, site.URL))
-		o.Observer.Recorded = func(recorder.Result) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			before, after = after, len(b.sent)
-		}
-		record, found, err := counted(t, o)
+		record, found, err := Run(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,15 +192,15 @@ steps:
 		t.Fatal(err)
 	}
 	defer r.Close()
-	n, sent := 0, b.sent[before:]
+	n := 0
 	for _, e := range r.Events() {
 		if e.Source != input.EventSource {
 			continue
 		}
-		if n++; n > len(sent) {
+		if n++; n > len(b.sent) {
 			break
 		}
-		truth := sent[n-1]
+		truth := b.sent[n-1]
 		if truth.Earliest < e.At.Add(-e.Uncertainty) || truth.Latest > e.At.Add(e.Uncertainty) {
 			t.Errorf("it was sent in %v, and the event says %v ± %v", truth, e.At, e.Uncertainty)
 		}
@@ -216,7 +209,7 @@ steps:
 				"what is not known of its clock is left out", e.Uncertainty, truth.Width())
 		}
 	}
-	if n != 1 || len(sent) != 1 {
-		t.Errorf("%d events of %d that were sent", n, len(sent))
+	if n != 1 || len(b.sent) != 1 {
+		t.Errorf("%d events of %d that were sent", n, len(b.sent))
 	}
 }

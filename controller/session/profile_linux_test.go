@@ -97,7 +97,7 @@ func checkProfiledFrame(t *testing.T, p *result.Profile, ran float64) {
 			// ready then.
 			on := thread.Running.Value
 			if f := thread.FunctionNS; thread.Function == slow && f.Low <= ran && f.High > 0.7*min(ran, on) &&
-				on+thread.Runnable.High > ran/3 {
+				on+thread.Runnable.Value > ran/3 {
 				return
 			}
 		}

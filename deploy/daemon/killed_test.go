@@ -201,20 +201,15 @@ func TestKilledKeepingLast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			durable, shown := 0, 0 // late frames are shown too
+			durable := 0
 			for _, file := range files {
 				if r, err := recording.Open(file); err == nil {
 					durable += r.Frames()
-					shown += r.Frames()
-					for _, gap := range r.Gaps() {
-						shown += int(gap.Count)
-					}
 					r.Close()
 				}
 			}
-			if tc.turn == 6 && (len(files) < 2 || durable == 0 || shown < 60) {
-				t.Fatalf("%d frames of %d are in %v: it was to be killed when there are two parts", durable, shown,
-					files)
+			if tc.turn == 6 && (len(files) < 2 || durable < 60) {
+				t.Fatalf("%d frames are in %v: it was to be killed when there are two parts", durable, files)
 			}
 			r := daemontest.Start(t, dir, daemontest.Devices{daemontest.New("a")}, nil)
 			page, err := r.Store.List(t.Context(), store.Query{})

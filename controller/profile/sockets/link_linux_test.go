@@ -106,7 +106,7 @@ func TestReadsAreJoinedToTheLink(t *testing.T) {
 	found := false
 	for _, w := range table.Waits(fall, nil, func(activity.Thread) int { return 0 }) {
 		t.Logf("%+v", w)
-		found = found || w.Request == got[0].URL && w.EndNS-w.BeginNS >= int64(rtt/2) && w.LinkNS > 0
+		found = found || w.Request == got[0].URL && w.EndNS-w.BeginNS >= int64(rtt*3/4) && w.LinkNS > 0
 	}
 	if !found {
 		t.Error("the wait for the first request is missing")

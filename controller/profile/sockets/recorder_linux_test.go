@@ -5,6 +5,7 @@ package sockets_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/sockets"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	record "github.com/eideticker/eideticker/controller/profile/sockets"
 )
@@ -426,12 +428,12 @@ func TestBytesWaitUntilTheyAreRead(t *testing.T) {
 	}
 	waits := table.Waits(nil, nil, func(h activity.Thread) int { return int(h.ID) })
 	// The poll is the longest wait if the server answers late.
-	i := 0
-	for i < len(waits) && waits[i].Call != "read" {
-		i++
-	}
-	if i == len(waits) || waits[i].Bytes != 5 || waits[i].Thread != p.TID {
-		t.Fatalf("waits: %+v, want one of the bytes", waits)
+	i := slices.IndexFunc(waits, func(w result.SocketWait) bool { return w.Call == "read" })
+	if i < 0 || waits[i].Bytes != 5 || waits[i].Thread != p.TID ||
+		!slices.IsSortedFunc(waits, func(a, b result.SocketWait) int {
+			return cmp.Compare(b.EndNS-b.BeginNS, a.EndNS-a.BeginNS)
+		}) {
+		t.Fatalf("waits: %+v, want that of the bytes, and the longest first", waits)
 	}
 	if !info.Arrivals {
 		t.Skip("the kernel does not report arrivals at sockets")

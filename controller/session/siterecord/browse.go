@@ -73,11 +73,8 @@ func (b *browsing) load(ctx context.Context) (err error) {
 	return b.settle(ctx, display.Name())
 }
 
-// settle waits until screen and network are still, or until the limit. It records the screen
-// meanwhile. The recording is not kept.
+// settle records the screen while it waits. The recording of the screen is not kept.
 func (b *browsing) settle(ctx context.Context, display string) error {
-	until := time.Now().Add(cmp.Or(b.options.Limit, stillLimit))
-	b.traffic.expect(firstRequest)
 	source, err := recorder.OpenSource(ctx, fmt.Sprintf("x11:%s?fps=%d&cursor=0", display, watched))
 	if err != nil {
 		return err
@@ -89,9 +86,9 @@ func (b *browsing) settle(ctx context.Context, display string) error {
 	defer stop()
 	var waited error
 	_, err = recorder.Record(over, source, filepath.Join(b.dir, "screen.eid"), recorder.Options{
-		Program: b.options.Program, Watch: watcher, RingBytes: ringBytes, Force: true,
+		Program: b.options.Program, Watch: watcher, RingBytes: ringBytes,
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
-			waited = b.await(ctx, watcher, until)
+			waited = b.await(ctx, watcher)
 			stop()
 			return nil
 		},
@@ -102,10 +99,12 @@ func (b *browsing) settle(ctx context.Context, display string) error {
 	return errors.Join(waited, err)
 }
 
-// await waits until screen and network are still, or for so long.
-func (b *browsing) await(ctx context.Context, screen controller.Screen, until time.Time) error {
-	ctx, cancel := context.WithDeadlineCause(ctx, until, errMoving)
+// await waits until screen and network are still, or until the limit.
+func (b *browsing) await(ctx context.Context, screen controller.Screen) error {
+	limit := cmp.Or(b.options.Limit, stillLimit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errMoving)
 	defer cancel()
+	b.traffic.expect(firstRequest)
 	for {
 		_, _, err := screen.Await(ctx, nil, controller.Condition{Kind: controller.Still, For: still,
 			Since: timeline.Monotonic().Now()})
