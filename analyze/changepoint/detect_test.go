@@ -46,7 +46,8 @@ func TestDetect(t *testing.T) {
 		{"step", levels(1, 100, step(60, 4)), 1, []int{60}},
 		{"step down", levels(2, 100, step(60, -4)), 1, []int{60}},
 		{"below the threshold", levels(3, 100, step(60, 4)), 5, nil},
-		{"stronger first", levels(4, 200, func(i int) float64 { return step(60, 3)(i) + step(140, 9)(i) }), 1, []int{140, 60}},
+		{"stronger first", levels(4, 200, func(i int) float64 { return step(60, 3)(i) + step(140, 9)(i) }), 1,
+			[]int{140, 60}},
 		{"newest three", levels(5, 63, step(60, 8)), 1, []int{60}},
 		{"spike", levels(7, 100, func(i int) float64 { return step(60, 9)(i) - step(61, 9)(i) }), 1, nil},
 	} {
@@ -79,7 +80,9 @@ func TestSeriesMustBeFinite(t *testing.T) {
 	if _, err := changepoint.Detect(make([]float64, changepoint.MaxValues+1), 0); err == nil {
 		t.Error("a series of any length is accepted")
 	}
-	for _, o := range []changepoint.SplitOptions{{Window: 1}, {Window: -2}, {Window: 1 << 20}, {P: 1}, {P: -1}, {P: math.NaN()}} {
+	for _, o := range []changepoint.SplitOptions{
+		{Window: 1}, {Window: -2}, {Window: 1 << 20}, {P: 1}, {P: -1}, {P: math.NaN()},
+	} {
 		if _, err := changepoint.Split([]float64{1, 2}, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -177,7 +180,8 @@ func FuzzDetect(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, c := range changes {
-			if c.Index <= 0 || c.Index >= len(series) || !(c.P >= 0 && c.P <= 1) || !(math.Abs(c.Shift()) >= threshold) {
+			if c.Index <= 0 || c.Index >= len(series) || !(c.P >= 0 && c.P <= 1) ||
+				!(math.Abs(c.Shift()) >= threshold) {
 				t.Errorf("%+v of %d values", c, len(series))
 			}
 		}

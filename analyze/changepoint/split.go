@@ -21,10 +21,10 @@ const maxWindow = 1000
 const weaker = 10
 
 // Split returns the changes of mean, in order. It first splits windows at the place of the largest
-// energy distance, as long as a t-test finds the sides different at a weak level. Windows overlap
-// by half, or begin at the last change. Then it merges the weakest neighbours until all remaining
-// changes are significant. The variance of the t-test is divided by n, as in Otava. Results are
-// those of Otava's compute_change_points without a min magnitude.
+// energy distance. It does so as long as a t-test finds the sides different at a weak level.
+// Windows overlap by half, or begin at the last change. Then it merges the weakest neighbours until
+// all remaining changes are significant. The variance of the t-test is divided by n, as in Otava.
+// Results are those of Otava's compute_change_points without a min magnitude.
 //
 // Sources: Matteson and James 2014 for the energy distance; Fleming et al. 2023 (Hunter) for
 // windows and merging; Apache Otava 0.8.
@@ -130,7 +130,7 @@ func (s segment) and(t segment) segment {
 	return segment{n, s.mean + d*t.n/n, s.squares + t.squares + d*d*s.n*t.n/n}
 }
 
-// tTest returns the two-sided p of Student's t-test. It is 1 for two values, and for equal constants.
+// tTest returns the two-sided p of Student's t-test. It is 1 for two values or equal constants.
 func tTest(a, b segment) float64 {
 	df := a.n + b.n - 2
 	variance := ((a.n-1)*a.squares/a.n + (b.n-1)*b.squares/b.n) / df
@@ -196,8 +196,8 @@ func (w *window) split(p float64) (places []int) {
 	}
 }
 
-// part returns the place of an interval with the largest energy distance between the values before
-// it and those after, up to any end. With n and m values of X and Y on the sides the distance is
+// part returns the place of an interval with the largest energy distance. It is that between the
+// values before the place and those after, up to any end. With n values X and m values Y it is
 //
 //	2 ÷ (n+m) · (Σ|X−Y| − m ÷ (n−1) · Σ|X−X'| − n ÷ (m−1) · Σ|Y−Y'|)
 //

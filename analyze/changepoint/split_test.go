@@ -36,7 +36,8 @@ func TestSplitEqualsOtava(t *testing.T) {
 		if l.Series != nil {
 			series = l.Series
 		}
-		got := indexes(analyzetest.Must(changepoint.Split(series, changepoint.SplitOptions{Window: l.Window, P: l.P}))(t))
+		o := changepoint.SplitOptions{Window: l.Window, P: l.P}
+		got := indexes(analyzetest.Must(changepoint.Split(series, o))(t))
 		if points += len(l.Points); slices.Equal(got, l.Points) {
 			equal++
 			continue

@@ -51,7 +51,7 @@ func ranksOf(differences []float64) (r ranks) {
 	return r
 }
 
-// tail returns the chance that the ranks of one sign add up to at most a sum, if signs are fair.
+// tail returns the chance that the ranks of one sign add up to at most a sum. Signs are fair.
 func (r ranks) tail(most int) (p float64) {
 	switch {
 	case len(r.each) == 0:

@@ -38,7 +38,8 @@ func TestConfirmationLevelIsExact(t *testing.T) {
 	c := Confirmation{[]int{4, 8, 12}, 0.3, 0}
 	r := rand.New(rand.NewPCG(40, 1))
 	sizes := map[string][]float64{"one size": {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
-		"zeros": {0, 0, 1, 0, 2, 2, 0, 3, 0, 1, 1, 5}, "not numbers": {1, math.NaN(), 3, 4, math.Inf(1), 6, 7, 8, 9, 9, 9, 2}}
+		"zeros":       {0, 0, 1, 0, 2, 2, 0, 3, 0, 1, 1, 5},
+		"not numbers": {1, math.NaN(), 3, 4, math.Inf(1), 6, 7, 8, 9, 9, 9, 2}}
 	for name, noise := range noises() {
 		sizes[name] = differencesOf(r, 12, 0, noise)
 	}
@@ -125,7 +126,8 @@ func TestConfirmationLooks(t *testing.T) {
 		blocks int
 	}{
 		{"none", nil, More, 12}, {"eleven", ones[:11], More, 12}, {"twelve", ones[:12], Confirmed, 12},
-		{"decided before", back, Confirmed, 12}, {"second look", mixed[:12], More, 24}, {"between looks", mixed[:23], More, 24},
+		{"decided before", back, Confirmed, 12}, {"second look", mixed[:12], More, 24},
+		{"between looks", mixed[:23], More, 24},
 		{"last look", mixed[:47], More, 48}, {"undecided", mixed, Undecided, 48}, {"late", late, Confirmed, 48},
 		{"zeros", make([]float64, 12), Refuted, 12}, {"NaN", []float64{0: math.NaN(), 47: math.NaN()}, Refuted, 12},
 	} {

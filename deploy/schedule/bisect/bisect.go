@@ -17,7 +17,7 @@ import (
 // Bounds of options.
 const (
 	MaxBuilds = 20_000
-	MaxBudget = 100_000
+	maxBudget = 100_000
 )
 
 // Options describe a search.
@@ -50,7 +50,7 @@ const (
 	newest       = 40   // good and bad runs that give error rates
 	sure         = 0.9  // posterior at which a build is confirmed
 	whole        = 0.8  // share of the shift that one change explains at least
-	maxEvidence  = 6    // of one build's runs, as a logarithm: error rates are estimates
+	maxEvidence  = 6    // of a confirmation's many runs, as a logarithm: error rates are estimates
 	refutedOdds  = 0.02 // factor of a build's chance after its confirmation failed
 	openOdds     = 0.2  // the same where it ended undecided
 )
@@ -108,8 +108,8 @@ func New(o Options) (*Search, error) {
 		return nil, fmt.Errorf("bisect: delta is %v, want up to 0.2", o.Delta)
 	case !(o.Threshold >= 0 && o.Threshold <= math.MaxFloat32):
 		return nil, fmt.Errorf("bisect: threshold is %v, want 0 or more", o.Threshold)
-	case o.Budget < 1 || o.Budget > MaxBudget:
-		return nil, fmt.Errorf("bisect: budget is %d runs, want 1 to %d", o.Budget, MaxBudget)
+	case o.Budget < 1 || o.Budget > maxBudget:
+		return nil, fmt.Errorf("bisect: budget is %d runs, want 1 to %d", o.Budget, maxBudget)
 	}
 	s.broken, s.evidence, s.odds = make([]bool, n), make([]float64, n), make([]float64, n)
 	s.seg = segment{0, n - 1}
@@ -232,7 +232,7 @@ func (s *Search) take(step Step, block map[string]float64) {
 	if s.stage == pair {
 		for i, v := range []float64{good, bad} {
 			if ok := [...]bool{hasGood, hasBad}[i]; ok {
-				s.weigh(s.index[step.Builds[i]], v)
+				s.weigh(s.index[step.Builds[i]], v, maxEvidence)
 			}
 		}
 	} else {
@@ -245,7 +245,7 @@ func (s *Search) take(step Step, block map[string]float64) {
 	}
 	if s.stage == narrow {
 		if v, ok := value(2); ok {
-			s.weigh(s.index[step.Builds[2]], v)
+			s.weigh(s.index[step.Builds[2]], v, math.Inf(1))
 		}
 		return
 	}

@@ -91,7 +91,7 @@ func (l *lab) wrong(o bisect.Outcome) (n int) {
 
 // TestWrongClaims bisects 1000 builds. A wrong claim names two builds of one level.
 func TestWrongClaims(t *testing.T) {
-	searches := 40
+	searches := 15
 	if os.Getenv("EIDETICKER_SOAK") != "" {
 		searches = 2000
 	}
@@ -112,14 +112,14 @@ func TestWrongClaims(t *testing.T) {
 		broken int     // percent
 		right  float64 // share of searches that name the right build, at least
 	}{
-		{"4 sd", 4, nil, 0, 0, 0.95},
+		{"4 sd", 4, nil, 0, 0, 0.9},
 		{"2 sd", 2, nil, 0, 0, 0.9},
 		{"1 sd", 1, nil, 0, 0, 0.3},
 		{"equal", 0, nil, 0, 0, 0},
 		{"drift", 4, nil, 0.05, 0, 0},
 		{"two modes", 3, modes, 0, 0, 0},
 		{"outliers", 3, outliers, 0, 0, 0.8},
-		{"broken builds", 4, nil, 0, 30, 0.95},
+		{"broken builds", 4, nil, 0, 30, 0.9},
 	} {
 		right, states, runs, bad := 0, map[string]int{}, 0, 0
 		for seed := range uint64(searches) {
@@ -176,7 +176,8 @@ func TestOutcomes(t *testing.T) {
 		{"small budget", ten, map[int]float64{4: 9}, nil, 30, false, bisect.NotDecided, nil},
 		{"smaller budget", ten, map[int]float64{4: 9}, nil, 1, false, bisect.NotDecided, nil},
 		{"equal", ten, nil, nil, 600, false, bisect.NotReproduced, nil},
-		{"several", ten, map[int]float64{3: 9, 7: 12}, nil, 900, false, bisect.Several, []string{"b2", "b3", "b6", "b7"}},
+		{"several", ten, map[int]float64{3: 9, 7: 12}, nil, 900, false, bisect.Several,
+			[]string{"b2", "b3", "b6", "b7"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLab(7, tc.builds, tc.changes)
@@ -193,7 +194,8 @@ func TestOutcomes(t *testing.T) {
 			if o.State != tc.state || !slices.Equal(found, tc.found) {
 				t.Errorf("%+v, want %s %v", o, tc.state, tc.found)
 			}
-			if (o.State == bisect.NotReproduced) != (o.Detectable > 0) || o.State == bisect.NotDecided && o.Reason == "" {
+			if (o.State == bisect.NotReproduced) != (o.Detectable > 0) ||
+				o.State == bisect.NotDecided && o.Reason == "" {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -234,11 +236,14 @@ func TestRestart(t *testing.T) {
 func TestRejected(t *testing.T) {
 	valid := bisect.Options{Builds: []string{"a", "b", "c"}, Budget: 100}
 	for name, change := range map[string]func(o *bisect.Options){
-		"one build": func(o *bisect.Options) { o.Builds = o.Builds[:1] }, "twice": func(o *bisect.Options) { o.Builds[2] = "a" },
-		"delta": func(o *bisect.Options) { o.Delta = 0.5 }, "NaN": func(o *bisect.Options) { o.Delta = math.NaN() },
-		"threshold": func(o *bisect.Options) { o.Threshold = -1 }, "infinite": func(o *bisect.Options) { o.Threshold = math.Inf(1) },
-		"budget": func(o *bisect.Options) { o.Budget = 0 },
-		"builds": func(o *bisect.Options) { o.Builds = names(bisect.MaxBuilds + 1) },
+		"one build": func(o *bisect.Options) { o.Builds = o.Builds[:1] },
+		"twice":     func(o *bisect.Options) { o.Builds[2] = "a" },
+		"delta":     func(o *bisect.Options) { o.Delta = 0.5 },
+		"NaN":       func(o *bisect.Options) { o.Delta = math.NaN() },
+		"threshold": func(o *bisect.Options) { o.Threshold = -1 },
+		"infinite":  func(o *bisect.Options) { o.Threshold = math.Inf(1) },
+		"budget":    func(o *bisect.Options) { o.Budget = 0 },
+		"builds":    func(o *bisect.Options) { o.Builds = names(bisect.MaxBuilds + 1) },
 	} {
 		o := valid
 		o.Builds = slices.Clone(o.Builds)
@@ -249,14 +254,17 @@ func TestRejected(t *testing.T) {
 	}
 	s := must(bisect.New(valid))(t)
 	for name, r := range map[string]bisect.Results{
-		"nothing": {}, "unknown build": {Blocks: []map[string]float64{{"z": 1}}}, "not in the step": {Broken: []string{"b"}},
-		"NaN": {Blocks: []map[string]float64{{"a": math.NaN()}}}, "too many": {Blocks: make([]map[string]float64, 13)},
+		"nothing": {}, "unknown build": {Blocks: []map[string]float64{{"z": 1}}},
+		"not in the step": {Broken: []string{"b"}},
+		"NaN":             {Blocks: []map[string]float64{{"a": math.NaN()}}},
+		"too many":        {Blocks: make([]map[string]float64, 13)},
 	} {
 		before, _ := s.Next()
 		if err := s.Add(r); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-		if after, _ := s.Next(); !reflect.DeepEqual(before, after) || s.Outcome().Runs != 0 {
+		if after, _ := s.Next(); !reflect.DeepEqual(before, after) || s.Outcome().Runs != 0 ||
+			s.Outcome().State != bisect.Searching {
 			t.Errorf("%s changes the search", name)
 		}
 	}

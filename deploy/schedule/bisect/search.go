@@ -123,7 +123,7 @@ func (s *Search) decidePair() bool {
 		return true
 	case stats.Refuted:
 		s.odds[s.pair.bad] += math.Log(refutedOdds)
-	default:
+	case stats.Undecided:
 		s.odds[s.pair.bad] += math.Log(openOdds)
 	}
 	s.level /= 2
@@ -181,8 +181,9 @@ func (s *Search) before(i int) int {
 
 // weigh adds the value of a build to its evidence. The good and bad values together are divided
 // into bins of equal numbers. Their shares in the bin of the value are the likelihoods. Bins make
-// the weight independent of the noise's form, such as several modes.
-func (s *Search) weigh(build int, v float64) {
+// the weight independent of the noise's form, such as several modes. The evidence does not grow
+// beyond the limit.
+func (s *Search) weigh(build int, v, limit float64) {
 	all := slices.Sorted(slices.Values(slices.Concat(s.good, s.bad)))
 	if len(all) == 0 {
 		return
@@ -205,12 +206,13 @@ func (s *Search) weigh(build int, v float64) {
 		return n / float64(len(values)+bins)
 	}
 	weight := math.Log(share(s.bad) / share(s.good))
-	s.evidence[build] = max(-maxEvidence, min(maxEvidence, s.evidence[build]+weight))
+	old := s.evidence[build]
+	s.evidence[build] = max(min(old, -limit), min(max(old, limit), old+weight))
 }
 
-// posterior returns the most probable first bad build and its chance, and the usable build between
-// the ends that divides the chances best. All builds of a segment are equally likely before runs.
-// The chance of a broken build is that of the next usable one.
+// posterior returns the most probable first bad build and its chance. middle is the usable build
+// between the ends that divides the chances best. Before runs all builds are equally likely. The
+// chance of a broken build is that of the next usable one.
 func (s *Search) posterior() (middle, first int, chance float64) {
 	good, bad := s.seg.good, s.seg.bad
 	weights := make([]float64, bad-good) // of builds good+1 … bad
