@@ -48,12 +48,16 @@ type Results struct {
 const (
 	searchBlocks = 2    // per step of the search
 	newest       = 40   // good and bad runs that give error rates
+	drifting     = 4    // blocks that give the level of a drifting machine
 	sure         = 0.9  // posterior at which a build is confirmed
 	whole        = 0.8  // share of the shift that one change explains at least
 	maxEvidence  = 6    // of a confirmation's many runs, as a logarithm: error rates are estimates
 	refutedOdds  = 0.02 // factor of a build's chance after its confirmation failed
 	openOdds     = 0.2  // the same where it ended undecided
 )
+
+// reading is a value, and its distance to the middle of good and bad in the blocks before.
+type reading struct{ value, relative float64 }
 
 // segment is the builds from a good one to a bad one.
 type segment struct{ good, bad int }
@@ -81,7 +85,8 @@ type Search struct {
 	seg, pair   segment
 	level       float64 // of the current confirmation, or of the next one
 	differences []float64
-	good, bad   []float64 // newest values of the segment's ends
+	good, bad   []reading // newest of the segment's ends
+	middles     []float64 // between good and bad in the newest blocks
 	evidence    []float64 // by build: log P(values | bad) − log P(values | good)
 	odds        []float64 // by build: logarithms of factors of failed confirmations
 	shift       stats.Interval
@@ -229,24 +234,34 @@ func (s *Search) take(step Step, block map[string]float64) {
 	}
 	good, hasGood := value(0)
 	bad, hasBad := value(1)
-	if s.stage == pair {
+	if s.stage == pair { // without good and bad in the block, so that drift is unknown
 		for i, v := range []float64{good, bad} {
-			if ok := [...]bool{hasGood, hasBad}[i]; ok {
-				s.weigh(s.index[step.Builds[i]], v, maxEvidence)
+			if ok := [...]bool{hasGood, hasBad}[i]; ok && !s.drifts() {
+				s.weigh(s.index[step.Builds[i]], reading{v, v}, maxEvidence)
 			}
 		}
 	} else {
+		if hasGood && hasBad && len(s.middles) == 0 {
+			s.middles = []float64{(good + bad) / 2}
+		}
+		level := 0.0
+		for _, m := range s.middles {
+			level += m / float64(len(s.middles))
+		}
 		if hasGood {
-			s.good = latest(append(s.good, good))
+			s.good = latest(append(s.good, reading{good, good - level}), newest)
 		}
 		if hasBad {
-			s.bad = latest(append(s.bad, bad))
+			s.bad = latest(append(s.bad, reading{bad, bad - level}), newest)
+		}
+		if v, ok := value(len(step.Builds) - 1); ok && s.stage == narrow {
+			s.weigh(s.index[step.Builds[2]], reading{v, v - level}, math.Inf(1))
+		}
+		if hasGood && hasBad {
+			s.middles = latest(append(s.middles, (good+bad)/2), drifting)
 		}
 	}
 	if s.stage == narrow {
-		if v, ok := value(2); ok {
-			s.weigh(s.index[step.Builds[2]], v, math.Inf(1))
-		}
 		return
 	}
 	difference := math.NaN() // a block that does not count
@@ -256,4 +271,4 @@ func (s *Search) take(step Step, block map[string]float64) {
 	s.differences = append(s.differences, difference)
 }
 
-func latest(values []float64) []float64 { return values[max(0, len(values)-newest):] }
+func latest[T any](values []T, n int) []T { return values[max(0, len(values)-n):] }

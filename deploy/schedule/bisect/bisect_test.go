@@ -116,8 +116,8 @@ func TestWrongClaims(t *testing.T) {
 		{"2 sd", 2, nil, 0, 0, 0.9},
 		{"1 sd", 1, nil, 0, 0, 0.3},
 		{"equal", 0, nil, 0, 0, 0},
-		{"drift", 4, nil, 0.05, 0, 0},
-		{"two modes", 3, modes, 0, 0, 0},
+		{"drift", 4, nil, 0.05, 0, 0.8},
+		{"two modes", 3, modes, 0, 0, 0.5},
 		{"outliers", 3, outliers, 0, 0, 0.8},
 		{"broken builds", 4, nil, 0, 30, 0.9},
 	} {

@@ -154,7 +154,7 @@ func (s *Search) nextSegment() {
 		return
 	}
 	s.seg, s.todo = s.todo[0], s.todo[1:]
-	s.stage, s.differences, s.good, s.bad = ends, nil, nil, nil
+	s.stage, s.differences, s.good, s.bad, s.middles = ends, nil, nil, nil, nil
 	clear(s.evidence)
 	clear(s.odds)
 }
@@ -183,8 +183,10 @@ func (s *Search) before(i int) int {
 // into bins of equal numbers. Their shares in the bin of the value are the likelihoods. Bins make
 // the weight independent of the noise's form, such as several modes. The evidence does not grow
 // beyond the limit.
-func (s *Search) weigh(build int, v, limit float64) {
-	all := slices.Sorted(slices.Values(slices.Concat(s.good, s.bad)))
+func (s *Search) weigh(build int, r reading, limit float64) {
+	drifts := s.drifts()
+	good, bad, v := pick(s.good, drifts), pick(s.bad, drifts), pick([]reading{r}, drifts)[0]
+	all := slices.Sorted(slices.Values(slices.Concat(good, bad)))
 	if len(all) == 0 {
 		return
 	}
@@ -205,9 +207,32 @@ func (s *Search) weigh(build int, v, limit float64) {
 		}
 		return n / float64(len(values)+bins)
 	}
-	weight := math.Log(share(s.bad) / share(s.good))
+	weight := math.Log(share(bad) / share(good))
 	old := s.evidence[build]
 	s.evidence[build] = max(min(old, -limit), min(max(old, limit), old+weight))
+}
+
+// drifts says that values relative to the blocks before spread less.
+func (s *Search) drifts() bool {
+	width := func(relative bool) (w float64) {
+		for _, side := range [][]reading{s.good, s.bad} {
+			if len(side) > 0 {
+				spread := stats.NewSpread(pick(side, relative))
+				w += spread.Upper - spread.Lower
+			}
+		}
+		return w
+	}
+	return width(true) < width(false)
+}
+
+func pick(readings []reading, relative bool) (values []float64) {
+	for _, r := range readings {
+		if values = append(values, r.value); relative {
+			values[len(values)-1] = r.relative
+		}
+	}
+	return values
 }
 
 // posterior returns the most probable first bad build and its chance. middle is the usable build
