@@ -17,6 +17,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+	"github.com/eideticker/eideticker/deploy/store/trend/trendtest"
 )
 
 // user is a client that notes which methods have done what it asked for.
@@ -59,6 +61,7 @@ func TestEveryMethod(t *testing.T) {
 			return &api.Compared{Outcome: "passed", Sentence: fmt.Sprintf("%v %s", o.Threshold, o.Primary)},
 				errors.Join(errBase, errWith)
 		}
+		o.Trends, o.Engine = trendtest.Open(t, trendtest.Filling{Points: 20, Step: 0.1}), engine{}
 	})
 	u := &user{s, s.socket(), map[string]bool{}}
 	u.looks()
@@ -67,6 +70,7 @@ func TestEveryMethod(t *testing.T) {
 	u.switches(plug)
 	u.records()
 	u.cleans()
+	u.trends()
 	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
 	if _, err := s.Store.Path(sets[0]); err == nil {
 		t.Error("what was deleted is still there")
@@ -75,6 +79,70 @@ func TestEveryMethod(t *testing.T) {
 	for _, m := range api.Methods() {
 		if !u.done[m.Name] {
 			t.Errorf("%s was never called with success", m.Name)
+		}
+	}
+}
+
+// engine has a budget, and confirms nothing.
+type engine struct{}
+
+func (engine) Confirm(context.Context, int64) error { return nil }
+func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200} }
+
+// trends reads a series, dismisses its change and acknowledges the alert.
+func (u *user) trends() {
+	var list api.SeriesList
+	if u.do("series.list", api.SeriesListParams{}, &list); list.Total != 3 || list.Series[0].Role != trend.Subject {
+		u.t.Fatalf("%+v", list)
+	}
+	var data api.SeriesData
+	u.do("series.get", api.SeriesParams{Series: list.Series[0].ID}, &data)
+	if len(data.Points) != 20 || len(data.With) != 2 || data.Gaps == nil || data.Changes == nil {
+		u.t.Errorf("%+v", data)
+	}
+	change := api.SeriesShift{Series: list.Series[0].ID, FirstSeq: 100, LastSeq: 110, State: "confirmed", Shift: -0.1,
+		Relative: true, Direction: "worse"}
+	if err := u.api.o.Trends.PutChange(u.t.Context(), &change); err != nil {
+		u.t.Fatal(err)
+	}
+	alert := api.Alert{Schedule: "awfy", Feed: "nightly", FirstSeq: 100, LastSeq: 110, State: "open",
+		Changes: []api.SeriesShift{change}}
+	if err := u.api.o.Trends.PutAlert(u.t.Context(), &alert); err != nil {
+		u.t.Fatal(err)
+	}
+	var changes api.ChangeList
+	if u.do("change.list", api.ChangeListParams{}, &changes); len(changes.Changes) != 1 || changes.Changes[0].Text !=
+		"fps.framerate of scene-0 on local: 10 % lower since build build-11 (worse)" {
+		u.t.Errorf("%+v", changes)
+	}
+	u.do("change.confirm", api.ChangeID{Change: change.ID}, nil)
+	if u.do("change.dismiss", api.ChangeID{Change: change.ID, Reason: "known"}, &change); change.State !=
+		trend.Dismissed || change.Reason != "known" {
+		u.t.Errorf("%+v", change)
+	}
+	note := "looking"
+	u.do("alert.set", api.AlertParams{Alert: alert.ID, State: "acknowledged", Note: &note}, &alert)
+	var alerts api.AlertList
+	if u.do("alert.list", api.AlertListParams{}, &alerts); len(alerts.Alerts) != 1 || len(alerts.Alerts[0].Builds) != 2 ||
+		alerts.Alerts[0].Note != note || alerts.Alerts[0].State != "acknowledged" || alerts.Budget.Confirmations != 200 {
+		u.t.Errorf("%+v", alerts)
+	}
+	for _, c := range []struct {
+		method string
+		params any
+		code   api.Code
+	}{
+		{"series.get", api.SeriesParams{Series: 99}, api.NotFound},
+		{"series.get", api.SeriesParams{Series: 1, Limit: 2001}, api.InvalidParams},
+		{"series.get", api.SeriesParams{Series: 1, FromSeq: 5, ToSeq: 4}, api.InvalidParams},
+		{"series.list", api.SeriesListParams{Limit: -1}, api.InvalidParams},
+		{"change.list", api.ChangeListParams{State: "odd"}, api.InvalidParams},
+		{"change.dismiss", api.ChangeID{Change: 99}, api.NotFound},
+		{"alert.set", api.AlertParams{Alert: 99}, api.NotFound},
+		{"alert.set", api.AlertParams{Alert: alert.ID, State: "odd"}, api.InvalidParams},
+	} {
+		if e := u.call(c.method, c.params, nil); e == nil || e.Code != c.code {
+			u.t.Errorf("%s %+v: %+v, want %d", c.method, c.params, e, c.code)
 		}
 	}
 }

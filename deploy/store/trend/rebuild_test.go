@@ -1,0 +1,348 @@
+package trend_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// TestMain is also the program that is killed.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("TREND_TEST_FILE"); path != "" {
+		fmt.Println("error:", addForEver(path))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// three are a set with a point in three series.
+func three(set string, seq int64) (all []trend.Measured) {
+	for _, role := range []string{trend.Subject, trend.Rival, trend.Control} {
+		m := point(seq, set, value(seq))[0]
+		m.Key.Role = role
+		all = append(all, m)
+	}
+	return all
+}
+
+func addForEver(path string) error {
+	d, err := trend.Open(context.Background(), path, nil)
+	for i := int64(0); err == nil; i++ {
+		if err = d.Add(context.Background(), set(i), three(set(i), i)); err == nil {
+			_, err = fmt.Println(i)
+		}
+	}
+	return err
+}
+
+// TestKilled: after a kill in the middle of an addition the set is there in all series or in none,
+// and those that were acknowledged are.
+// Fault: the service is killed while it adds the points of a set.
+func TestKilled(t *testing.T) {
+	for acknowledged := range int64(6) {
+		path := filepath.Join(t.TempDir(), "trend.db")
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "TREND_TEST_FILE="+path)
+		out, err := c.StdoutPipe()
+		if err := errors.Join(err, c.Start()); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for i := int64(0); i <= 3*acknowledged && lines.Scan(); i++ {
+			if lines.Text() != fmt.Sprint(i) {
+				t.Fatal(lines.Text())
+			}
+		}
+		err = c.Process.Kill()
+		_ = c.Wait() // it was killed
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := reopen(t, path)
+		list, err := d.Series(t.Context(), api.SeriesListParams{})
+		if err != nil || list.Total != 3 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, s := range list.Series {
+			data := page(t, d, api.SeriesParams{Series: s.ID, Limit: 2000})
+			if s.Points != list.Series[0].Points || s.Points <= int(3*acknowledged) || len(data.Points) != s.Points {
+				t.Errorf("%+v has %d points", s, len(data.Points))
+			}
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	folder := newSet(t, t.TempDir(), "s-1", 10)
+	origin, all, err := trend.Read(folder)
+	if err != nil || origin.Schedule != "awfy" || len(all) != 2 {
+		t.Fatalf("%+v, %+v, %v", origin, all, err)
+	}
+	want := trend.Measured{Threshold: 0.02, Key: trend.SeriesKey{Schedule: "awfy", Test: "scene", Measure: "fps",
+		Value: "framerate", Unit: "frames/s", Better: "higher", Version: 3, Device: "local", Product: "firefox",
+		Feed: "nightly", Role: trend.Subject}, Point: trend.Point{Seq: 10, Build: "b10", Set: "s-1", WallNS: 1e18 + 2,
+		Values: []trend.Value{{Run: "s-1~subject~run-01", Block: 1, Value: 50}}}}
+	if !reflect.DeepEqual(all[0], want) {
+		t.Errorf("%+v\nwant %+v", all[0], want)
+	}
+	if c := all[1]; c.Key.Role != trend.Control || len(c.Point.Values) != 2 || c.Point.Build != "pinned" {
+		t.Errorf("%+v", c)
+	}
+	for name, change := range map[string]func() error{
+		"a link":     func() error { return os.Symlink("set.json", filepath.Join(folder, trend.OriginFile)) },
+		"no origin":  func() error { return nil },
+		"other role": func() error { return write(folder, strings.Replace(originText, "control", "odd", 2)) },
+		"no role":    func() error { return write(folder, strings.Replace(originText, `"subject":`, `"other":`, 1)) },
+	} {
+		if err := errors.Join(os.Remove(filepath.Join(folder, trend.OriginFile)), change()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := trend.Read(folder); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Join(folder, trend.OriginFile)), write(folder, originText)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const originText = `{"schedule": "awfy", "feed": "nightly", "seq": 10, "build": "b10", "kind": "point", "roles": {
+	"subject": {"role": "subject", "product": "firefox", "feed": "nightly", "build": "b10", "seq": 10},
+	"control": {"role": "control", "product": "firefox", "feed": "nightly", "build": "pinned", "seq": 1}}}`
+
+func write(folder, origin string) error {
+	return os.WriteFile(filepath.Join(folder, trend.OriginFile), []byte(origin), 0o644)
+}
+
+// newSet writes a set of two blocks: the subject's second run has a suspected value, and one more run
+// was a warm-up.
+func newSet(t testing.TB, runs, name string, seq int64) string {
+	t.Helper()
+	folder := filepath.Join(runs, name)
+	type made struct {
+		Dir     string        `json:"dir"`
+		Variant string        `json:"variant"`
+		State   session.State `json:"state"`
+		WarmUp  bool          `json:"warm_up"`
+	}
+	var all []made
+	put := func(variant string, block int, dir string, state analyze.State, record session.Record) {
+		record.Schema, record.Version = session.Schema, session.Version
+		record.Test, record.Device, record.Block = "scene", "local", block
+		record.StartedWallNS = 1e18 + int64(len(all))
+		record.Thresholds = map[string]suite.Percent{"fps": 2}
+		value := analyze.Value{Name: "framerate", Unit: "frames/s", Value: 50, Low: 50, High: 50, State: state,
+			Better: analyze.Higher, Threshold: 0.03}
+		res := &result.Results{Schema: result.Schema, Version: result.Version,
+			Recording: result.Recording{Frames: 200, DurationNS: 3e9}, Quality: analyze.Result{Measure: "quality",
+				State: analyze.Exact}, Windows: []result.Window{{Name: "w", Kind: result.All, Green: -1, End: 199, Red: -1,
+				EndNS: 3e9, Results: []analyze.Result{{Measure: "fps", Version: 3, State: state,
+					Values: []analyze.Value{value}}}}}}
+		path := filepath.Join(folder, variant, dir)
+		if err := errors.Join(os.MkdirAll(path, 0o755), record.Write(path),
+			result.Write(filepath.Join(path, result.FileName), res)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, made{variant + "/" + dir, variant, record.State, record.WarmUp})
+	}
+	passed := session.Record{State: session.Passed}
+	put("subject", 1, "warm-up/run-01", analyze.Exact, session.Record{State: session.Passed, WarmUp: true})
+	put("subject", 1, "failed/run-01.1", analyze.Exact, session.Record{State: session.Failed})
+	put("subject", 1, "run-01", analyze.Exact, passed)
+	put("control", 1, "run-01", analyze.Exact, passed)
+	put("control", 2, "run-02", analyze.Exact, passed)
+	put("subject", 2, "run-02", analyze.Suspected, passed)
+	for i := range all {
+		all[i].Dir = filepath.ToSlash(all[i].Dir)
+	}
+	raw, err := json.Marshal(map[string]any{"variants": []string{"subject", "control"}, "runs": all})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, session.SetFile), raw, 0o644)
+	}
+	origin := strings.Replace(strings.Replace(originText, `"seq": 10, "build"`, fmt.Sprintf(`"seq": %d, "build"`, seq), 1),
+		"b10", fmt.Sprint("b", seq), 2)
+	if err := errors.Join(err, write(folder, origin)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// state is all that a file has, without the IDs of series.
+func state(t *testing.T, d *trend.DB) string {
+	t.Helper()
+	var all []any
+	list, err := d.Series(t.Context(), api.SeriesListParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list.Series {
+		data := page(t, d, api.SeriesParams{Series: s.ID})
+		data.Series.ID, data.With = 0, nil
+		for i := range data.Changes {
+			data.Changes[i].Series = 0
+		}
+		all = append(all, data)
+	}
+	builds, err1 := d.Builds(t.Context(), "nightly", 10)
+	alerts, err2 := d.Alerts(t.Context(), api.AlertListParams{})
+	for _, a := range alerts {
+		for i := range a.Changes {
+			a.Changes[i].Series = 0
+		}
+	}
+	raw, err := json.Marshal(append(all, builds, alerts))
+	if err := errors.Join(err, err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestRebuild: a file that is missing, cut off, of another version or damaged while in use is made
+// anew with all that it had.
+// Fault: the file of trends is missing or damaged.
+func TestRebuild(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "trend.db")
+	d := reopen(t, path)
+	for seq := range int64(12) { // in another order than that of the folders
+		name := fmt.Sprintf("s-%02d", 11-seq)
+		_, all, err := trend.Read(newSet(t, filepath.Join(dir, "runs"), name, seq))
+		if err := errors.Join(err, d.Add(t.Context(), name, all)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hash := func(sum string) []api.Build {
+		return []api.Build{{Feed: "nightly", Seq: 3, Name: "b3", Revision: "r3", SHA256: sum, State: "usable"}}
+	}
+	change := api.SeriesShift{Series: 1, FirstSeq: 2, LastSeq: 3, State: "confirmed", Shift: -0.25, Relative: true,
+		Low: -0.3, High: -0.2, Direction: "worse"}
+	err := errors.Join(d.AddBuilds(t.Context(), hash("aa")), d.AddBuilds(t.Context(), hash("bb")),
+		d.AddGap(t.Context(), trend.Gap{Schedule: "awfy", SeriesGap: api.SeriesGap{Seq: 50, Build: "b50", Reason: "late"}}),
+		d.PutChange(t.Context(), &change))
+	alert := api.Alert{Schedule: "awfy", Feed: "nightly", FirstSeq: 2, LastSeq: 3, State: "open",
+		Changes: []api.SeriesShift{change, change}}
+	err = errors.Join(err, d.PutAlert(t.Context(), &alert))
+	owner := "ann"
+	_, e := d.SetAlert(t.Context(), api.AlertParams{Alert: alert.ID, State: "fixed", Owner: &owner})
+	alert.State = "open" // the engine's copy
+	if err := errors.Join(err, e, d.PutAlert(t.Context(), &alert)); err != nil {
+		t.Fatal(err)
+	}
+	want := state(t, d)
+	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", "its hash has changed to bb", `"sha256":"aa"`,
+		"25 % lower since build b3 (worse, interval −30 % to −20 %)", `"revision":"r3"`, `"points":12`} {
+		if !strings.Contains(want, has) {
+			t.Errorf("%s is not in %s", has, want)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func([]byte) []byte{
+		"empty":            func([]byte) []byte { return nil },
+		"cut off":          func(b []byte) []byte { return b[:len(b)/2] },
+		"other file":       func([]byte) []byte { return []byte(strings.Repeat("not a database ", 1000)) },
+		"another version":  func(b []byte) []byte { b[63]++; return b },
+		"damage in tables": func(b []byte) []byte { copy(b[8192:], make([]byte, len(b)-8192)); return b },
+	} {
+		if err := os.WriteFile(path, damage(append([]byte{}, whole...)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d := reopen(t, path)
+		if got := state(t, d); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal := filepath.Join(dir, "trend.jsonl")
+	lines, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := append([]byte("{}\n[1]\n{\"change\": {}}\n"), append(lines, `{"alert": {"al`...)...)
+	if err := errors.Join(os.WriteFile(journal, torn, 0o644), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	d = reopen(t, path)
+	if got := state(t, d); got != want {
+		t.Errorf("bad lines in the journal: %s\nwant %s", got, want)
+	}
+	if err := errors.Join(d.Close(), d.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Builds(t.Context(), "nightly", 1); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a closed file: %v", err)
+	}
+}
+
+// TestDismissed: what a person has dismissed stays so.
+func TestDismissed(t *testing.T) {
+	d, _ := open(t)
+	c := api.SeriesShift{Series: 1, LastSeq: 1, State: "candidate"}
+	if err := d.Add(t.Context(), "a", point(1, "a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.PutChange(t.Context(), &c); err != nil || c.ID == 0 {
+		t.Fatal(c, err)
+	}
+	if _, err := d.Dismiss(t.Context(), api.ChangeID{Change: c.ID}); err != nil {
+		t.Fatal(err)
+	}
+	c.State = "confirmed"
+	var told *api.Error
+	if err := d.PutChange(t.Context(), &c); !errors.As(err, &told) || told.Code != api.Conflict {
+		t.Errorf("%v", err)
+	}
+	if got, err := d.Change(t.Context(), c.ID); err != nil || got.State != trend.Dismissed {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// FuzzDecodeOrigin: an accepted origin is within bounds and stays the same when it is written.
+// Fault: an origin.json from anywhere is hostile.
+func FuzzDecodeOrigin(f *testing.F) {
+	for _, seed := range []string{originText, "", "{}", "[]", originText + "{}", `{"schedule": "../x"}`,
+		strings.Replace(originText, `"seq": 10`, `"seq": 1e300`, 1), strings.Replace(originText, "b10", "b\xff", 1),
+		strings.Replace(originText, `"control":`, `"a/b":`, 1), strings.Replace(originText, "seq", "sequence", 1)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := trend.DecodeOrigin(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		raw, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := trend.DecodeOrigin(strings.NewReader(string(raw)))
+		if err != nil || !reflect.DeepEqual(o, again) || o.Seq < 0 || len(o.Roles) == 0 ||
+			strings.ContainsAny(o.Schedule, "/\\\x00") {
+			t.Fatalf("%+v became %+v, %v", o, again, err)
+		}
+	})
+}
