@@ -47,6 +47,8 @@ type Options struct {
 	// Nil: not here.
 	Compare func(ctx context.Context, base, with string, o CompareOptions) (*api.Compared, error)
 	Sources func() (json.RawMessage, error)
+	// Builds returns the builds of a feed, oldest first. Nil: no feeds are configured.
+	Builds func(ctx context.Context, feed string) ([]api.Build, error)
 	// Page answers all other requests.
 	Page http.Handler
 	// Health is why the rig is not well, or nil. Nil: it always is.
