@@ -75,6 +75,7 @@ func builds(t *testing.T, c *Cache) string {
 
 // Fault: Builds of a folder come, go and come again
 func TestFolderKeepsNumbers(t *testing.T) {
+	t.Parallel()
 	dir, data, at := t.TempDir(), t.TempDir(), newClock()
 	for _, n := range []string{"b-9", "b-10"} {
 		put(t, dir, map[string]string{n + "/firefox*": "x"})
@@ -133,6 +134,7 @@ func TestFolderKeepsNumbers(t *testing.T) {
 
 // Fault: A build is changed after its first use
 func TestFolderBuildsInPlace(t *testing.T) {
+	t.Parallel()
 	dir, data, at, ctx := t.TempDir(), t.TempDir(), newClock(), context.Background()
 	put(t, dir, map[string]string{"b-1/sub/chrome*": "x", "b-1/chromedriver*": "y", "b-1/lib.so": "1", "b-2/chrome*": "x"})
 	c := open(t, data, at, config.Feed{Kind: config.FeedFolder, Dir: dir}, 0)
@@ -177,6 +179,7 @@ func TestFolderBuildsInPlace(t *testing.T) {
 
 // Fault: A feed is absent, repeats an ID, or changes a hash
 func TestLines(t *testing.T) {
+	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
 	text, at := "", newClock()
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -241,6 +244,7 @@ const (
 )
 
 func TestChromeForTesting(t *testing.T) {
+	t.Parallel()
 	version, at := "150.0.7871.115", newClock()
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -286,6 +290,7 @@ func listing(names ...string) string {
 }
 
 func TestMozilla(t *testing.T) {
+	t.Parallel()
 	at, asked := newClock(), 0
 	const base = "firefox-145.0a1.en-US.linux-x86_64"
 	days := []string{"2026-10-01-09-30-21-mozilla-central/", "2026-10-01-09-30-21-mozilla-central-l10n/",
@@ -340,6 +345,7 @@ func git(t *testing.T, dir string, args ...string) {
 
 // Fault: The command of a feed fails, hangs or leads out of its folder
 func TestGit(t *testing.T) {
+	t.Parallel()
 	repo, at, ctx := t.TempDir(), newClock(), context.Background()
 	git(t, repo, "init", "-q", "-b", "main")
 	for _, n := range []string{"1", "2"} {
@@ -385,6 +391,7 @@ func TestGit(t *testing.T) {
 }
 
 func TestNaturalOrder(t *testing.T) {
+	t.Parallel()
 	want := []string{"a", "a-2", "a-010", "a-10", "a-10.0.2", "a-10.0.10", "a-b", "b1"}
 	got := slices.Clone(want)
 	slices.Reverse(got)

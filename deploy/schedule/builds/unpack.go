@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/ulikunitz/xz"
+	"github.com/xi2/xz"
 )
 
 // limits bound an archive's content: several times what a browser with debug information has.
@@ -73,7 +73,7 @@ func unpack(ctx context.Context, from *os.File, into *os.Root, l limits) error {
 	case strings.HasPrefix(string(head), "BZh"):
 		return u.tar(bzip2.NewReader(in))
 	case strings.HasPrefix(string(head), "\xfd7zXZ\x00"):
-		z, err := xz.ReaderConfig{DictCap: maxMemory}.NewReader(in)
+		z, err := xz.NewReader(in, maxMemory)
 		if err != nil {
 			return refused("%w", err)
 		}
