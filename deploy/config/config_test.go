@@ -50,8 +50,11 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 		}
 	}
 	want := Default()
-	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast = want.DataDir, want.Devices, want.Access.Hosts,
-		want.Runs.KeepLast
+	if len(c.Feed) != len(feedKeys) {
+		t.Errorf("the shipped file shows %d kinds of feeds of %d", len(c.Feed), len(feedKeys))
+	}
+	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast, c.Feed = want.DataDir, want.Devices, want.Access.Hosts,
+		want.Runs.KeepLast, want.Feed
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
 	}
@@ -88,6 +91,19 @@ func TestProblems(t *testing.T) {
 		{"not a number", "[limits]\ncalls_per_s = nan\n", "must be 1 to 100000", 0},
 		{"too short", "[runs.keep_last]\na = \"1ms\"\n", "must be 1s to 10m", 0},
 		{"log level", "[log]\nlevel = \"loud\"\n", "must be one of debug, info, warn, error", 0},
+		{"unknown kind", "[feed.a]\nkind = \"ftp\"\n", "kind is \"ftp\": must be one of folder, jsonl", 2},
+		{"no kind", "\n[feed.a]\ndir = \"b\"\n", "feed.a: kind is missing", 2},
+		{"no folder", "[feed]\na = { kind = \"folder\" }\n", "feed.a: dir is missing; kind folder needs it", 2},
+		{"key of another kind", "[feed.a]\nkind = \"folder\"\ndir = \"b\"\nbranch = \"c\"\n",
+			"feed.a: kind folder has no key branch", 1},
+		{"unknown key of a feed", "[feed.a]\nkind = \"folder\"\ndirs = \"b\"\n", `unknown key "feed.a.dirs"`, 3},
+		{"builds in the open", "[feed.a]\nkind = \"jsonl\"\nurl = \"http://example.org/a\"\n",
+			"must begin with https://", 1},
+		{"name of a feed", "[feed.\"../a\"]\nkind = \"folder\"\ndir = \"b\"\n", "a name has 1 to 32 letters", 1},
+		{"output outside", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"../d\"\n",
+			"output is \"../d\": must be a path within", 1},
+		{"no branch", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\nbranch = \"--all\"\n",
+			"branch is \"--all\"", 1},
 		{"huge", strings.Repeat("# much\n", 1<<18), "are more than", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,6 +190,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(string(text))
 	f.Add("listen = \"127.0.0.1:1\"\nlisen = 3\n")
 	f.Add("[runs.keep_last]\na = \"30s\"\n[limits]\ncalls_per_s = nan")
+	f.Add("[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\ntimeout = \"1h\"\n")
 	f.Add("a.b.c = {d = [1, 2]}\n[[x]]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := parse("a.toml", text)

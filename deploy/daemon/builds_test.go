@@ -1,0 +1,217 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+)
+
+// shelf has builds 1 to newest of the feed "f".
+type shelf struct {
+	mu      sync.Mutex
+	newest  int
+	ready   map[string]bool
+	fetched []string
+	inUse   int
+	fail    error
+}
+
+func (s *shelf) Resolve(_ context.Context, feed, build string) (api.Build, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if build == "" {
+		build = fmt.Sprint(s.newest)
+	}
+	if feed != "f" || build > fmt.Sprint(s.newest) {
+		return api.Build{}, api.Errorf(api.NotFound, "feed %s has no build %q", feed, build)
+	}
+	return api.Build{Feed: feed, Name: build, State: "usable"}, nil
+}
+
+func (s *shelf) Ready(b api.Build) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready[b.Name]
+}
+
+func (s *shelf) Program(_ context.Context, kind string, b api.Build) (string, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return "", nil, s.fail
+	}
+	s.fetched = append(s.fetched, b.Name)
+	s.ready[b.Name] = true
+	s.inUse++
+	return "/builds/" + b.Name + "/" + kind, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.inUse--
+	}, nil
+}
+
+func (s *shelf) has() (fetched []string, inUse int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.fetched), s.inUse
+}
+
+// virtual returns devices with virtual displays, of any browser.
+func virtual(names ...string) (all daemontest.Devices) {
+	for _, name := range names {
+		d := daemontest.New(name)
+		d.About.Source, d.About.Browsers = device.Virtual, nil
+		all = append(all, d)
+	}
+	return all
+}
+
+func withBuilds(s *shelf) func(*daemon.Options) {
+	return func(o *daemon.Options) { o.Builds = s }
+}
+
+func TestBuildsOfFeeds(t *testing.T) {
+	t.Parallel()
+	s := &shelf{newest: 2, ready: map[string]bool{}}
+	devices := virtual("local")
+	r := daemontest.Start(t, t.TempDir(), devices, withBuilds(s))
+	j := r.Scene("ci", api.StartParams{Browsers: []string{"firefox@f", "chrome@feed.f:1"}, Repeat: 1})
+	if want := []string{"firefox@f:2", "chromium@f:1"}; !slices.Equal(j.Browsers, want) ||
+		!slices.Equal(j.Params.Variants, []string{"firefox-f-2", "chromium-f-1"}) {
+		t.Errorf("browsers %q, variants %q, want %q", j.Browsers, j.Params.Variants, want)
+	}
+	if j = r.Ended(j.ID); j.State != "ok" || len(j.Runs) != 2 {
+		t.Fatalf("%+v", j)
+	}
+	if w := devices[0].Wanted(); w.Program != "/builds/2/firefox" && w.Program != "/builds/1/chromium" {
+		t.Errorf("program %s", w.Program)
+	}
+	if _, inUse := s.has(); inUse != 0 {
+		t.Errorf("%d builds are still in use", inUse)
+	}
+	dir, err := r.Store.Path(j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set struct{ Builds map[string]string }
+	raw, err := os.ReadFile(filepath.Join(dir, "set.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &set)
+	}
+	if err != nil || set.Builds["firefox-f-2"] != "firefox@f:2" || set.Builds["chromium-f-1"] != "chromium@f:1" {
+		t.Errorf("set.json has %v, error %v", set.Builds, err)
+	}
+	if run, err := r.Store.Get(t.Context(), j.ID+"~firefox-f-2~run-01"); err != nil ||
+		run.Environment["build"] != "firefox@f:2" || run.Browser != "firefox" {
+		t.Errorf("environment %v of %q, error %v", run.Environment, run.Browser, err)
+	}
+	s.fail = fmt.Errorf("the server answers 404")
+	j = r.Ended(r.Scene("ci", api.StartParams{Browsers: []string{"firefox@f"}}).ID)
+	if j.State != "failed" || j.Reason != "browser firefox@f:2: the server answers 404" {
+		t.Errorf("%s: %s", j.State, j.Reason)
+	}
+}
+
+// Fault: A job names a build that does not exist, or a device that cannot run it
+func TestBuildsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := &shelf{newest: 2}
+	devices := append(virtual("local"), daemontest.New("card"))
+	for _, tc := range []struct {
+		name, want string
+		builds     *shelf
+		p          api.StartParams
+	}{
+		{"no feeds", "browser firefox@f: no feeds are configured", nil, api.StartParams{Browsers: []string{"firefox@f"}}},
+		{"unknown feed", "feed g has no build", s, api.StartParams{Browsers: []string{"firefox@g"}}},
+		{"unknown build", `feed f has no build "3"`, s, api.StartParams{Browsers: []string{"firefox@f:3"}}},
+		{"no feed", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@"}}},
+		{"no build", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@f:"}}},
+		{"path", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@f:../1"}}},
+		{"twice", "is given twice", s, api.StartParams{Browsers: []string{"firefox@f", "firefox@f:latest"}}},
+		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this machine only", s,
+			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
+				if tc.builds != nil {
+					o.Builds = tc.builds
+				}
+			})
+			tc.p.Test = "scene"
+			if _, err := r.Start(context.Background(), "ci", tc.p); err == nil || !strings.Contains(err.Error(), tc.want) ||
+				code(err) == 0 {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// Fault: A build is fetched while a test measures
+func TestBuildsAreFetchedInQuiet(t *testing.T) {
+	t.Parallel()
+	s := &shelf{newest: 2, ready: map[string]bool{}}
+	devices := virtual("a", "b")
+	r := daemontest.Start(t, t.TempDir(), devices, withBuilds(s))
+	free := devices[0].Hold()
+	defer free()
+	measured := r.Scene("ci", api.StartParams{Devices: []string{"a"}})
+	r.State(measured.ID, "running")
+	r.Until("the run to begin", func() bool { return devices[0].Wanted().Log != nil })
+	j := r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}})
+	r.Until("the job to wait", func() bool {
+		j, err := r.Job(j.ID)
+		return err == nil && strings.Contains(j.Reason, "until nothing is measured")
+	})
+	if fetched, _ := s.has(); len(fetched) > 0 {
+		t.Errorf("fetched while a test measures: %q", fetched)
+	}
+	free()
+	if j := r.Ended(j.ID); j.State != "ok" || j.Reason != "" {
+		t.Fatalf("%+v", j)
+	}
+	// the build is there: another test does not matter
+	r.Ended(measured.ID)
+	free = devices[0].Hold()
+	defer free()
+	measured = r.Scene("ci", api.StartParams{Devices: []string{"a"}})
+	r.State(measured.ID, "running")
+	if j := r.Ended(r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}}).ID); j.State != "ok" {
+		t.Fatalf("%+v", j)
+	}
+	free()
+}
+
+// Fault: A newer build comes while a job waits
+func TestBuildsAreFixedWhenQueued(t *testing.T) {
+	t.Parallel()
+	s, dir, devices := &shelf{newest: 2, ready: map[string]bool{"2": true, "3": true}}, t.TempDir(), virtual("local")
+	r := daemontest.Start(t, dir, devices, withBuilds(s))
+	free := devices[0].Hold()
+	defer free()
+	r.State(r.Scene("ci", api.StartParams{}).ID, "running")
+	j := r.Scene("ci", api.StartParams{Browsers: []string{"firefox@f:latest"}})
+	s.mu.Lock()
+	s.newest = 3
+	s.mu.Unlock()
+	r.Stop()
+	free()
+	r = daemontest.Start(t, dir, devices, withBuilds(s))
+	if j = r.Ended(j.ID); j.State != "ok" || !slices.Equal(j.Browsers, []string{"firefox@f:2"}) {
+		t.Errorf("%+v", j)
+	}
+	if fetched, _ := s.has(); !slices.Equal(fetched, []string{"2"}) {
+		t.Errorf("builds used: %q", fetched)
+	}
+}
