@@ -92,7 +92,7 @@ func TestConfirmationPower(t *testing.T) {
 	for _, tc := range []struct {
 		shift, confirmed, refuted float64 // at least these shares
 		blocks                    int     // at most, on average
-	}{{0, 0, 0.8, 33}, {1, 0.9, 0, 35}, {1.5, 0.97, 0, 24}, {2, 0.99, 0, 20}, {-2, 0, 1, 12}} {
+	}{{0, 0, 0.8, 33}, {1, 0.9, 0, 35}, {1.5, 0.97, 0, 24}, {2, 0.99, 0, 20}, {-2, 0, 1, 13}} {
 		t.Run(fmt.Sprintf("%v sd", tc.shift), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(42, 42))
 			states, blocks := map[string]int{}, 0

@@ -100,8 +100,11 @@ func (s *Search) decideEnds() bool {
 		s.stage = narrow
 	case first:
 		s.outcome.Detectable = s.detectable(result.Blocks)
-		s.end(NotReproduced, fmt.Sprintf("Good and bad differ by %.3g; these runs confirm %.3g or more.",
-			result.Shift.Estimate, s.outcome.Detectable))
+		reason := fmt.Sprintf("Good and bad differ by %.3g.", result.Shift.Estimate)
+		if s.outcome.Detectable > 0 {
+			reason += fmt.Sprintf(" These runs would have confirmed %.3g.", s.outcome.Detectable)
+		}
+		s.end(NotReproduced, reason)
 	default:
 		s.nextSegment()
 	}
@@ -111,6 +114,7 @@ func (s *Search) decideEnds() bool {
 func (s *Search) decidePair() bool {
 	if s.broken[s.pair.good] || s.broken[s.pair.bad] {
 		s.stage = narrow // builds beside them take their place
+		s.level /= 2     // a look may have spent it
 		return true
 	}
 	result := s.confirmation()
@@ -274,7 +278,8 @@ func (s *Search) posterior() (middle, first int, chance float64) {
 	return middle, first, chance
 }
 
-// detectable returns the smallest shift with which the differences would have been confirmed.
+// detectable returns the smallest shift with which the differences would have been confirmed, or 0
+// if none would.
 func (s *Search) detectable(blocks int) float64 {
 	shift := s.outcome.Shift
 	c := stats.Confirmation{Looks: []int{blocks}, Alpha: 2 * s.level / 3, Threshold: s.options.Threshold}
@@ -284,16 +289,20 @@ func (s *Search) detectable(blocks int) float64 {
 			high = max(high, 2*math.Abs(d-shift.Estimate)+s.options.Threshold)
 		}
 	}
+	able := false
 	for range 50 {
 		middle, moved := (low+high)/2, slices.Clone(s.differences)
 		for i := range moved {
 			moved[i] += middle - shift.Estimate
 		}
 		if c.Judge(moved).State == stats.Confirmed {
-			high = middle
+			high, able = middle, true
 		} else {
 			low = middle
 		}
+	}
+	if !able {
+		return 0
 	}
 	return high
 }
