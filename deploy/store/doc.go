@@ -11,6 +11,7 @@
 //	trash/          deleted folders; emptied when the store is opened;
 //	uploads/        uploads in progress; emptied when the store is opened;
 //	index.sqlite    the index;
+//	trend.db        the index of package trend, with its journal trend.jsonl;
 //	baselines.json  names of runs and sets to compare with;
 //	reserve         space for the index to forget a run that is deleted on a full disk;
 //	store.lock      held by the one program that has the store open.

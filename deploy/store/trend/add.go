@@ -33,7 +33,7 @@ type storedRun struct {
 func (d *DB) Add(ctx context.Context, set string, all []Measured) error {
 	err := d.update(ctx, func(w *writer) error {
 		touched, err := w.add(set, all)
-		for _, p := range touched {
+		for p := range touched {
 			if err == nil {
 				err = w.touch(p.series, p.seq)
 			}
@@ -61,7 +61,7 @@ func (w *writer) addAll(sets iter.Seq2[string, []Measured]) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", set, err)
 		}
-		for _, p := range touched {
+		for p := range touched {
 			series[p.series] = true
 		}
 	}
@@ -77,7 +77,7 @@ func (w *writer) addAll(sets iter.Seq2[string, []Measured]) error {
 type place struct{ series, seq int64 }
 
 // add replaces the points of a set. It returns their places, before and now.
-func (w *writer) add(set string, all []Measured) (touched []place, err error) {
+func (w *writer) add(set string, all []Measured) (touched map[place]bool, err error) {
 	if set == "" || len(set) > maxText {
 		return nil, errors.New("the name of a set is missing or too long")
 	}
@@ -88,10 +88,11 @@ func (w *writer) add(set string, all []Measured) (touched []place, err error) {
 	if err := w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id); err != nil {
 		return nil, err
 	}
+	touched = map[place]bool{}
 	err = w.each("SELECT series, seq FROM points WHERE set_id = ?", []any{id}, func(scan func(...any) error) error {
 		var p place
 		err := scan(&p.series, &p.seq)
-		touched = append(touched, p)
+		touched[p] = true
 		return err
 	})
 	if err == nil && len(touched) > 0 {
@@ -102,8 +103,8 @@ func (w *writer) add(set string, all []Measured) (touched []place, err error) {
 			return nil, err
 		}
 		var p place
-		if p, err = w.addPoint(set, id, &all[i]); p.series != 0 && !slices.Contains(touched, p) {
-			touched = append(touched, p)
+		if p, err = w.addPoint(set, id, &all[i]); p.series != 0 {
+			touched[p] = true
 		}
 	}
 	return touched, err
@@ -140,8 +141,11 @@ func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	if err := w.exec("UPDATE series SET threshold = ?1 WHERE id = ?2 AND threshold <> ?1", m.Threshold, series); err != nil {
-		return place{}, err
+	if known, there := w.thresholds[series]; !there || known != m.Threshold {
+		if err := w.exec("UPDATE series SET threshold = ? WHERE id = ?", m.Threshold, series); err != nil {
+			return place{}, err
+		}
+		w.thresholds[series] = m.Threshold
 	}
 	i := summarize(values)
 	return place{series, p.Seq}, w.exec(`INSERT INTO points
@@ -193,15 +197,17 @@ func checkTexts(texts ...string) error {
 func (w *writer) series(k *SeriesKey) (id int64, err error) {
 	const find = `SELECT id FROM series WHERE schedule = ? AND test = ? AND win = ? AND measure = ? AND value = ? AND
 		unit = ? AND better = ? AND version = ? AND device = ? AND network = ? AND product = ? AND feed = ? AND role = ?`
-	err = w.get(find, k.values(), &id)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, err
+	if id = w.known[*k]; id != 0 {
+		return id, nil
 	}
-	if err = w.exec("INSERT INTO series ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		k.values()...); err != nil {
-		return 0, err
+	if err = w.get(find, k.values(), &id); errors.Is(err, sql.ErrNoRows) {
+		if err = w.exec("INSERT INTO series ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			k.values()...); err == nil {
+			err = w.get(find, k.values(), &id)
+		}
 	}
-	return id, w.get(find, k.values(), &id)
+	w.known[*k] = id // 0 on an error
+	return id, err
 }
 
 func checkBuild(b *api.Build) error {

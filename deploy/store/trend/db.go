@@ -170,7 +170,8 @@ func (d *DB) update(ctx context.Context, work func(*writer) error) error {
 
 func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {
 	return database.Update(ctx, db, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}
+		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, known: map[SeriesKey]int64{},
+			thresholds: map[int64]float64{}}
 		defer w.close()
 		return work(w)
 	})
@@ -182,6 +183,9 @@ type writer struct {
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt
 	lines    []line // for the journal
+
+	known      map[SeriesKey]int64 // IDs of series
+	thresholds map[int64]float64   // that series have got
 }
 
 func (w *writer) statement(query string) (*sql.Stmt, error) {

@@ -65,12 +65,6 @@ func scanSeries(scan func(...any) error) (s api.Series, err error) {
 	return s, err
 }
 
-func keyOf(s *api.Series) SeriesKey {
-	return SeriesKey{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
-		Unit: s.Unit, Better: s.Better, Version: s.Version, Device: s.Device, Network: s.Network, Product: s.Product,
-		Feed: s.Feed, Role: s.Role}
-}
-
 // Series lists series that have points. Those that belong together follow each other, the subject
 // first.
 func (d *DB) Series(ctx context.Context, p api.SeriesListParams) (out api.SeriesList, err error) {

@@ -20,6 +20,8 @@ type Filling struct {
 	// Step is the part by which the subject's values are smaller from the middle on.
 	Step float64
 	Seed uint64
+	// Alone leaves out rivals and controls, and makes large sets: a million points in a minute.
+	Alone bool
 }
 
 const (
@@ -60,7 +62,17 @@ func name(n int) string { return fmt.Sprintf("build-%d", n+1) }
 func (f Filling) sets() iter.Seq2[string, []trend.Measured] {
 	random := rand.New(rand.NewPCG(f.Seed, 1))
 	return func(yield func(string, []trend.Measured) bool) {
-		for n := range f.Points {
+		for n := 0; f.Alone && n < f.Points; n += 1000 {
+			set := fmt.Sprintf("s-%07d", n+1)
+			var all []trend.Measured
+			for i := n; i < min(n+1000, f.Points); i++ {
+				all = append(all, f.set(random, set, i, 0)[0])
+			}
+			if !yield(set, all) {
+				return
+			}
+		}
+		for n := 0; !f.Alone && n < f.Points; n++ {
 			for test := range f.Tests {
 				set := fmt.Sprintf("s-%07d-%d", n+1, test)
 				if !yield(set, f.set(random, set, n, test)) {
