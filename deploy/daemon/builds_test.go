@@ -128,6 +128,8 @@ func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}
 	devices := append(virtual("local"), daemontest.New("card"))
+	with := daemontest.Start(t, t.TempDir(), devices, withBuilds(s))
+	without := daemontest.Start(t, t.TempDir(), devices, nil)
 	for _, tc := range []struct {
 		name, want string
 		builds     *shelf
@@ -144,11 +146,10 @@ func TestBuildsAreRefused(t *testing.T) {
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
-				if tc.builds != nil {
-					o.Builds = tc.builds
-				}
-			})
+			r := with
+			if tc.builds == nil {
+				r = without
+			}
 			tc.p.Test = "scene"
 			if _, err := r.Start(context.Background(), "ci", tc.p); err == nil || !strings.Contains(err.Error(), tc.want) ||
 				code(err) == 0 {
