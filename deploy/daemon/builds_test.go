@@ -123,7 +123,7 @@ func TestBuildsOfFeeds(t *testing.T) {
 	}
 }
 
-// Fault: A job names a build that does not exist, or a device that cannot run it
+// Fault: A job names an unknown build, or a device that cannot run it
 func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}
@@ -159,7 +159,6 @@ func TestBuildsAreRefused(t *testing.T) {
 	}
 }
 
-// Fault: A build is fetched while a test measures
 func TestBuildsAreFetchedInQuiet(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2, ready: map[string]bool{}}
@@ -188,13 +187,13 @@ func TestBuildsAreFetchedInQuiet(t *testing.T) {
 	defer free()
 	measured = r.Scene("ci", api.StartParams{Devices: []string{"a"}})
 	r.State(measured.ID, "running")
-	if j := r.Ended(r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}}).ID); j.State != "ok" {
+	j = r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}})
+	if j = r.Ended(j.ID); j.State != "ok" {
 		t.Fatalf("%+v", j)
 	}
 	free()
 }
 
-// Fault: A newer build comes while a job waits
 func TestBuildsAreFixedWhenQueued(t *testing.T) {
 	t.Parallel()
 	s, dir, devices := &shelf{newest: 2, ready: map[string]bool{"2": true, "3": true}}, t.TempDir(), virtual("local")
