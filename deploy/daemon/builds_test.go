@@ -123,11 +123,13 @@ func TestBuildsOfFeeds(t *testing.T) {
 	}
 }
 
-// Fault: A job names a build that does not exist, or a device that cannot run it
+// Fault: A job names an unknown build, or a device that cannot run it
 func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}
 	devices := append(virtual("local"), daemontest.New("card"))
+	with := daemontest.Start(t, t.TempDir(), devices, withBuilds(s))
+	without := daemontest.Start(t, t.TempDir(), devices, nil)
 	for _, tc := range []struct {
 		name, want string
 		builds     *shelf
@@ -144,11 +146,10 @@ func TestBuildsAreRefused(t *testing.T) {
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
-				if tc.builds != nil {
-					o.Builds = tc.builds
-				}
-			})
+			r := with
+			if tc.builds == nil {
+				r = without
+			}
 			tc.p.Test = "scene"
 			if _, err := r.Start(context.Background(), "ci", tc.p); err == nil || !strings.Contains(err.Error(), tc.want) ||
 				code(err) == 0 {
@@ -158,7 +159,6 @@ func TestBuildsAreRefused(t *testing.T) {
 	}
 }
 
-// Fault: A build is fetched while a test measures
 func TestBuildsAreFetchedInQuiet(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2, ready: map[string]bool{}}
@@ -187,13 +187,13 @@ func TestBuildsAreFetchedInQuiet(t *testing.T) {
 	defer free()
 	measured = r.Scene("ci", api.StartParams{Devices: []string{"a"}})
 	r.State(measured.ID, "running")
-	if j := r.Ended(r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}}).ID); j.State != "ok" {
+	j = r.Scene("ci", api.StartParams{Devices: []string{"b"}, Browsers: []string{"firefox@f"}})
+	if j = r.Ended(j.ID); j.State != "ok" {
 		t.Fatalf("%+v", j)
 	}
 	free()
 }
 
-// Fault: A newer build comes while a job waits
 func TestBuildsAreFixedWhenQueued(t *testing.T) {
 	t.Parallel()
 	s, dir, devices := &shelf{newest: 2, ready: map[string]bool{"2": true, "3": true}}, t.TempDir(), virtual("local")

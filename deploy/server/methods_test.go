@@ -62,6 +62,10 @@ func TestEveryMethod(t *testing.T) {
 				errors.Join(errBase, errWith)
 		}
 		o.Trends, o.Engine = trendtest.Open(t, trendtest.Filling{Points: 20, Step: 0.1}), engine{}
+		o.Builds = func(_ context.Context, feed string) ([]api.Build, error) {
+			return []api.Build{{Feed: feed, Seq: 1, Name: "a"}, {Feed: feed, Seq: 2, Name: "b"},
+				{Feed: feed, Seq: 3, Name: "c"}}, errors.New("feed f: absent")
+		}
 	})
 	u := &user{s, s.socket(), map[string]bool{}}
 	u.looks()
@@ -174,6 +178,11 @@ func (u *user) looks() {
 	var sources struct{ Devices []any }
 	if u.do("sources.list", api.Empty{}, &sources); sources.Devices == nil {
 		u.t.Error("no sources")
+	}
+	var builds api.BuildList
+	u.do("build.list", api.BuildListParams{Feed: "f", Limit: 2}, &builds)
+	if n := builds.Builds; len(n) != 2 || n[0].Name != "c" || n[1].Name != "b" || builds.Reason != "feed f: absent" {
+		u.t.Errorf("%+v", builds)
 	}
 	u.do("suite.list", api.Empty{}, nil)
 	var test api.Test

@@ -73,7 +73,6 @@ func builds(t *testing.T, c *Cache) string {
 	return told(all)
 }
 
-// Fault: Builds of a folder come, go and come again
 func TestFolderKeepsNumbers(t *testing.T) {
 	t.Parallel()
 	dir, data, at := t.TempDir(), t.TempDir(), newClock()
@@ -132,7 +131,7 @@ func TestFolderKeepsNumbers(t *testing.T) {
 	}
 }
 
-// Fault: A build is changed after its first use
+// Fault: A build of a feed has another hash than before
 func TestFolderBuildsInPlace(t *testing.T) {
 	t.Parallel()
 	dir, data, at, ctx := t.TempDir(), t.TempDir(), newClock(), context.Background()
@@ -150,15 +149,17 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if !c.Ready(b) {
 		t.Error("not ready after its first use")
 	}
-	if _, _, err := c.Program(ctx, "firefox", b); err == nil || !strings.Contains(err.Error(), "no program of firefox") {
-		t.Errorf("another kind: %v", err)
-	}
 	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Program(ctx, "chromium", b); err == nil || !strings.Contains(err.Error(), "other users can change lib.so") {
-		t.Errorf("a file that all may change: %v", err)
+	refuse := func(name, kind, want string) {
+		t.Helper()
+		if _, _, err := c.Program(ctx, kind, b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
+	refuse("another kind", "firefox", "no program of firefox")
+	refuse("a file that all may change", "chromium", "other users can change lib.so")
 	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -166,18 +167,18 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if c.Ready(b) {
 		t.Error("ready with another content")
 	}
-	if _, _, err := c.Program(ctx, "chromium", b); err == nil || !strings.Contains(err.Error(), "its SHA-256 changed") {
-		t.Errorf("another content: %v", err)
-	}
+	refuse("another content", "chromium", "its SHA-256 changed")
 	if got := builds(t, c); got != "1 b-1 broken, 2 b-2 usable" {
 		t.Error(got)
 	}
-	if _, err := c.Resolve(ctx, "f", "b-1"); err == nil || !strings.Contains(err.Error(), "build f:b-1 is broken: its SHA") {
+	_, err = c.Resolve(ctx, "f", "b-1")
+	if err == nil || !strings.Contains(err.Error(), "build f:b-1 is broken: its SHA") {
 		t.Errorf("a broken build: %v", err)
 	}
 }
 
-// Fault: A feed is absent, repeats an ID, or changes a hash
+// Fault: A feed is absent, or repeats a build
+// Fault: A build of a feed has another hash than before
 func TestLines(t *testing.T) {
 	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
@@ -208,7 +209,8 @@ func TestLines(t *testing.T) {
 		{"another number", `{"seq":21,"revision":"r2","url":"a.zip"}`,
 			"feed f: build r2: its number changed from 20 to 21"},
 		{"another hash", `{"seq":20,"revision":"r2","url":"a.zip","sha256":"` + b + `"}`, "10 one gone, 20 r2 broken"},
-		{"the first hash again", `{"seq":20,"revision":"r2","url":"a.zip","sha256":"` + a + `"}`, "10 one gone, 20 r2 broken"},
+		{"the first hash again", `{"seq":20,"revision":"r2","url":"a.zip","sha256":"` + a + `"}`,
+			"10 one gone, 20 r2 broken"},
 		{"a build between", `{"seq":15,"url":"c.zip"}` + "\n" + `{"seq":10,"build":"one","url":"b.zip"}`,
 			"10 one usable, 15 15 usable, 20 r2 broken"},
 	} {
@@ -235,12 +237,16 @@ func TestLines(t *testing.T) {
 const (
 	chromeGood = `{"timestamp":"2026-10-02T08:09:10.000Z","versions":[
 {"version":"113.0.5672.0","revision":"1121455","downloads":{"chrome":[
-{"platform":"linux64","url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.0/linux64/chrome-linux64.zip"},
-{"platform":"win64","url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.0/win64/chrome-win64.zip"}]}},
+{"platform":"linux64",
+"url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.0/linux64/chrome-linux64.zip"},
+{"platform":"win64",
+"url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.0/win64/chrome-win64.zip"}]}},
 {"version":"113.0.5672.63","revision":"1121455","downloads":{"chromedriver":[],"chrome":[
-{"platform":"linux64","url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.63/linux64/chrome-linux64.zip"}]}}]}`
+{"platform":"linux64",
+"url":"https://storage.googleapis.com/chrome-for-testing-public/113.0.5672.63/linux64/chrome-linux64.zip"}]}}]}`
 	chromeLast = `{"timestamp":"2026-10-02T08:09:10.000Z","channels":{"Stable":{"channel":"Stable","version":"%s",
-"revision":"1625079","downloads":{"chrome":[{"platform":"linux64","url":"https://storage.googleapis.com/c/%s/linux64/chrome-linux64.zip"}]}}}}`
+"revision":"1625079","downloads":{"chrome":[{"platform":"linux64",
+"url":"https://storage.googleapis.com/c/%s/linux64/chrome-linux64.zip"}]}}}}`
 )
 
 func TestChromeForTesting(t *testing.T) {
@@ -273,7 +279,8 @@ func TestChromeForTesting(t *testing.T) {
 	}
 	for _, wrong := range []config.Feed{{Kind: config.FeedChrome, URL: index.URL, Channel: "gold"},
 		{Kind: config.FeedChrome, URL: index.URL, Platform: "amiga"}} {
-		if got := builds(t, open(t, t.TempDir(), at, wrong, 0)); !strings.HasPrefix(got, "feed f: index of Chrome for Testing: ") {
+		got := builds(t, open(t, t.TempDir(), at, wrong, 0))
+		if !strings.HasPrefix(got, "feed f: index of Chrome for Testing: ") {
 			t.Error(got)
 		}
 	}
@@ -282,7 +289,8 @@ func TestChromeForTesting(t *testing.T) {
 // listing is a page of Mozilla's archive.
 func listing(names ...string) string {
 	var b strings.Builder
-	b.WriteString("<!DOCTYPE html>\n<html><body><table>\n<tr><td>Dir</td><td><a href=\"/pub/firefox/nightly/\">..</a></td></tr>\n")
+	b.WriteString("<!DOCTYPE html>\n<html><body><table>\n" +
+		"<tr><td>Dir</td><td><a href=\"/pub/firefox/nightly/\">..</a></td></tr>\n")
 	for _, name := range names {
 		fmt.Fprintf(&b, "<tr><td></td><td><a href=\"/pub/firefox/nightly/x/%s\">%s</a></td></tr>\n", name, name)
 	}
@@ -311,7 +319,8 @@ func TestMozilla(t *testing.T) {
 			fmt.Fprintf(w, "%s sha512 70 %s.tar.xz\n%s sha256 70 %[2]s.tar.xz\n", strings.Repeat("c", 128), base,
 				strings.Repeat("d", 64))
 		case strings.HasSuffix(name, ".txt"):
-			fmt.Fprint(w, "20261001093021\nhttps://hg.mozilla.org/mozilla-central/rev/0a1b2c3d4e5f0a1b2c3d4e5f0a1b2c3d4e5f0a1b\n")
+			fmt.Fprint(w, "20261001093021\n"+
+				"https://hg.mozilla.org/mozilla-central/rev/0a1b2c3d4e5f0a1b2c3d4e5f0a1b2c3d4e5f0a1b\n")
 		}
 	}))
 	t.Cleanup(index.Close)
@@ -337,13 +346,14 @@ func TestMozilla(t *testing.T) {
 // git runs git in a repository.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+	args = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)
+	cmd := exec.Command("git", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %q: %v: %s", args, err, out)
 	}
 }
 
-// Fault: The command of a feed fails, hangs or leads out of its folder
+// Fault: The command of a `git` feed fails or hangs
 func TestGit(t *testing.T) {
 	t.Parallel()
 	repo, at, ctx := t.TempDir(), newClock(), context.Background()
@@ -353,7 +363,8 @@ func TestGit(t *testing.T) {
 		git(t, repo, "add", ".")
 		git(t, repo, "commit", "-q", "-m", n)
 	}
-	const script = `mkdir out && printf "#!/bin/sh\n# %s $EIDETICKER_REVISION" "$(cat src)" >out/firefox && chmod 755 out/firefox`
+	const script = `mkdir out && printf "#!/bin/sh\n# %s $EIDETICKER_REVISION" "$(cat src)" >out/firefox &&
+chmod 755 out/firefox`
 	f := config.Feed{Kind: config.FeedGit, Dir: repo, Branch: "main", Command: []string{"sh", "-c", script}, Output: "out"}
 	c := open(t, t.TempDir(), at, f, 0)
 	all, err := c.Builds(ctx, "f")
@@ -372,8 +383,9 @@ func TestGit(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 	for want, wrong := range map[string]config.Feed{
-		"sh: exit status 3: oh":     {Command: []string{"sh", "-c", "echo oh; exit 3"}, Output: "out"},
-		"timeout after 1s":          {Command: []string{"sh", "-c", "sleep 600 & sleep 600"}, Output: "out", Timeout: config.Duration(time.Second)},
+		"sh: exit status 3: oh": {Command: []string{"sh", "-c", "echo oh; exit 3"}, Output: "out"},
+		"timeout after 1s": {Command: []string{"sh", "-c", "sleep 600 & sleep 600"}, Output: "out",
+			Timeout: config.Duration(time.Second)},
 		"leads out of the commit's": {Command: []string{"ln", "-s", "/usr", "out"}, Output: "out"},
 		"no such file":              {Command: []string{"true"}, Output: "out"},
 		"has no program":            {Command: []string{"mkdir", "out"}, Output: "out"},

@@ -137,7 +137,7 @@ func fromHex(t testing.TB, text string) []byte {
 	return raw
 }
 
-// Fault: A build has a bomb, links, `../` or setuid files
+// Fault: A build of a feed bursts, escapes or is setuid
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	many := []item{}
@@ -156,8 +156,8 @@ func TestUnpack(t *testing.T) {
 		{"tar.xz", fromHex(t, xzipped), ""},
 		{"tar.bz2", fromHex(t, bzipped), ""},
 		{"zip", zipOf(t, good...), ""},
-		{"folders", tarOf(t, item{name: "./", mode: 0o777, flag: tar.TypeDir}, item{name: "./b/", mode: 0o777, flag: tar.TypeDir},
-			good[0]), ""},
+		{"folders", tarOf(t, item{name: "./", mode: 0o777, flag: tar.TypeDir},
+			item{name: "./b/", mode: 0o777, flag: tar.TypeDir}, good[0]), ""},
 		{"nothing", nil, "it has no files"},
 		{"no archive", []byte(strings.Repeat("<html>", 200)), "archive/tar: invalid tar header"},
 		{"zip cut off", cut, "zip: not a valid zip file"},
@@ -169,7 +169,8 @@ func TestUnpack(t *testing.T) {
 		{"of Windows", zipOf(t, item{name: `a\..\b`, mode: 0o755}), "is not a valid name"},
 		{"link", tarOf(t, item{name: "a", text: "/etc", flag: tar.TypeSymlink}), `"a" is neither a file nor a folder`},
 		{"hard link", tarOf(t, good[0], item{name: "a", text: "b/firefox", flag: tar.TypeLink}), `"a" is neither a file`},
-		{"link in a zip file", zipOf(t, item{name: "a", mode: 0o777 | fs.ModeSymlink, text: "/etc"}), `"a" is neither a file`},
+		{"link in a zip file", zipOf(t, item{name: "a", mode: 0o777 | fs.ModeSymlink, text: "/etc"}),
+			`"a" is neither a file`},
 		{"device", tarOf(t, item{name: "a", flag: tar.TypeBlock}), `"a" is neither a file`},
 		{"pipe", tarOf(t, item{name: "a", flag: tar.TypeFifo}), `"a" is neither a file`},
 		{"another user's", tarOf(t, item{name: "a", mode: 0o755 | fs.ModeSetuid}), `"a" is to run as another user`},
@@ -181,8 +182,8 @@ func TestUnpack(t *testing.T) {
 		{"too deep", tarOf(t, item{name: "1/2/3/4/5", mode: 0o644}), "has over 4 folders"},
 		{"bomb", packed(t, tarOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1001)}), gz), "over 1000 bytes"},
 		{"bomb in a zip file", zipOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1<<20)}), "over 1000 bytes"},
-		{"bomb of two", tarOf(t, item{name: "a", text: strings.Repeat("0", 600)}, item{name: "b", text: strings.Repeat("0", 600)}),
-			"over 1000 bytes"},
+		{"bomb of two", tarOf(t, item{name: "a", text: strings.Repeat("0", 600)},
+			item{name: "b", text: strings.Repeat("0", 600)}), "over 1000 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			into, err := os.OpenRoot(t.TempDir())
@@ -259,7 +260,7 @@ func (s *served) program(t *testing.T, build string) (string, func(), error) {
 	return s.Program(context.Background(), "firefox", b)
 }
 
-// Fault: A downloaded build differs from its hash
+// Fault: A build of a feed has another hash than before
 func TestCache(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 0)
@@ -273,7 +274,8 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(path); string(text) != "program" || !strings.HasPrefix(path, filepath.Join(s.data, "builds")) {
+	if text, err := os.ReadFile(path); string(text) != "program" ||
+		!strings.HasPrefix(path, filepath.Join(s.data, "builds")) {
 		t.Errorf("%q at %s, %v", text, path, err)
 	}
 	release()
@@ -283,8 +285,8 @@ func TestCache(t *testing.T) {
 	}
 	release()
 	release() // does nothing
-	for build, want := range map[string]string{"b": "its SHA-256 changed from 000000000000…", "c": "the archive is refused",
-		"d": "redirect to http://192.0.2.1/a: not https", "e": "it must begin with https://"} {
+	for build, want := range map[string]string{"b": "its SHA-256 changed from 000000000000…",
+		"c": "the archive is refused", "d": "redirect to http://192.0.2.1/a: not https", "e": "it must begin with https://"} {
 		if _, _, err := s.program(t, build); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", build, err, want)
 		}
@@ -310,7 +312,6 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// Fault: The disk fills with builds
 func TestCacheLimit(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 250)
@@ -384,7 +385,8 @@ func TestUnknownFeed(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := c.Resolve(context.Background(), "f", ""); err == nil || !strings.Contains(err.Error(), "has no usable build") {
+	_, err = c.Resolve(context.Background(), "f", "")
+	if err == nil || !strings.Contains(err.Error(), "has no usable build") {
 		t.Errorf("an empty feed: %v", err)
 	}
 }

@@ -1539,6 +1539,29 @@ export interface PowerParams {
   do: string;
 }
 
+export interface BuildListParams {
+  feed: string;
+  limit?: number;
+}
+
+export interface Build {
+  feed: string;
+  seq: number;
+  build: string;
+  revision?: string;
+  parent?: string;
+  wall_ns: number;
+  url?: string;
+  sha256?: string;
+  state: string;
+  reason?: string;
+}
+
+export interface BuildList {
+  builds: Build[];
+  reason?: string;
+}
+
 export interface SubscribeParams {
   from_seq?: number;
   kinds?: string[];
@@ -1596,6 +1619,7 @@ export interface Methods {
   'device.reserve': {params: ReserveParams; result: Reserved};
   'device.quarantine': {params: QuarantineParams; result: Device};
   'device.power': {params: PowerParams; result: Device};
+  'build.list': {params: BuildListParams; result: BuildList};
   'subscribe': {params: SubscribeParams; result: Subscribed};
   'unsubscribe': {params: Empty; result: Empty};
   'preview.start': {params: PreviewParams; result: PreviewStarted};
