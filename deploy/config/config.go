@@ -29,6 +29,9 @@ type Config struct {
 	Runs   Runs   `toml:"runs"`
 	Limits Limits `toml:"limits"`
 	Log    Log    `toml:"log"`
+	Alarm  Alarm  `toml:"alarm"`
+
+	Schedule map[string]Schedule `toml:"schedule"`
 }
 
 // Access configures the access to the rig.
@@ -83,6 +86,9 @@ func Default() Config {
 		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},
+		Alarm:  Alarm{FalseAlarms: 1, Per: Duration(7 * 24 * time.Hour)},
+
+		Schedule: map[string]Schedule{},
 	}
 }
 
@@ -167,6 +173,10 @@ func (c *Config) decode(file, text string) error {
 	}
 	if unknown := md.Undecoded(); len(unknown) > 0 {
 		return unknownKey(file, text, unknown[0])
+	}
+	c.fill()
+	if err := c.scheduleError(file, text); err != nil {
+		return err
 	}
 	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key} {
 		*path = beside(file, *path)
