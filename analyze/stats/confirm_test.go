@@ -114,7 +114,7 @@ func TestConfirmationLooks(t *testing.T) {
 	c := DefaultConfirmation(0.005, 0.5)
 	ones, mixed := make([]float64, 48), make([]float64, 48)
 	for i := range ones {
-		ones[i], mixed[i] = 1, 4*float64(i%2*2-1)+0.3 // 4.3 or -3.7: never clear
+		ones[i], mixed[i] = 1, float64(i%2*2-1)*(4+float64(i)/9)+0.3 // both signs, many sizes
 	}
 	late := append(append([]float64{}, mixed[:12]...), ones[:36]...)
 	back := append(append([]float64{}, ones[:12]...), make([]float64, 36)...)
