@@ -16,10 +16,9 @@ const maxAttempts = 3
 type fate int
 
 const (
-	open  fate = iota // it waits, works, or cannot be submitted now
-	done              // its set can be read
-	again             // it was interrupted: the task has another ID now
-	lost              // there will be no runs
+	open fate = iota // it waits, works, or cannot be submitted now
+	done             // its set can be read
+	lost             // there will be no runs
 )
 
 // look submits a task's job, if that was not done, and returns what became of it.
@@ -47,7 +46,7 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 		}
 		t.Attempt++
 		t.name()
-		return again, j, nil // this ID follows again after a restart
+		return e.look(ctx, t) // the same ID follows after a restart
 	case "failed", "cancelled":
 		return lost, j, nil
 	}
@@ -93,6 +92,9 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			return true, e.gapOf(ctx, name, t, err.Error())
 		}
 		if err := e.Trends.Add(ctx, t.ID, measured); err != nil {
+			if late {
+				return true, e.gapOf(ctx, name, t, err.Error())
+			}
 			return false, err
 		}
 		if err := e.detect(ctx, origin, t, measured); err != nil {

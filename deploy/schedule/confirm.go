@@ -252,7 +252,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 	last := &c.Tasks[len(c.Tasks)-1]
 	state, j, err := e.look(ctx, last)
 	switch {
-	case err != nil || state == open || state == again:
+	case err != nil || state == open:
 		return false, err
 	case state == lost:
 		return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -70,6 +72,7 @@ type Options struct {
 type Engine struct {
 	Options
 	times map[string]cron.Schedule // of schedules by time
+	write func(path string, content []byte, mode os.FileMode) error
 
 	mu     sync.Mutex
 	state  state
@@ -92,7 +95,7 @@ const (
 
 // New returns an engine with the state of the one that was here before.
 func New(o Options) (*Engine, error) {
-	e := &Engine{Options: o, times: map[string]cron.Schedule{}, feeds: map[string]*feed{}, reason: map[string]string{}}
+	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{}, reason: map[string]string{}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}
@@ -142,7 +145,7 @@ func (e *Engine) step(ctx context.Context) {
 	defer e.mu.Unlock()
 	err := e.plan(ctx)
 	if err == nil {
-		err = errors.Join(e.collect(ctx), e.advance(ctx), e.pick(ctx), e.raise(ctx))
+		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn("a schedule could not go on; it is tried again", "error", err)

@@ -112,5 +112,5 @@ func (e *Engine) save() error {
 	if err != nil {
 		return err
 	}
-	return staging.WriteFile(e.File, raw, 0o640)
+	return e.write(e.File, raw, 0o640)
 }
