@@ -94,7 +94,7 @@ func (o *Origin) check() error {
 	if o.Kind != KindPoint && o.Kind != KindConfirm {
 		return fmt.Errorf("kind is %.40q: must be %s or %s", o.Kind, KindPoint, KindConfirm)
 	}
-	if o.Seq < 0 || o.Change < 0 || len(o.Roles) == 0 || len(o.Roles) > maxRoles {
+	if o.Seq < 0 || o.Seq > maxSeq || o.Change < 0 || len(o.Roles) == 0 || len(o.Roles) > maxRoles {
 		return fmt.Errorf("seq, change or the number of roles is out of range; roles: 1 to %d", maxRoles)
 	}
 	texts := []string{o.Feed, o.Build}
@@ -103,7 +103,8 @@ func (o *Origin) check() error {
 		if !plainName.MatchString(name) {
 			return fmt.Errorf("variant is %.40q: must be a name", name)
 		}
-		if !slices.Contains([]string{Subject, Rival, Control, Before, After}, r.Role) || r.Seq < 0 {
+		if !slices.Contains([]string{Subject, Rival, Control, Before, After}, r.Role) || r.Seq < 0 ||
+			r.Seq > maxSeq {
 			return fmt.Errorf("variant %s has role %.40q and seq %d", name, r.Role, r.Seq)
 		}
 		texts = append(texts, r.Product, r.Feed, r.Build)
