@@ -1,18 +1,14 @@
 package schedule
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
-
-// maxShown bounds the builds of an alert.
-const maxShown = 100
 
 // raise puts confirmed changes that are in no alert into one. Changes with overlapping builds of a
 // feed are one alert.
@@ -50,54 +46,31 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		a := &alerts[i]
 		a.Changes = append(a.Changes, x)
-		slices.SortStableFunc(a.Changes, func(x, y api.SeriesShift) int {
-			return cmp.Or(cmp.Compare(rank(y.Direction), rank(x.Direction)),
-				cmp.Compare(math.Abs(y.Shift), math.Abs(x.Shift)))
-		})
-		a.FirstSeq, a.LastSeq = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq)
-		if err := e.describe(ctx, a, s, &x); err != nil {
-			return err
+		a.FirstSeq, a.LastSeq, a.Text = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq), "" // it follows
+		if a.Command == "" {
+			if a.Command, err = e.command(ctx, s, &x); err != nil {
+				return err
+			}
 		}
 		if err := e.Trends.PutAlert(ctx, a); err != nil {
 			return err
 		}
-		e.Log.Warn("alert", "alert", a.ID, "text", a.Text)
+		e.Log.Warn("alert", "alert", a.ID, "text", x.Text)
 	}
 	return nil
 }
 
-// rank orders directions: the worst is the greatest.
-func rank(direction string) int {
-	return slices.Index([]string{"better", "changed", "worse"}, direction)
-}
-
-// describe fills in an alert's builds, sentence and command. s is the series of the change x, the
-// newest one of the alert.
-func (e *Engine) describe(ctx context.Context, a *api.Alert, s *api.Series, x *api.SeriesShift) error {
-	builds, err := e.Trends.Builds(ctx, a.Feed, maxChanges)
-	if err != nil {
-		return err
+// command returns the command that repeats the comparison of a change.
+func (e *Engine) command(ctx context.Context, s *api.Series, x *api.SeriesShift) (string, error) {
+	points, err := e.Trends.Points(ctx, s.ID, x.FirstSeq, x.LastSeq, maxChanges)
+	if err != nil || len(points) == 0 {
+		return "", err
 	}
-	a.Builds = []api.Build{}
-	names := map[int64]string{}
-	for _, b := range slices.Backward(builds) {
-		names[b.Seq] = b.Name
-		if b.Seq > a.FirstSeq && b.Seq <= a.LastSeq && len(a.Builds) < maxShown {
-			a.Builds = append(a.Builds, b)
-		}
+	browser := func(p trend.Point) string {
+		return api.Browser{Kind: s.Product, Feed: s.Feed, Build: p.Build}.String()
 	}
-	a.Text = a.Changes[0].Text
-	if n := len(a.Changes) - 1; n > 0 {
-		a.Text = sentence("%s, and %d more", a.Text, n)
-	}
-	if a.Changes[0].ID == x.ID {
-		browser := func(seq int64) string {
-			return api.Browser{Kind: s.Product, Feed: s.Feed, Build: names[seq]}.String()
-		}
-		a.Command = fmt.Sprintf("eideticker run %s --device %s --browser %s --browser %s --repeat 12", quoted(s.Test),
-			quoted(s.Device), browser(x.FirstSeq), browser(x.LastSeq))
-	}
-	return nil
+	return fmt.Sprintf("eideticker run %s --device %s --browser %s --browser %s --repeat 12", quoted(s.Test),
+		quoted(s.Device), browser(points[0]), browser(points[len(points)-1])), nil
 }
 
 // quoted returns a word for a shell.

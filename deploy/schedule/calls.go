@@ -116,26 +116,26 @@ func (e *Engine) Pause(p api.SchedulePause) (api.Schedule, error) {
 }
 
 // Confirm begins the confirmation of a change before others. It takes a part of the budget too.
-func (e *Engine) Confirm(ctx context.Context, p api.ChangeID) (api.SeriesShift, error) {
+func (e *Engine) Confirm(ctx context.Context, change int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	x, err := e.Trends.Change(ctx, p.Change)
+	x, err := e.Trends.Change(ctx, change)
 	if err != nil {
-		return x, err
+		return err
 	}
 	if !slices.Contains([]string{candidate, lab, refuted, undecided}, x.State) {
-		return x, api.Errorf(api.Conflict, "change %d is %s already", x.ID, x.State)
+		return api.Errorf(api.Conflict, "change %d is %s already", x.ID, x.State)
 	}
 	begun, err := e.begin(ctx, &x, nil, true)
 	switch {
 	case errors.Is(err, errBudget):
-		return x, api.Errorf(api.TooMany, "%v: %s", err, e.budget().Text)
+		return api.Errorf(api.TooMany, "%v: %s", err, e.budget().Text)
 	case err != nil:
-		return x, told(err)
+		return told(err)
 	case !begun:
-		return x, api.Errorf(api.Conflict, "change %d cannot be confirmed now; %s", x.ID, x.Reason)
+		return api.Errorf(api.Conflict, "change %d cannot be confirmed now; %s", x.ID, x.Reason)
 	}
-	return x, e.advance(ctx)
+	return e.advance(ctx)
 }
 
 // told makes an error one for clients.

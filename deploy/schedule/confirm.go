@@ -156,7 +156,7 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	for _, id := range c.Changes {
 		e.state.Spent = append(e.state.Spent, spent{e.Now().UnixNano(), c.Alpha, id})
 	}
-	e.Log.Info("a change is being confirmed", "change", x.ID, "job", t.ID, "text", x.Text)
+	e.Log.Info("a change is being confirmed", "change", x.ID, "job", t.ID)
 	return true, e.save()
 }
 
@@ -356,10 +356,14 @@ func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift
 	if x.Relative {
 		x.Shift, x.Low, x.High = math.Expm1(x.Shift), math.Expm1(x.Low), math.Expm1(x.High)
 	}
-	switch before, after := c.Tasks[0].Variants[0].Browser, c.Tasks[0].Variants[1].Browser; r.State {
+	for _, v := range []*float64{&x.Shift, &x.Low, &x.High} {
+		if math.IsNaN(*v) || math.IsInf(*v, 0) { // no block had values
+			*v = 0
+		}
+	}
+	switch r.State {
 	case stats.Confirmed:
 		x.Direction = direction(data.Series.Better, x.Shift)
-		x.Text = textOf(&data.Series, x, before, after)
 		err = e.explain(ctx, x, confirmed, sentence("%d fresh blocks show it at level %.2g (p = %.2g).", r.Blocks, c.Alpha,
 			r.P))
 	case stats.Refuted:

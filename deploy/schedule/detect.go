@@ -120,11 +120,11 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		if slices.ContainsFunc(moved, func(m changepoint.Change) bool { return gapBetween(m.Index, found.Index) <= near }) {
 			x.State, x.Reason = lab, "The control changed at the same place: the lab did."
 		}
-		x.Text = textOf(s, &x, c.points[found.Index-1].Build, c.points[found.Index].Build)
 		if err := e.Trends.PutChange(ctx, &x); err != nil {
 			return err
 		}
-		e.Log.Info("a series has changed", "change", x.ID, "state", x.State, "text", x.Text)
+		e.Log.Info("a series has changed", "change", x.ID, "series", s.ID, "state", x.State,
+			"build", c.points[found.Index].Build)
 		known = append(known, x)
 	}
 	return nil
@@ -211,14 +211,4 @@ func direction(better string, shift float64) string {
 		return "better"
 	}
 	return "worse"
-}
-
-// textOf is a change in one sentence.
-func textOf(s *api.Series, x *api.SeriesShift, before, after string) string {
-	size := fmt.Sprintf("%+.3g %s", x.Shift, s.Unit)
-	if x.Relative {
-		size = fmt.Sprintf("%+.1f %%", 100*x.Shift)
-	}
-	return sentence("%s %s of %s on %s: %s (%s) between %s and %s", s.Measure, s.Value, s.Test, s.Device, size,
-		x.Direction, before, after)
 }

@@ -39,7 +39,6 @@ type Feeds interface {
 // Trends keep points and changes. [trend.DB] implements it.
 type Trends interface {
 	AddBuilds(ctx context.Context, all []api.Build) error
-	Builds(ctx context.Context, feed string, limit int) ([]api.Build, error)
 	Add(ctx context.Context, set string, all []trend.Measured) error
 	AddGap(ctx context.Context, g trend.Gap) error
 	Series(ctx context.Context, p api.SeriesListParams) (api.SeriesList, error)

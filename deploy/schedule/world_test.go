@@ -207,12 +207,6 @@ func (w feedOf) Resolve(_ context.Context, feed, name string) (api.Build, error)
 
 func (w *world) AddBuilds(context.Context, []api.Build) error { return nil }
 
-func (w *world) Builds(context.Context, string, int) ([]api.Build, error) {
-	all := slices.Clone(w.builds)
-	slices.Reverse(all)
-	return all, nil
-}
-
 func (w *world) AddGap(_ context.Context, g trend.Gap) error {
 	w.tick()
 	w.gaps[g.Test+"/"+g.Device+"/"+g.Build] = g.Reason
