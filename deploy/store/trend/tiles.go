@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// maxLevel of tiles. A tile of level k has four or more of the level below it, at most seven, or of
-// level 1 as many points. So level k has at most a 4^k-th of the points, and a new point changes at
-// most two tiles of each level, wherever it is.
+// maxLevel of tiles. A tile of level k has four to seven of the level below it, or of level 1 as
+// many points. So level k has at most a 4^k-th of the points. A new point changes at most two tiles
+// of each level, wherever it is. Where points are removed, tiles may become smaller.
 const (
 	maxLevel = 10
 	fan      = 4
