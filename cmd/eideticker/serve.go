@@ -22,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/server"
 	"github.com/eideticker/eideticker/deploy/server/webui"
 	"github.com/eideticker/eideticker/deploy/store"
@@ -119,6 +120,7 @@ type rigService struct {
 	daemon *daemon.Daemon
 	api    *server.Server
 	tokens *server.Tokens
+	builds *builds.Cache
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
@@ -200,8 +202,12 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 	for name, d := range s.conf.Runs.KeepLast {
 		keep[name] = time.Duration(d)
 	}
+	if s.builds, err = builds.Open(builds.Options{Dir: s.conf.DataDir, Feeds: s.conf.Feed,
+		MaxBytes: int64(s.conf.Store.MaxBuilds), Log: s.log}); err != nil {
+		return nil, err
+	}
 	return daemon.New(daemon.Options{
-		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: tests, Known: session.Known(),
+		Dir: s.conf.DataDir, Store: s.store, Builds: s.builds, Devices: devices, Suite: tests, Known: session.Known(),
 		Program: program(), Log: s.log,
 		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
 		Parallel: s.conf.Runs.Parallel, KeepLast: keep,
@@ -216,7 +222,7 @@ func (s *rigService) newAPI() (*server.Server, error) {
 		Daemon: s.daemon, Tokens: s.tokens, Needed: s.conf.NeedsToken(), Program: program(), Log: s.daemon.Log(),
 		Place:       server.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
 		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
-		Compare: compareFolders, Page: webui.Handler(),
+		Compare: compareFolders, Builds: s.builds.Builds, Page: webui.Handler(),
 		Sources: func() (json.RawMessage, error) {
 			list, err := sources.Find()
 			if err != nil {

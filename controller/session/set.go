@@ -24,6 +24,7 @@ type Variant struct {
 	Device  Device
 	Browser string      // "": the device's first
 	Program string      // file of the browser, on this machine; "": the installed one
+	Build   string      // name of the program's build, for people; "": none
 	Test    *suite.Test // nil: the test of the set
 	Called  string      // its name; "": after browser and device
 }
@@ -123,6 +124,8 @@ type setJSON struct {
 	Repeat   int      `json:"repeat"`
 	WarmUp   int      `json:"warm_up"`
 	Variants []string `json:"variants"`
+	// Builds has the builds of the variants' browsers, by variant.
+	Builds map[string]string `json:"builds,omitempty"`
 	// Looks share the level of a verdict; absent: it has one.
 	Looks []int     `json:"looks,omitempty"`
 	Runs  []runJSON `json:"runs"` // in the order in which they were made
@@ -248,7 +251,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	record, found, err := Run(ctx, Options{
 		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
-		Program: s.Program,
+		BrowserBuild: v.Build, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,
 		Untrusted:     s.Untrusted,
@@ -342,6 +345,12 @@ func (s *setRun) write() error {
 		WarmUp: s.WarmUp, Looks: s.Looks, Runs: []runJSON{}}
 	for _, v := range s.Variants {
 		out.Variants = append(out.Variants, v.Name())
+		if v.Build != "" {
+			if out.Builds == nil {
+				out.Builds = map[string]string{}
+			}
+			out.Builds[v.Name()] = v.Build
+		}
 	}
 	for _, m := range s.set.Made {
 		r := m.Record

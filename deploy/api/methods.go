@@ -116,6 +116,9 @@ func Methods() []Method {
 		{Name: "device.power", Role: Admin, About: "Switch a device on or off. It must not be in use.",
 			Params: PowerParams{}, Result: Device{}, Errors: []Code{NotFound, Busy, Conflict, Failed}},
 
+		{Name: "build.list", Role: View, About: "The builds of a feed, with those that are broken or gone.",
+			Params: BuildListParams{}, Result: BuildList{}, Errors: []Code{NotFound}},
+
 		{Name: "subscribe", Role: View, Socket: true,
 			About:  "Send all events in order as notifications `event`. A second call replaces the first.",
 			Params: SubscribeParams{}, Result: Subscribed{}},

@@ -108,6 +108,12 @@ func (c *Config) checkSchedules() (toml.Key, error) {
 		if key, err := s.check(); err != nil {
 			return toml.Key{"schedule", name, key}, err
 		}
+		for _, text := range append(slices.Clone(s.Browsers), s.Control) {
+			b, _ := api.ParseBrowser(text) // was checked
+			if _, is := c.Feed[b.Feed]; b.Feed != "" && !is {
+				return toml.Key{"schedule", name, "browsers"}, fmt.Errorf("%q: unknown feed %s", text, b.Feed)
+			}
+		}
 	}
 	return nil, nil
 }

@@ -33,6 +33,8 @@ import (
 type plan struct {
 	set   session.SetOptions
 	units []*unit // each once, in the order of their names
+	// builds of the variants' browsers, by their names
+	builds map[string]api.Build
 }
 
 // plan holds what a client asks for against what there is.
@@ -51,11 +53,14 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if p.Class != "" && span(p.Class) == 0 {
 		return nil, api.Errorf(api.InvalidParams, "class is %.80q: must be now, check, watch or fill", p.Class)
 	}
+	out := &plan{}
+	if err := d.fixBuilds(out, p); err != nil {
+		return nil, err
+	}
 	subjects, untrusted, err := d.subjects(p)
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{}
 	on, err := d.variants(out, p, subjects)
 	if err != nil {
 		return nil, err
@@ -199,6 +204,12 @@ func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subj
 		})
 	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
 		return nil, api.Errorf(api.InvalidParams, "%v", err)
+	}
+	if err == nil {
+		err = d.useBuilds(all)
+	}
+	if err != nil {
+		return nil, err
 	}
 	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.FolderNames()...)...)
 	of = append(of, originFile)

@@ -255,7 +255,10 @@ func (d *Daemon) carryOut(j *job) {
 		case kindAnalyze:
 			err = d.analyze(j)
 		case kindRecord:
-			err = d.record(j)
+			if err = d.quiet.Acquire(j.context, 1); err == nil {
+				err = d.record(j)
+				d.quiet.Release(1)
+			}
 		}
 	}
 	d.end(j, err)

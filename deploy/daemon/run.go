@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,9 +87,9 @@ func (p *plan) describe(j *api.Job) {
 	}
 	seen := map[string]bool{}
 	for _, v := range o.Variants {
-		if v.Browser != "" && !seen[v.Browser] {
-			seen[v.Browser] = true
-			j.Browsers = append(j.Browsers, v.Browser)
+		if b := cmp.Or(v.Build, v.Browser); b != "" && !seen[b] {
+			seen[b] = true
+			j.Browsers = append(j.Browsers, b)
 		}
 	}
 	if !o.UntilFail {
@@ -119,6 +120,11 @@ func (d *Daemon) run(j *job) error {
 	j.remote, j.networked = o.Remote, networked(&o)
 	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
+	done, err := d.programs(j, plan)
+	defer done()
+	if err != nil {
+		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
+	}
 	release, err := d.replayed(j, &o)
 	defer release()
 	if err == nil && j.start.Origin != nil {
