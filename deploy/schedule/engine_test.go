@@ -12,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // slower makes the subject slower from a build on.
@@ -353,5 +354,28 @@ func TestForecasts(t *testing.T) {
 	if err != nil || len(all) != 2 || len(all[0].Next) != 10 || all[0].Runs != 30 || all[0].Each != 24*time.Hour ||
 		all[1].Runs != 10 || all[1].Jobs != 2 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestStore: the engine's calls fit the store of trends.
+func TestStore(t *testing.T) {
+	db, err := trend.Open(t.Context(), filepath.Join(t.TempDir(), "trend.db"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // the folder goes with the test
+	w := newWorld(t, 10, func(o *Options) { o.Trends = db })
+	w.level = slower(20, 0.2)
+	w.days(w.engine(), 1, 26)
+	alerts, err := db.Alerts(t.Context(), api.AlertListParams{})
+	if err != nil || len(alerts) != 1 || alerts[0].FirstSeq != 19 || alerts[0].LastSeq != 20 ||
+		!strings.Contains(alerts[0].Text, "b1020") || len(alerts[0].Changes) != 1 ||
+		!strings.Contains(alerts[0].Command, "firefox@f:b1020") {
+		t.Fatalf("%+v, %v", alerts, err)
+	}
+	x := alerts[0].Changes[0]
+	data, err := db.Get(t.Context(), api.SeriesParams{Series: x.Series})
+	if err != nil || len(data.Points) != 26 || data.Points[0].Runs != 5 || len(data.With) != 1 {
+		t.Errorf("%d points, %+v, %v", len(data.Points), data.With, err)
 	}
 }
