@@ -22,10 +22,12 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/server"
 	"github.com/eideticker/eideticker/deploy/server/webui"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 type serveCmd struct {
@@ -121,6 +123,8 @@ type rigService struct {
 	api    *server.Server
 	tokens *server.Tokens
 	builds *builds.Cache
+	trends *trend.DB        // nil: no schedules are configured
+	engine *schedule.Engine // nil: as trends
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
@@ -134,7 +138,12 @@ func (s *rigService) run() (err error) {
 	if err := s.open(); err != nil {
 		return errors.Join(fmt.Errorf("serve: %w", err), listener.Close())
 	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
+	defer func() {
+		if s.trends != nil {
+			err = errors.Join(err, s.trends.Close())
+		}
+		err = errors.Join(err, s.store.Close())
+	}()
 	return s.serve(listener)
 }
 
@@ -185,6 +194,9 @@ func (s *rigService) open() (err error) {
 	if s.daemon, err = s.newDaemon(); err != nil {
 		return err
 	}
+	if err = s.openSchedules(); err != nil {
+		return err
+	}
 	s.api, err = s.newAPI()
 	return err
 }
@@ -218,7 +230,7 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 
 func (s *rigService) newAPI() (*server.Server, error) {
 	_, loopback := s.conf.Loopback()
-	return server.New(server.Options{
+	o := server.Options{
 		Daemon: s.daemon, Tokens: s.tokens, Needed: s.conf.NeedsToken(), Program: program(), Log: s.daemon.Log(),
 		Place:       server.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
 		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
@@ -231,7 +243,11 @@ func (s *rigService) newAPI() (*server.Server, error) {
 			return json.Marshal(list)
 		},
 		Health: s.daemon.Ready,
-	})
+	}
+	if s.engine != nil {
+		o.Trends, o.Engine = s.trends, s.engine
+	}
+	return server.New(o)
 }
 
 // certificate loads or makes the TLS certificate.
@@ -286,6 +302,9 @@ func (s *rigService) serve(listener net.Listener) error {
 		}
 		return err
 	})
+	if s.engine != nil {
+		all.Go(func() error { return s.engine.Run(ctx) })
+	}
 	all.Go(func() error { s.notify.watch(ctx, s.daemon.Health); return nil })
 	s.notify.ready()
 	return all.Wait()

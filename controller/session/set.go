@@ -57,6 +57,7 @@ type SetOptions struct {
 	Decided func(*Set) bool
 	Seed    uint64
 	Dir     string // of the set; with one run of one variant, the run folder itself
+	Folder  bool   // Dir is a set's folder also with one run
 	Program string
 	MaxLost float64
 	NoVideo bool
@@ -149,7 +150,7 @@ const maxFailures = 3
 // [Check] returns an error. The set is valid on an error too. Failed runs are not an error.
 func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 &&
-		!o.UntilFail}}
+		!o.UntilFail && !o.Folder}}
 	for i := range o.Variants {
 		dir := o.Dir
 		if len(o.Variants) > 1 {

@@ -41,7 +41,19 @@ type StartParams struct {
 	JudgeUnlike bool `json:"judge_unlike,omitempty" doc:"judge the runs though they were not measured as the baseline"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
+
+	Class string `json:"class,omitempty" doc:"\"now\", \"check\", \"watch\" or \"fill\": its share (default: now)"`
+	// Origin says what a scheduled job is for. Clients cannot set it.
+	Origin json.RawMessage `json:"-"`
 }
+
+// The classes of jobs. Those that wait share the rig as 8 to 4 to 2 to 1.
+const (
+	ClassNow   = "now"   // a person waits for it
+	ClassCheck = "check" // a program does, or a change is confirmed
+	ClassWatch = "watch" // a schedule
+	ClassFill  = "fill"  // older builds
+)
 
 // Variant changes the test of a job. Parts that are not given are those of the job.
 type Variant struct {

@@ -29,8 +29,10 @@ type Config struct {
 	Runs   Runs   `toml:"runs"`
 	Limits Limits `toml:"limits"`
 	Log    Log    `toml:"log"`
+	Alarm  Alarm  `toml:"alarm"`
 
-	Feed map[string]Feed `toml:"feed"` // of builds of browsers, by name
+	Schedule map[string]Schedule `toml:"schedule"`
+	Feed     map[string]Feed     `toml:"feed"` // of builds of browsers, by name
 }
 
 // Access configures the access to the rig.
@@ -87,7 +89,10 @@ func Default() Config {
 		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},
-		Feed:   map[string]Feed{},
+		Alarm:  Alarm{FalseAlarms: 1, Per: Duration(7 * 24 * time.Hour)},
+
+		Schedule: map[string]Schedule{},
+		Feed:     map[string]Feed{},
 	}
 }
 
@@ -172,6 +177,10 @@ func (c *Config) decode(file, text string) error {
 	}
 	if unknown := md.Undecoded(); len(unknown) > 0 {
 		return unknownKey(file, text, unknown[0])
+	}
+	c.fill()
+	if err := c.scheduleError(file, text); err != nil {
+		return err
 	}
 	if err := c.feedError(file, text); err != nil {
 		return err

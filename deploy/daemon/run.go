@@ -18,6 +18,11 @@ func (d *Daemon) Start(ctx context.Context, owner string, p api.StartParams) (ap
 	if p.Seed == 0 {
 		p.Seed = session.NewSeed()
 	}
+	return d.start(ctx, "", owner, p)
+}
+
+// start queues a test under an ID; "": one of the time.
+func (d *Daemon) start(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
 	plan, err := d.plan(&p)
 	if err != nil {
 		return api.Job{}, err
@@ -37,7 +42,12 @@ func (d *Daemon) Start(ctx context.Context, owner string, p api.StartParams) (ap
 	if err := d.diskRoom(ctx); err != nil {
 		return api.Job{}, err
 	}
-	dir, err := d.store.Place(plan.set.Test.Name)
+	dir := filepath.Join(d.options.Dir, "runs", id)
+	if id == "" {
+		dir, err = d.store.Place(plan.set.Test.Name)
+	} else {
+		err = d.store.PlaceAgain(id)
+	}
 	if err != nil {
 		return api.Job{}, api.Errorf(api.Unavailable, "%v", err)
 	}
@@ -117,6 +127,9 @@ func (d *Daemon) run(j *job) error {
 	}
 	release, err := d.replayed(j, &o)
 	defer release()
+	if err == nil && j.start.Origin != nil {
+		err = writeOrigin(j.dir, j.start.Origin)
+	}
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}

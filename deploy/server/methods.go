@@ -62,9 +62,12 @@ func (s *Server) allMethods() map[string]handler {
 			done, err := d.Clean(p)
 			return done, s.did(c, err, "unused files cleaned", "files", len(done.Files), "removed", p.Remove)
 		}),
-		"trend":       method(s.trend),
-		"series.list": trends(s, (*trend.DB).Series),
-		"series.get":  trends(s, (*trend.DB).Get),
+		"trend":          method(s.trend),
+		"schedule.list":  method(s.schedules),
+		"schedule.run":   method(s.startSchedule),
+		"schedule.pause": method(s.pauseSchedule),
+		"series.list":    trends(s, (*trend.DB).Series),
+		"series.get":     trends(s, (*trend.DB).Get),
 		"change.list": trends(s, func(d *trend.DB, ctx context.Context, p api.ChangeListParams) (out api.ChangeList,
 			err error) {
 			out.Changes, err = d.Changes(ctx, p)
