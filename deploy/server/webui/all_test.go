@@ -60,8 +60,6 @@ func (p *played) allPages() []shownPage {
 			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
 		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
 			`document.querySelector('.series-page details').open = true`},
-		{"series-tiles", "#/trends/21", `document.querySelector('.trend-chart .area') !== null`, ""},
-		{"series-empty", "#/trends/31", `document.querySelector('.spot-about')?.textContent.includes('No build')`, ""},
 		{"help", "#/runs", `document.querySelector('.row-run') !== null`, `document.getElementById('help').click()`},
 		{"device", "#/rig", `document.querySelector('.device .row button') !== null`,
 			`document.querySelectorAll('.tab')[1].click()`},

@@ -9,27 +9,29 @@ import {counted, moment, stateWord, titled} from '../shared/words.js';
 const most = 3; // changes that are shown at once
 
 /**
- * alertsCard shows the open alerts, and the others on demand.
+ * showAlerts shows the open alerts, and the others on demand.
  * @param {import('./api.js').Rig} rig
  * @param {Element} box
  * @param {import('rig').AlertList} list
+ * @param {() => void} changed
  */
-export function showAlerts(rig, box, {alerts, budget}) {
+export function showAlerts(rig, box, {alerts, budget}, changed) {
   const open = alerts.filter((a) => a.state === 'open' || a.state === 'acknowledged');
   const closed = alerts.filter((a) => !open.includes(a));
   fill(box, h('h2', null, open.length ? counted(open.length, 'open alert') : 'Alerts'),
     open.length ? null : h('p.quiet-text', null, 'No alert is open. An alert opens when fresh runs confirm a change.'),
     budget.text ? h('p.about', null, budget.text) : null,
-    open.map((a) => alertCard(rig, a)),
+    open.map((a) => alertCard(rig, a, changed)),
     closed.length ? h('details', null, h('summary', null, counted(closed.length, 'closed alert')),
-      closed.map((a) => alertCard(rig, a))) : null);
+      closed.map((a) => alertCard(rig, a, changed))) : null);
 }
 
 /**
  * @param {import('./api.js').Rig} rig
  * @param {Alert} a
+ * @param {() => void} changed
  */
-function alertCard(rig, a) {
+function alertCard(rig, a, changed) {
   const may = rig.may('run');
   const word = h('span', null, stateOf(stateWord(a.state)));
   const set = async (/** @type {Partial<import('rig').AlertParams>} */ change) => {
@@ -37,6 +39,9 @@ function alertCard(rig, a) {
       const now = await rig.call('alert.set', {alert: a.alert, ...change});
       fill(word, stateOf(stateWord(now.state)));
       announce('Saved');
+      if (now.state !== a.state) {
+        changed();
+      }
     } catch (error) {
       complain(error);
     }

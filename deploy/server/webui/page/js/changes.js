@@ -2,9 +2,15 @@
 
 import {announce, complain, h} from '../shared/dom.js';
 import {address} from './router.js';
-import {moment, stateWord, titled} from '../shared/words.js';
+import {measureTitle, moment, stateWord, titled, valueTitle} from '../shared/words.js';
 
 /** @typedef {import('rig').SeriesShift} Shift */
+
+/** @param {import('rig').ApiSeries} s */
+export function seriesTitle({test, measure, value}) {
+  const [first, second] = [measureTitle(measure), valueTitle(value)];
+  return `${test}: ${first === second ? first : `${first}, ${second}`}`;
+}
 
 /**
  * changeWord is a change's mark, word and look. A confirmed one points to where the value went.
@@ -37,7 +43,8 @@ export function changeItem(rig, c, link, changed) {
     }
   };
   const dismiss = async () => {
-    const reason = await askText('Dismiss this change?', 'It stays in the list but raises no alert.', 'Reason', 'Dismiss');
+    const reason = await askText('Dismiss this change?', 'It stays in the list but raises no alert.', 'Reason',
+      'Dismiss');
     return reason !== null && act('change.dismiss', reason);
   };
   const open = !['confirming', 'confirmed', 'dismissed'].includes(c.state);
@@ -59,7 +66,8 @@ export function changeItem(rig, c, link, changed) {
  * comparison is the address at which the two builds of a confirmation are compared.
  * @param {string} set
  */
-const comparison = (set) => address(['compare'], {a: `${set}~before`, b: `${set}~after`});
+const comparison = (set) => // by the names that the schedule gives its variants
+  address(['compare'], {a: `${set}~before`, b: `${set}~after`});
 
 /** @param {Shift} c */
 export function shiftText({shift, low, high, relative}) {

@@ -3,15 +3,15 @@
 import {announce, fill, h, later} from '../shared/dom.js';
 import {setHere} from '../shared/keys.js';
 import {rounded, spoken} from '../shared/format.js';
-import {changeItem, changeWord} from './changes.js';
+import {changeItem, changeWord, seriesTitle} from './changes.js';
 import {Order} from './order.js';
 import {address, note} from './router.js';
 import {nearest, SeriesPlot} from './seriesplot.js';
-import {counted, measureTitle, moment, valueTitle} from '../shared/words.js';
+import {counted, moment} from '../shared/words.js';
 
 /** @typedef {import('rig').SeriesData} Data */
 /** @typedef {import('rig').SeriesPoint} Point */
-/** @typedef {{x: number, y: number, low?: number, high?: number, point?: Point, tile?: import('rig').SeriesTile}} Shown */
+/** @typedef {import('./seriesplot.js').Spot & {point?: Point, tile?: import('rig').SeriesTile}} Shown */
 /** @typedef {{data: Data, name: string, look: string, spots: Shown[]}} Row */
 
 const height = 320; // pixels
@@ -55,6 +55,7 @@ class SeriesPage {
     this.signal = signal;
     this.range = [0, 0];
     this.asked = 0;
+    this.means = '';
     this.order = new Order({level: 0, points: [], tiles: [], gaps: []});
     this.at = -1; // index of the picked spot
     /** @type {Row[]} the series first */
@@ -91,9 +92,11 @@ class SeriesPage {
     const beside = [...own.with].filter((s) => s.series !== this.id)
       .sort((a, b) => Number(a.role === 'control') - Number(b.role === 'control')).slice(-rivals - 1);
     const others = await Promise.all(beside.map((s) => this.rig.call('series.get', params(s.series))));
-    if (asked !== this.asked || this.signal.aborted) {
-      return;
+    const means = JSON.stringify([own, others]);
+    if (asked !== this.asked || this.signal.aborted || means === this.means) {
+      return; // buttons stay as long as nothing has changed
     }
+    this.means = means;
     this.order = new Order(own);
     let rival = 0;
     this.rows = [own, ...others].map((data, i) => ({data, name: nameOf(data.series),
@@ -121,7 +124,7 @@ class SeriesPage {
       + `${data.gaps.length ? `, ${data.gaps.length} without a point` : ''}; `
       + `${counted(data.changes.length, 'change')}. The latest of all is ${s.latest}.`;
     fill(this.head, h('p.about', null, h('a', {href: '#/trends'}, 'Trends'), ` / ${s.schedule}`),
-      h('h1', null, `${s.test}: ${measureTitle(s.measure)}, ${valueTitle(s.value)}`),
+      h('h1', null, seriesTitle(s)),
       h('p.about', null, [nameOf(s), `on ${s.device}`, s.network, s.window && `window ${s.window}`,
         s.better ? `${s.better} is better` : ''].filter(Boolean).map((text) => h('span', null, text))),
       h('p.about', null, sentence));
@@ -138,7 +141,8 @@ class SeriesPage {
       [...data.changes].reverse().map((c) => changeItem(this.rig, c, false, () => this.load())))
       : h('p.quiet-text', null, 'No change was found in these builds.'));
     this.compare();
-    this.pick(Math.max(0, spots.length - 1), false);
+    fill(this.about);
+    this.pick(Math.min(this.at < 0 ? Infinity : this.at, Math.max(0, spots.length - 1)), false);
     this.table.replaceChildren(this.table.firstChild);
     this.tabulate();
   }
@@ -147,10 +151,11 @@ class SeriesPage {
   picture(label) {
     const [{data, spots}] = this.rows;
     this.plot.show({label, unit: data.series.unit, places: this.order.places,
-      lines: this.rows.filter((r) => !this.hidden.has(r.data.series.series)).map((r, i) => ({name: r.name,
-        look: r.look, spots: r.spots, bars: !i && !data.level})),
-      signs: data.changes.map((c) => ({from: this.order.place(c.first_seq), to: this.order.place(c.last_seq),
-        ...changeWord(c)})),
+      lines: this.rows.filter((r) => !this.hidden.has(r.data.series.series)).map((r, i) => ({look: r.look,
+        name: r.data.series.role === 'control' ? 'control' : r.data.series.product, spots: r.spots,
+        bars: !i && !data.level})),
+      signs: important(data.changes).map((c) => ({...changeWord(c), from: this.order.place(c.first_seq),
+        to: this.order.place(c.last_seq)})),
       gaps: data.gaps.map((g) => ({x: this.order.place(g.seq), text: `${g.build}: ${g.reason}`})),
       tick: (place) => {
         const seq = this.order.seq(place);
@@ -282,11 +287,12 @@ class SeriesPage {
   against(now, then, name) {
     const {unit, better} = this.rows[0].data.series;
     const by = now.median - then.median;
-    const word = !by || !better ? '' : by > 0 === (better === 'higher') ? ' better' : ' worse';
+    const word = !by || !better ? '' : by > 0 === (better === 'higher') ? 'better' : 'worse';
     const apart = now.low > then.high || now.high < then.low;
     return h('tr', null, h('th', {scope: 'row'}, name, h('small', null, `build ${then.build}`)),
       h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'},
-        then.median ? `${by > 0 ? '+' : ''}${rounded(100 * by / Math.abs(then.median))} %` : spoken(by, unit), word),
+        then.median ? `${by > 0 ? '+' : ''}${rounded(100 * by / Math.abs(then.median))} %` : spoken(by, unit),
+        word && `, ${word}`),
       h('td', null, !now.interval || !then.interval ? 'too few runs' : apart ? 'apart' : 'overlap'));
   }
 
@@ -317,6 +323,14 @@ class SeriesPage {
 
 /** @param {import('rig').ApiSeries} s */
 const nameOf = (s) => s.feed ? `${s.product} · ${s.feed}` : s.product;
+
+const ranks = ['confirmed', 'confirming', 'candidate', 'lab'];
+
+/** @param {import('rig').SeriesShift[]} changes */
+const important = (changes) => {
+  const rank = (/** @type {string} */ state) => (ranks.indexOf(state) + 9) % 9; // others are last
+  return [...changes].sort((a, b) => rank(a.state) - rank(b.state));
+};
 
 /** @param {Point} p */
 const setAddress = (p) => address(['runs'], {set: p.set});

@@ -77,7 +77,7 @@ export class SeriesPlot {
       return;
     }
     const {lines, unit} = picture;
-    const names = width > 640 && lines.some((l) => l.name) ? 120 : margin.right;
+    const names = width > 640 && lines.some((l) => l.name) ? 100 : margin.right;
     this.inner = Math.max(10, width - margin.left - names);
     svg.setAttribute('width', width);
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -154,22 +154,28 @@ export class SeriesPlot {
   }
 
   /**
-   * signs draws the range of each change, and its mark and word in two rows above, where they fit.
+   * signs draws the range of each change, and its mark and word in two rows above. The first ones get
+   * the room: where a word does not fit, its mark is alone.
    * @param {Sign[]} signs
    * @param {number} bottom
    */
   signs(signs, bottom) {
-    const ends = [-Infinity, -Infinity];
-    for (const s of [...signs].sort((a, b) => a.from - b.from)) {
+    /** @type {[number, number][][]} */
+    const taken = [[[0, margin.left + 8]], []];
+    for (const s of signs) {
       const [from, to] = [this.x(s.from), this.x(s.to)];
-      const x = Math.max(margin.left, (from + to) / 2);
-      const row = ends.findIndex((end) => end < x - s.text.length * 3.5 - 10);
-      const word = row >= 0 ? `${s.mark} ${s.text}` : s.mark;
-      const wide = row >= 0 ? s.text.length * 3.5 + 10 : 6;
-      ends[Math.max(0, row)] = x + wide;
-      this.svg.append(h(`rect.sign.${s.look}`, {x: from, y: row > 0 ? 26 : 13, width: Math.max(1.5, to - from),
-        height: bottom - (row > 0 ? 26 : 13)}),
-      h(`text.sign.${s.look}`, {x, y: row > 0 ? 23 : 10, 'text-anchor': 'middle'}, word));
+      const [text, half, row] = [`${s.mark} ${s.text}`, s.mark].flatMap((text) => {
+        const half = 3.2 * text.length + 3;
+        const middle = Math.max(half, (from + to) / 2);
+        const row = taken.findIndex((all) => all.every(([a, b]) => middle + half < a || middle - half > b));
+        return row < 0 ? [] : [/** @type {[string, number, number]} */ ([text, half, row])];
+      })[0] ?? ['', 0, 0];
+      const x = Math.max(half, (from + to) / 2);
+      taken[row].push([x - half, x + half]);
+      const top = 13 + 13 * row;
+      this.svg.append(h(`rect.sign.${s.look}`, {x: from, y: top, width: Math.max(1.5, to - from),
+        height: bottom - top}),
+        h(`text.sign.${s.look}`, {x, y: top - 3, 'text-anchor': 'middle'}, text));
     }
   }
 
@@ -184,7 +190,7 @@ export class SeriesPlot {
     for (const [at, l] of lines.flatMap((l) => l.spots.length && l.name
       ? [/** @type {[number, Line]} */ ([y(l.spots[l.spots.length - 1].y), l])] : []).sort((a, b) => a[0] - b[0])) {
       free = Math.max(free + 14, at);
-      const name = l.name.length > 16 ? l.name.slice(0, 15) + '…' : l.name;
+      const name = l.name.length > 14 ? l.name.slice(0, 13) + '…' : l.name;
       this.svg.append(h(`circle.spot.${l.look}`, {cx: x + 9, cy: free, r: 3.5}),
         h('text.name', {x: x + 17, y: free + 4}, name));
     }

@@ -2,10 +2,10 @@
 
 import {announce, complain, fill, h, later} from '../shared/dom.js';
 import {showAlerts} from './alerts.js';
-import {askText, stateOf} from './changes.js';
+import {askText, seriesTitle, stateOf} from './changes.js';
 import {address, note} from './router.js';
 import {grouped} from '../shared/format.js';
-import {counted, measureTitle, moment, stateWord, valueTitle} from '../shared/words.js';
+import {counted, moment, stateWord} from '../shared/words.js';
 
 /** @typedef {import('rig').ApiSeries} Series */
 /** @typedef {import('rig').Schedule} Schedule */
@@ -18,12 +18,10 @@ export async function trendsPage({main, rig, route: {query}, signal}) {
   const list = new SeriesList(rig, query);
   fill(main, h('h1.unseen', null, 'Trends'), h('div.trends', null, alerts, schedules, list.root));
   const load = () => Promise.all([
-    section(alerts, 'Alerts', async () => showAlerts(rig, alerts, await rig.call('alert.list', {}))),
-    section(schedules, 'Schedules', async () => {
-      const all = (await rig.call('schedule.list', {})).schedules;
-      showSchedules(rig, schedules, all, load);
-    }),
-    section(list.box, '', () => list.load()),
+    section(alerts, 'Alerts', rig.call('alert.list', {}), (all) => showAlerts(rig, alerts, all, load)),
+    section(schedules, 'Schedules', rig.call('schedule.list', {}),
+      (all) => showSchedules(rig, schedules, all.schedules, load)),
+    list.load(),
   ]);
   const again = later(() => main.contains(document.activeElement) && document.activeElement?.closest('.fields')
     ? again() : load(), 1500); // a field that is being edited stays
@@ -31,16 +29,27 @@ export async function trendsPage({main, rig, route: {query}, signal}) {
   await load();
 }
 
+/** @type {WeakMap<Element, string>} what parts of the page show: buttons stay until that changes */
+const shown = new WeakMap();
+
 /**
  * section shows a part of the page, or why it cannot.
+ * @template T
  * @param {Element} box
  * @param {string} title
- * @param {() => Promise<void>} show
+ * @param {Promise<T>} asked
+ * @param {(answer: T) => void} show
  */
-async function section(box, title, show) {
+async function section(box, title, asked, show) {
   try {
-    await show();
+    const answer = await asked;
+    const means = JSON.stringify(answer);
+    if (shown.get(box) !== means) {
+      shown.set(box, means);
+      show(answer);
+    }
   } catch (error) {
+    shown.delete(box);
     fill(box, title ? h('h2', null, title) : null,
       h('p.refusal', null, error instanceof Error ? error.message : String(error)));
   }
@@ -115,27 +124,32 @@ class SeriesList {
       const value = query.get(name) ?? '';
       fill(select, h('option', {value: ''}, `any ${name}`), value ? h('option', {value}, value) : null);
       select.value = value;
-      select.addEventListener('change', () => section(this.box, '', () => this.load()));
+      select.addEventListener('change', () => this.load());
       return select;
     });
     this.all = h('input', {type: 'checkbox', checked: query.get('all') === '1'});
-    this.all.addEventListener('change', () => section(this.box, '', () => this.load()));
-    this.root = h('section.card.run-card', null, h('h2', null, 'Series'), h('div.toolbar', null, this.filters,
+    this.all.addEventListener('change', () => this.load());
+    this.root = h('section.card', null, h('h2', null, 'Series'), h('div.toolbar', null, this.filters,
       h('label.check', null, this.all, ' rivals and control too'), this.found), this.box);
   }
 
-  async load() {
+  load() {
     const asked = ++this.asked;
     const [schedule, test, both, device] = this.filters.map((f) => f.value);
     const [measure, ...value] = both.split('.');
     const role = this.all.checked ? undefined : 'subject';
     note({schedule, test, value: both, device, all: role ? null : '1'});
-    const [every, {series, total}] = await Promise.all([this.rig.call('series.list', {role, limit: 1000}),
+    return section(this.box, '', Promise.all([this.rig.call('series.list', {role, limit: 1000}),
       this.rig.call('series.list', {schedule: schedule || undefined, test: test || undefined,
-        measure: measure || undefined, value: value.join('.') || undefined, device: device || undefined, role})]);
-    if (asked !== this.asked) {
-      return;
-    }
+        measure: measure || undefined, value: value.join('.') || undefined, device: device || undefined, role})]),
+    (answers) => asked === this.asked && this.show(...answers));
+  }
+
+  /**
+   * @param {import('rig').SeriesList} every of which values can be chosen
+   * @param {import('rig').SeriesList} found
+   */
+  show(every, {series, total}) {
     const of = {schedule: (/** @type {Series} */ s) => s.schedule, test: (/** @type {Series} */ s) => s.test,
       value: (/** @type {Series} */ s) => `${s.measure}.${s.value}`, device: (/** @type {Series} */ s) => s.device};
     names.forEach((name, i) => {
@@ -145,8 +159,8 @@ class SeriesList {
       fill(select, h('option', {value: ''}, `any ${name}`), values.map((v) => h('option', {value: v}, v)));
       select.value = chosen;
     });
-    this.found.textContent = total > series.length ? `${grouped(series.length)} of ${counted(total, 'series', 'series')}`
-      : counted(total, 'series', 'series');
+    this.found.textContent = (total > series.length ? `${grouped(series.length)} of ` : '')
+      + counted(total, 'series', 'series');
     fill(this.box, series.length ? h('div.scroll', null, h('table.values.labelled', null,
       h('thead', null, h('tr', null, h('th', null, 'Series'), h('th', null, 'Browser'), h('th', null, 'Device'),
         h('th.number', null, 'Latest'), h('th.number', null, 'Points'), h('th', null, 'Newest change'))),
@@ -159,7 +173,7 @@ class SeriesList {
 /** @param {Series} s */
 const seriesRow = (s) => h('tr', {'data-series': s.series},
   h('th', {scope: 'row'}, h('a', {href: address(['trends', String(s.series)])},
-    `${s.test}: ${measureTitle(s.measure)}, ${valueTitle(s.value)}`),
+    seriesTitle(s)),
   h('small', null, [s.schedule, s.window && `window ${s.window}`, s.network].filter(Boolean).join(' · '))),
   h('td', null, s.product, s.role !== 'subject' ? ` (${s.role})` : '', s.feed ? h('small', null, s.feed) : null),
   h('td', null, s.device), h('td.number', null, s.latest), h('td.number', {'data-of': 'points'}, grouped(s.points)),
