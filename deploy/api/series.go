@@ -16,11 +16,13 @@ type Series struct {
 	Product  string `json:"product" doc:"kind of browser, such as firefox"`
 	Feed     string `json:"feed,omitempty" doc:"feed of its builds; empty: the installed browser"`
 	Role     string `json:"role" doc:"\"subject\", \"rival\" or \"control\""`
-	Points   int    `json:"points"`
-	FirstSeq int64  `json:"first_seq" doc:"sequence number of the first point's build"`
-	LastSeq  int64  `json:"last_seq"`
-	Latest   string `json:"latest" doc:"median of the last point with its unit, for people"`
-	Change   string `json:"change,omitempty" doc:"state of its newest change"`
+	// Threshold is that of the measure, or of the test.
+	Threshold float64 `json:"threshold" doc:"smallest relevant difference, as a fraction"`
+	Points    int     `json:"points"`
+	FirstSeq  int64   `json:"first_seq" doc:"sequence number of the first point's build"`
+	LastSeq   int64   `json:"last_seq"`
+	Latest    string  `json:"latest" doc:"median of the last point with its unit, for people"`
+	Change    string  `json:"change,omitempty" doc:"state of its newest change"`
 }
 
 // SeriesListParams are those of series.list. Empty fields do not restrict the list.
@@ -70,10 +72,10 @@ type SeriesPoint struct {
 	WallNS   int64   `json:"wall_ns"`
 	Runs     int     `json:"runs"`
 	Median   float64 `json:"median"`
-	Low      float64 `json:"low" doc:"95 % interval of the median, or the bounds of a single run"`
+	Low      float64 `json:"low" doc:"95 % interval of the median; of too few runs their range"`
 	High     float64 `json:"high"`
 	Text     string  `json:"text" doc:"the median with its unit, for people"`
-	Interval bool    `json:"interval" doc:"low and high are valid"`
+	Interval bool    `json:"interval" doc:"low and high are an interval, not a range"`
 }
 
 // SeriesTile is the range of several points.
@@ -82,7 +84,7 @@ type SeriesTile struct {
 	LastSeq  int64   `json:"last_seq"`
 	Points   int     `json:"points"`
 	Min      float64 `json:"min"`
-	Median   float64 `json:"median"`
+	Median   float64 `json:"median" doc:"of level 1; above, the median of the medians below, weighted"`
 	Max      float64 `json:"max"`
 }
 

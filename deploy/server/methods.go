@@ -18,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/server/runweb"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
 )
 
@@ -60,8 +61,19 @@ func (s *Server) allMethods() map[string]handler {
 			done, err := d.Clean(p)
 			return done, s.did(c, err, "unused files cleaned", "files", len(done.Files), "removed", p.Remove)
 		}),
-		"trend":   method(s.trend),
-		"compare": method(s.compare),
+		"trend":       method(s.trend),
+		"series.list": trends(s, (*trend.DB).Series),
+		"series.get":  trends(s, (*trend.DB).Get),
+		"change.list": trends(s, func(d *trend.DB, ctx context.Context, p api.ChangeListParams) (out api.ChangeList,
+			err error) {
+			out.Changes, err = d.Changes(ctx, p)
+			return out, err
+		}),
+		"change.confirm": method(s.confirm),
+		"change.dismiss": method(s.dismiss),
+		"alert.list":     trends(s, s.alerts),
+		"alert.set":      method(s.setAlert),
+		"compare":        method(s.compare),
 		"baseline.list": method(func(context.Context, *call, api.Empty) (api.Baselines,
 			error) {
 			return s.baselines()

@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // CompareOptions say what of two folders counts.
@@ -47,6 +48,10 @@ type Options struct {
 	// Nil: not here.
 	Compare func(ctx context.Context, base, with string, o CompareOptions) (*api.Compared, error)
 	Sources func() (json.RawMessage, error)
+	// Trends has the series of schedules; nil: this rig has none.
+	Trends *trend.DB
+	// Engine confirms changes; nil: this rig has no schedules.
+	Engine Engine
 	// Page answers all other requests.
 	Page http.Handler
 	// Health is why the rig is not well, or nil. Nil: it always is.

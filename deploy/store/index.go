@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/store/database"
 )
 
 // folder has the data of a folder below runs/.
@@ -45,16 +46,7 @@ func (s *Store) reindex(ctx context.Context, name string) error {
 
 // update has work done in a transaction.
 func (s *Store) update(ctx context.Context, db *sql.DB, work func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := work(tx); err != nil {
-		_ = tx.Rollback() // what matters is why
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		_ = tx.Rollback() // what matters is why
+	if err := database.Update(ctx, db, work); err != nil {
 		return err
 	}
 	s.counts.clear()

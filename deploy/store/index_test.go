@@ -55,7 +55,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 				0o640)
 		},
 		"older": func() error {
-			db, err := connect(index)
+			db, err := indexSchema.Open(t.Context(), index)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func TestIndexIsMadeAnew(t *testing.T) {
 			return errors.Join(err, db.Close())
 		},
 		"other tables": func() error {
-			db, err := connect(index)
+			db, err := indexSchema.Open(t.Context(), index)
 			if err != nil {
 				return err
 			}

@@ -1,12 +1,18 @@
 package store
 
+import "github.com/eideticker/eideticker/deploy/store/database"
+
 // indexVersion is that of the tables below. An index of another version is made anew, so a change
 // here needs no more than another number.
 const indexVersion = 2
 
-// schema: keys are rising numbers made of the time a run started, see keyOf. So "newest first" is
+// indexSchema is that of the file with the tables below.
+var indexSchema = database.Schema{Version: indexVersion, SQL: schemaSQL,
+	Tables: []string{"state", "pending", "folders", "runs", "details", "points", "words"}}
+
+// Keys are rising numbers made of the time a run started, see keyOf. So "newest first" is
 // the order in which a table lies, and a page's cursor is a key.
-const schema = `
+const schemaSQL = `
 CREATE TABLE state (
 	name TEXT PRIMARY KEY,
 	value INTEGER NOT NULL

@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/store/database"
 	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
@@ -133,11 +134,11 @@ func (s *Store) open(ctx context.Context) (err error) {
 
 // openIndex opens the index and updates it for changes that were pending at its last use.
 func (s *Store) openIndex(ctx context.Context) error {
-	db, err := openIndex(ctx, s.indexPath())
+	db, err := indexSchema.Open(ctx, s.indexPath())
 	switch {
 	case err == nil:
 		s.db = db
-	case useless(err):
+	case database.Useless(err):
 		if !errors.Is(err, fs.ErrNotExist) { // a new store has none
 			s.Log.Warn("the index of runs is made anew", "why", err)
 		}
@@ -145,7 +146,7 @@ func (s *Store) openIndex(ctx context.Context) error {
 	default:
 		return err
 	}
-	if err = s.catchUp(ctx); damaged(err) {
+	if err = s.catchUp(ctx); database.Damaged(err) {
 		s.Log.Warn("the index of runs is made anew", "why", err)
 		return s.rebuild(ctx)
 	}
@@ -203,7 +204,7 @@ func (s *Store) at(step string) {
 // work done again.
 func (s *Store) with(ctx context.Context, work func(*sql.DB) error) error {
 	generation, err := s.try(work)
-	if !damaged(err) {
+	if !database.Damaged(err) {
 		return told(err)
 	}
 	s.Log.Error("the index of runs is damaged and made anew", "why", err)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/eideticker/eideticker/deploy/store/database"
 )
 
 // racy is how long a folder's time may stay the same after a change though the folder changes
@@ -157,7 +159,7 @@ func (s *Store) names() ([]string, error) {
 
 // rebuild makes the index anew from the folders. Nobody uses the old one.
 func (s *Store) rebuild(ctx context.Context) error {
-	db, err := createIndex(ctx, s.indexPath())
+	db, err := indexSchema.Create(ctx, s.indexPath())
 	if err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (s *Store) fill(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	s.at("rebuild filled")
-	if err := finishIndex(ctx, db); err != nil {
+	if err := indexSchema.Finish(ctx, db); err != nil {
 		return err
 	}
 	s.at("rebuild finished")
@@ -282,7 +284,7 @@ func (s *Store) checkIndex(ctx context.Context) error {
 			return err
 		}
 		if len(found) != 1 || found[0] != "ok" {
-			return fmt.Errorf("%w: %s", errDamaged, strings.Join(found, "; "))
+			return fmt.Errorf("%w: %s", database.ErrDamaged, strings.Join(found, "; "))
 		}
 		return nil
 	})

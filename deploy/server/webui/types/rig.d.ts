@@ -1279,6 +1279,178 @@ export interface Trend {
   points: Point[];
 }
 
+export interface SeriesListParams {
+  schedule?: string;
+  test?: string;
+  measure?: string;
+  value?: string;
+  device?: string;
+  role?: string;
+  limit?: number;
+}
+
+export interface ApiSeries {
+  series: number;
+  schedule: string;
+  test: string;
+  window?: string;
+  measure: string;
+  value: string;
+  unit: string;
+  better: string;
+  version: number;
+  device: string;
+  network?: string;
+  product: string;
+  feed?: string;
+  role: string;
+  threshold: number;
+  points: number;
+  first_seq: number;
+  last_seq: number;
+  latest: string;
+  change?: string;
+}
+
+export interface SeriesList {
+  series: ApiSeries[];
+  total: number;
+}
+
+export interface SeriesParams {
+  series: number;
+  from_seq?: number;
+  to_seq?: number;
+  limit?: number;
+}
+
+export interface SeriesPoint {
+  seq: number;
+  build: string;
+  revision?: string;
+  set: string;
+  wall_ns: number;
+  runs: number;
+  median: number;
+  low: number;
+  high: number;
+  text: string;
+  interval: boolean;
+}
+
+export interface SeriesTile {
+  first_seq: number;
+  last_seq: number;
+  points: number;
+  min: number;
+  median: number;
+  max: number;
+}
+
+export interface SeriesGap {
+  seq: number;
+  build: string;
+  reason: string;
+}
+
+export interface SeriesShift {
+  change: number;
+  series: number;
+  first_seq: number;
+  last_seq: number;
+  state: string;
+  reason?: string;
+  shift: number;
+  relative: boolean;
+  low: number;
+  high: number;
+  p: number;
+  direction: string;
+  set?: string;
+  found_wall_ns: number;
+  text: string;
+}
+
+export interface SeriesData {
+  series: ApiSeries;
+  level: number;
+  points: SeriesPoint[];
+  tiles: SeriesTile[];
+  gaps: SeriesGap[];
+  changes: SeriesShift[];
+  with: ApiSeries[];
+}
+
+export interface ChangeListParams {
+  series?: number;
+  state?: string;
+  limit?: number;
+}
+
+export interface ChangeList {
+  changes: SeriesShift[];
+}
+
+export interface ChangeID {
+  change: number;
+  reason?: string;
+}
+
+export interface AlertListParams {
+  state?: string;
+  limit?: number;
+}
+
+export interface Build {
+  feed: string;
+  seq: number;
+  build: string;
+  revision?: string;
+  parent?: string;
+  wall_ns: number;
+  url?: string;
+  sha256?: string;
+  state: string;
+  reason?: string;
+}
+
+export interface Alert {
+  alert: number;
+  schedule: string;
+  feed: string;
+  first_seq: number;
+  last_seq: number;
+  builds: Build[];
+  state: string;
+  owner?: string;
+  note?: string;
+  opened_wall_ns: number;
+  changes: SeriesShift[];
+  text: string;
+  command: string;
+}
+
+export interface Budget {
+  false_alarms: number;
+  period_ns: number;
+  confirmations: number;
+  used: number;
+  alpha: number;
+  text: string;
+}
+
+export interface AlertList {
+  alerts: Alert[];
+  budget: Budget;
+}
+
+export interface AlertParams {
+  alert: number;
+  state?: string;
+  owner?: string;
+  note?: string;
+}
+
 export interface CompareParams {
   base: string;
   with: string;
@@ -1626,6 +1798,13 @@ export interface Methods {
   'store.clean': {params: CleanParams; result: Cleaned};
   'set.list': {params: ListParams; result: Sets};
   'trend': {params: TrendParams; result: Trend};
+  'series.list': {params: SeriesListParams; result: SeriesList};
+  'series.get': {params: SeriesParams; result: SeriesData};
+  'change.list': {params: ChangeListParams; result: ChangeList};
+  'change.confirm': {params: ChangeID; result: SeriesShift};
+  'change.dismiss': {params: ChangeID; result: SeriesShift};
+  'alert.list': {params: AlertListParams; result: AlertList};
+  'alert.set': {params: AlertParams; result: Alert};
   'compare': {params: CompareParams; result: Compared};
   'baseline.list': {params: Empty; result: Baselines};
   'baseline.set': {params: Baseline; result: Baselines};

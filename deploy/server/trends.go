@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// Engine makes the runs of schedules.
+type Engine interface {
+	// Confirm queues fresh runs that judge a change.
+	Confirm(ctx context.Context, change int64) error
+	// Budget returns the account of false alarms.
+	Budget() api.Budget
+}
+
+// trends makes a handler of a method that reads series.
+func trends[P, R any](s *Server, read func(*trend.DB, context.Context, P) (R, error)) handler {
+	return method(func(ctx context.Context, _ *call, p P) (out R, err error) {
+		if err := s.hasTrends(); err != nil {
+			return out, err
+		}
+		return read(s.o.Trends, ctx, p)
+	})
+}
+
+func (s *Server) hasTrends() error {
+	if s.o.Trends == nil {
+		return api.Errorf(api.Unavailable, "this rig has no series: it has no schedules")
+	}
+	return nil
+}
+
+func (s *Server) confirm(ctx context.Context, c *call, p api.ChangeID) (out api.SeriesShift, err error) {
+	if s.o.Trends == nil || s.o.Engine == nil {
+		return out, api.Errorf(api.Unavailable, "this rig cannot confirm changes: it has no schedules")
+	}
+	if err := s.o.Engine.Confirm(ctx, p.Change); err != nil {
+		return out, err
+	}
+	out, err = s.o.Trends.Change(ctx, p.Change)
+	return out, s.did(c, err, "confirmation asked for", "change", p.Change)
+}
+
+func (s *Server) dismiss(ctx context.Context, c *call, p api.ChangeID) (out api.SeriesShift, err error) {
+	if err := s.hasTrends(); err != nil {
+		return out, err
+	}
+	out, err = s.o.Trends.Dismiss(ctx, p)
+	return out, s.did(c, err, "change dismissed", "change", p.Change)
+}
+
+func (s *Server) alerts(d *trend.DB, ctx context.Context, p api.AlertListParams) (out api.AlertList, err error) {
+	if s.o.Engine != nil {
+		out.Budget = s.o.Engine.Budget()
+	}
+	out.Alerts, err = d.Alerts(ctx, p)
+	return out, err
+}
+
+func (s *Server) setAlert(ctx context.Context, c *call, p api.AlertParams) (out api.Alert, err error) {
+	if err := s.hasTrends(); err != nil {
+		return out, err
+	}
+	out, err = s.o.Trends.SetAlert(ctx, p)
+	return out, s.did(c, err, "alert changed", "alert", p.Alert, "state", out.State)
+}

@@ -1,0 +1,389 @@
+package trend
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/database"
+)
+
+// Dismissed is the state of changes that a person has dismissed.
+const Dismissed = "dismissed"
+
+func changeStates() []string {
+	return []string{"candidate", "confirming", "confirmed", "refuted", "lab", Dismissed}
+}
+
+func alertStates() []string { return []string{"open", "acknowledged", "fixed", "wontfix"} }
+
+const (
+	maxReason       = 300
+	maxNote         = 1000
+	maxAlertChanges = 1000
+	maxAlertBuilds  = 100
+)
+
+func checkState(state string, known []string) error {
+	if !slices.Contains(known, state) {
+		return api.Errorf(api.InvalidParams, "state is %.40q: must be one of %s", state, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func checkChange(c *api.SeriesShift) error {
+	if c.FirstSeq < 0 || c.LastSeq < c.FirstSeq || c.LastSeq > maxSeq {
+		return fmt.Errorf("change from build %d to %d: must rise", c.FirstSeq, c.LastSeq)
+	}
+	for _, v := range []float64{c.Shift, c.Low, c.High, c.P} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.New("a number of the change is not finite")
+		}
+	}
+	return errors.Join(checkState(c.State, changeStates()), checkTexts(c.Reason, c.Direction, c.Set))
+}
+
+// PutChange adds a change and sets its ID, which is 0, or updates one. A dismissed change stays so:
+// then it returns an api.Error with code Conflict.
+func (d *DB) PutChange(ctx context.Context, c *api.SeriesShift) error {
+	if err := checkChange(c); err != nil {
+		return fmt.Errorf("put change: %w", err)
+	}
+	return d.update(ctx, func(w *writer) error {
+		if c.ID == 0 {
+			return w.putChange(c)
+		}
+		old, err := w.change(c.ID)
+		if err == nil && old.State == Dismissed && c.State != Dismissed {
+			return api.Errorf(api.Conflict, "change %d was dismissed", c.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return w.putChange(c)
+	})
+}
+
+func (w *writer) change(id int64) (c api.SeriesShift, err error) {
+	var raw string
+	err = w.get("SELECT content FROM changes WHERE id = ?", []any{id}, &raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, api.Errorf(api.NotFound, "unknown change %d", id)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(raw), &c)
+	}
+	return c, err
+}
+
+func (w *writer) putChange(c *api.SeriesShift) error {
+	var of SeriesKey
+	err := w.get("SELECT "+columns+" FROM series WHERE id = ?", []any{c.Series}, of.pointers()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return api.Errorf(api.NotFound, "unknown series %d", c.Series)
+	}
+	if err == nil && c.ID == 0 {
+		err = w.get("SELECT coalesce(max(id), 0) + 1 FROM changes", nil, &c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	kept := *c
+	kept.Text = "" // is made when it is read
+	raw, err := json.Marshal(&kept)
+	if err != nil {
+		return err
+	}
+	w.lines = append(w.lines, line{Change: &kept, Of: &of})
+	return w.exec("INSERT OR REPLACE INTO changes (id, series, first, last, state, content) VALUES (?, ?, ?, ?, ?, ?)",
+		c.ID, c.Series, c.FirstSeq, c.LastSeq, c.State, string(raw))
+}
+
+// Change returns one change.
+func (d *DB) Change(ctx context.Context, id int64) (api.SeriesShift, error) {
+	all, err := d.changes(ctx, "WHERE id = ?", id)
+	if err == nil && len(all) == 0 {
+		err = api.Errorf(api.NotFound, "unknown change %d", id)
+	}
+	if err != nil {
+		return api.SeriesShift{}, err
+	}
+	return all[0], nil
+}
+
+// Changes lists changes, newest first.
+func (d *DB) Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesShift, error) {
+	limit, err := limited(p.Limit, usualList, maxList)
+	if err == nil && p.State != "" {
+		err = checkState(p.State, changeStates())
+	}
+	if err != nil {
+		return nil, err
+	}
+	where, args := "WHERE id > 0", []any{}
+	if p.Series != 0 {
+		where, args = where+" AND series = ?", append(args, p.Series)
+	}
+	if p.State != "" {
+		where, args = where+" AND state = ?", append(args, p.State)
+	}
+	return d.changes(ctx, where+" ORDER BY id DESC LIMIT ?", append(args, limit)...)
+}
+
+// changes returns changes with their texts.
+func (d *DB) changes(ctx context.Context, where string, args ...any) ([]api.SeriesShift, error) {
+	return list(ctx, d, "SELECT content, s.test, s.win, s.measure, s.value, s.unit, s.device, s.network, "+
+		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.last LIMIT 1), '') "+
+		"FROM (SELECT * FROM changes "+where+") c JOIN series s ON s.id = c.series ORDER BY c.id DESC", args,
+		func(scan func(...any) error) (c api.SeriesShift, err error) {
+			var raw, build string
+			var k SeriesKey
+			if err := scan(&raw, &k.Test, &k.Window, &k.Measure, &k.Value, &k.Unit, &k.Device, &k.Network,
+				&build); err != nil {
+				return c, err
+			}
+			if err := json.Unmarshal([]byte(raw), &c); err != nil {
+				return c, fmt.Errorf("%w: change: %w", database.ErrDamaged, err)
+			}
+			c.Text = sentence(&c, &k, build)
+			return c, nil
+		})
+}
+
+// sentence describes a change: "fps.framerate of scene on local: 12 % lower since build 7 (worse)".
+func sentence(c *api.SeriesShift, k *SeriesKey, build string) string {
+	amount := func(v float64) string {
+		unit := k.Unit
+		if c.Relative {
+			unit = "fraction"
+		}
+		return wording.Measured{Value: round(v, 3), Unit: unit}.Text()
+	}
+	where := k.Test + " on " + k.Device
+	if k.Window != "" {
+		where = k.Window + " of " + where
+	}
+	if k.Network != "" {
+		where += " with " + k.Network
+	}
+	way := "higher"
+	if c.Shift < 0 {
+		way = "lower"
+	}
+	if build == "" {
+		build = fmt.Sprintf("number %d", c.LastSeq)
+	}
+	text := fmt.Sprintf("%s.%s of %s: %s %s since build %s", k.Measure, k.Value, where, amount(math.Abs(c.Shift)), way,
+		build)
+	var more []string
+	if c.Direction == "worse" || c.Direction == "better" {
+		more = append(more, c.Direction)
+	}
+	if c.Low < c.High {
+		more = append(more, "interval "+amount(c.Low)+" to "+amount(c.High))
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	return text
+}
+
+// round keeps some figures.
+func round(v float64, figures int) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow(10, float64(figures)-math.Ceil(math.Log10(math.Abs(v))))
+	if r := math.Round(v*scale) / scale; !math.IsNaN(r) && !math.IsInf(r, 0) {
+		return r
+	}
+	return v
+}
+
+// Dismiss marks a change as uninteresting.
+func (d *DB) Dismiss(ctx context.Context, p api.ChangeID) (api.SeriesShift, error) {
+	if len(p.Reason) > maxReason {
+		return api.SeriesShift{}, api.Errorf(api.InvalidParams, "reason has over %d bytes", maxReason)
+	}
+	err := d.update(ctx, func(w *writer) error {
+		c, err := w.change(p.Change)
+		if err != nil {
+			return err
+		}
+		c.State, c.Reason = Dismissed, p.Reason
+		return w.putChange(&c)
+	})
+	if err != nil {
+		return api.SeriesShift{}, err
+	}
+	return d.Change(ctx, p.Change)
+}
+
+func checkAlert(a *api.Alert) error {
+	if a.FirstSeq < 0 || a.LastSeq < a.FirstSeq || a.LastSeq > maxSeq || len(a.Changes) > maxAlertChanges {
+		return fmt.Errorf("alert from build %d to %d with %d changes: must rise and have at most %d", a.FirstSeq,
+			a.LastSeq, len(a.Changes), maxAlertChanges)
+	}
+	if len(a.Note) > maxNote || len(a.Command) > maxNote || len(a.Text) > maxNote {
+		return fmt.Errorf("the alert has a text of over %d bytes", maxNote)
+	}
+	return errors.Join(checkState(a.State, alertStates()), checkTexts(a.Schedule, a.Feed, a.Owner))
+}
+
+// PutAlert adds an alert and sets its ID, which is 0, or updates one. Of its changes it keeps the
+// IDs. State, owner and note of an existing alert belong to people and stay.
+func (d *DB) PutAlert(ctx context.Context, a *api.Alert) error {
+	if err := checkAlert(a); err != nil {
+		return fmt.Errorf("put alert: %w", err)
+	}
+	return d.update(ctx, func(w *writer) error {
+		if a.ID != 0 {
+			old, err := w.alert(a.ID)
+			if err != nil {
+				return err
+			}
+			a.State, a.Owner, a.Note, a.OpenedNS = old.State, old.Owner, old.Note, old.OpenedNS
+		}
+		return w.putAlert(a)
+	})
+}
+
+func (w *writer) alert(id int64) (a api.Alert, err error) {
+	var raw string
+	err = w.get("SELECT content FROM alerts WHERE id = ?", []any{id}, &raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, api.Errorf(api.NotFound, "unknown alert %d", id)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(raw), &a)
+	}
+	return a, err
+}
+
+func (w *writer) putAlert(a *api.Alert) error {
+	if a.ID == 0 {
+		if err := w.get("SELECT coalesce(max(id), 0) + 1 FROM alerts", nil, &a.ID); err != nil {
+			return err
+		}
+	}
+	kept := *a
+	kept.Builds, kept.Changes = nil, nil
+	for _, c := range a.Changes {
+		kept.Changes = append(kept.Changes, api.SeriesShift{ID: c.ID})
+	}
+	raw, err := json.Marshal(&kept)
+	if err != nil {
+		return err
+	}
+	w.lines = append(w.lines, line{Alert: &kept})
+	return w.exec("INSERT OR REPLACE INTO alerts (id, state, content) VALUES (?, ?, ?)", a.ID, a.State, string(raw))
+}
+
+// Alerts lists alerts, newest first.
+func (d *DB) Alerts(ctx context.Context, p api.AlertListParams) ([]api.Alert, error) {
+	limit, err := limited(p.Limit, usualList, maxList)
+	if err != nil {
+		return nil, err
+	}
+	if p.State == "" {
+		return d.alerts(ctx, "ORDER BY id DESC LIMIT ?", limit)
+	}
+	if err := checkState(p.State, alertStates()); err != nil {
+		return nil, err
+	}
+	return d.alerts(ctx, "WHERE state = ? ORDER BY id DESC LIMIT ?", p.State, limit)
+}
+
+func (d *DB) alerts(ctx context.Context, where string, args ...any) ([]api.Alert, error) {
+	all, err := list(ctx, d, "SELECT content FROM alerts "+where, args, scanOne[string])
+	out := []api.Alert{}
+	for _, raw := range all {
+		var a api.Alert
+		if err := json.Unmarshal([]byte(raw), &a); err != nil {
+			return nil, fmt.Errorf("%w: alert: %w", database.ErrDamaged, err)
+		}
+		if err := d.complete(ctx, &a); err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, err
+}
+
+// complete adds the changes of an alert, its builds and its sentence.
+func (d *DB) complete(ctx context.Context, a *api.Alert) (err error) {
+	ids := []int64{}
+	for _, c := range a.Changes {
+		ids = append(ids, c.ID)
+	}
+	raw, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	if a.Changes, err = d.changes(ctx, "WHERE id IN (SELECT value FROM json_each(?))", string(raw)); err != nil {
+		return err
+	}
+	rank := func(c api.SeriesShift) int { return slices.Index([]string{"worse", "changed", "better"}, c.Direction) }
+	slices.SortStableFunc(a.Changes, func(x, y api.SeriesShift) int {
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(math.Abs(y.Shift), math.Abs(x.Shift)))
+	})
+	if a.Builds, err = d.builds(ctx, a.Feed, a.FirstSeq, a.LastSeq, maxAlertBuilds); err != nil || a.Text != "" {
+		return err
+	}
+	if len(a.Changes) > 0 {
+		a.Text = a.Changes[0].Text
+	}
+	if more := len(a.Changes) - 1; more > 0 {
+		a.Text += fmt.Sprintf("; %s in this range", wording.Plural(more, "more change"))
+	}
+	return nil
+}
+
+// SetAlert changes what people say of an alert.
+func (d *DB) SetAlert(ctx context.Context, p api.AlertParams) (api.Alert, error) {
+	set := func(to *string, from *string, most int) error {
+		if from == nil {
+			return nil
+		}
+		if len(*from) > most {
+			return api.Errorf(api.InvalidParams, "owner or note has over %d bytes", most)
+		}
+		*to = *from
+		return nil
+	}
+	err := d.update(ctx, func(w *writer) error {
+		a, err := w.alert(p.Alert)
+		if err != nil {
+			return err
+		}
+		if p.State != "" {
+			if err := checkState(p.State, alertStates()); err != nil {
+				return err
+			}
+			a.State = p.State
+		}
+		if err := set(&a.Owner, p.Owner, api.MaxName); err != nil {
+			return err
+		}
+		if err := set(&a.Note, p.Note, maxNote); err != nil {
+			return err
+		}
+		return w.putAlert(&a)
+	})
+	if err != nil {
+		return api.Alert{}, err
+	}
+	all, err := d.alerts(ctx, "WHERE id = ?", p.Alert)
+	if err != nil {
+		return api.Alert{}, err
+	}
+	return all[0], nil // alerts are never removed
+}

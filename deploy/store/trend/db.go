@@ -1,0 +1,243 @@
+package trend
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/eideticker/eideticker/deploy/store/database"
+)
+
+// runsDir is the folder of runs in the data directory.
+const runsDir = "runs"
+
+// DB is the file of trends. Its methods may be called from several goroutines.
+type DB struct {
+	path    string
+	log     *slog.Logger
+	writing sync.Mutex // held by writers
+	journal *journal
+
+	mu sync.RWMutex // guards db: held for reading while it is used
+	db *sql.DB      // nil: closed
+}
+
+// Open opens a file, and makes a missing, older or broken one anew. The folder of runs and the
+// journal lie beside it.
+func Open(ctx context.Context, path string, log *slog.Logger) (*DB, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	d := &DB{path: path, log: log}
+	var err error
+	if d.journal, err = openJournal(strings.TrimSuffix(path, filepath.Ext(path)) + ".jsonl"); err != nil {
+		return nil, fmt.Errorf("open trends: %w", err)
+	}
+	if d.db, err = schema.Open(ctx, path); database.Useless(err) {
+		err = d.rebuild(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open trends %s: %w", path, errors.Join(err, d.Close()))
+	}
+	return d, nil
+}
+
+// Close is idempotent.
+func (d *DB) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.journal.close()
+	if d.db != nil {
+		err = errors.Join(err, d.db.Close())
+		d.db = nil
+	}
+	return err
+}
+
+// rebuild makes the file anew from the journal and the folders of runs. Nobody uses the old one.
+func (d *DB) rebuild(ctx context.Context) error {
+	db, err := schema.Create(ctx, d.path)
+	if err != nil {
+		return err
+	}
+	sets := 0
+	err = d.transact(ctx, db, func(w *writer) error {
+		if err := d.journal.replay(w, d.log); err != nil {
+			return err
+		}
+		return w.addAll(d.folders(ctx, &sets))
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = schema.Finish(ctx, db)
+	}
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if d.db = db; sets > 0 {
+		d.log.Info("the file of trends was made anew", "sets", sets)
+	}
+	return nil
+}
+
+// folders returns the sets that are points. Sets that cannot be read are logged and left out.
+func (d *DB) folders(ctx context.Context, sets *int) iter.Seq2[string, []Measured] {
+	return func(yield func(string, []Measured) bool) {
+		runs := filepath.Join(filepath.Dir(d.path), runsDir)
+		entries, err := os.ReadDir(runs)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			d.log.Error("the folder of runs cannot be read for trends", "why", err)
+		}
+		for _, e := range entries {
+			folder := filepath.Join(runs, e.Name())
+			if _, err := os.Lstat(filepath.Join(folder, OriginFile)); err != nil || !e.IsDir() {
+				continue
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			origin, all, err := Read(folder)
+			if err != nil {
+				d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
+			}
+			if err != nil || origin.Kind != KindPoint {
+				continue
+			}
+			if *sets++; !yield(e.Name(), all) {
+				return
+			}
+		}
+	}
+}
+
+// with has work done with the file. A file that turns out to be damaged is made anew once.
+func (d *DB) with(ctx context.Context, work func(*sql.DB) error) error {
+	used, err := d.try(work)
+	if !database.Damaged(err) {
+		return err
+	}
+	d.log.Error("the file of trends is damaged and made anew", "why", err)
+	if err := d.renew(ctx, used); err != nil {
+		return err
+	}
+	_, err = d.try(work)
+	return err
+}
+
+func (d *DB) try(work func(*sql.DB) error) (*sql.DB, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.db == nil {
+		return nil, fmt.Errorf("trends: %w", os.ErrClosed)
+	}
+	return d.db, work(d.db)
+}
+
+// renew makes a file anew that is in use. Of several callers the first does it.
+func (d *DB) renew(ctx context.Context, used *sql.DB) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db != used {
+		return nil
+	}
+	d.db = nil
+	_ = used.Close() // it is damaged
+	return d.rebuild(context.WithoutCancel(ctx))
+}
+
+// update has work done in a transaction. Lines of the journal are on the disk before the commit.
+func (d *DB) update(ctx context.Context, work func(*writer) error) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.with(ctx, func(db *sql.DB) error {
+		return d.transact(ctx, db, func(w *writer) error {
+			if err := work(w); err != nil {
+				return err
+			}
+			return d.journal.append(w.lines)
+		})
+	})
+}
+
+func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {
+	return database.Update(ctx, db, func(tx *sql.Tx) error {
+		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}
+		defer w.close()
+		return work(w)
+	})
+}
+
+// writer is a transaction with its prepared statements.
+type writer struct {
+	ctx      context.Context
+	tx       *sql.Tx
+	prepared map[string]*sql.Stmt
+	lines    []line // for the journal
+}
+
+func (w *writer) statement(query string) (*sql.Stmt, error) {
+	if s := w.prepared[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.tx.PrepareContext(w.ctx, query)
+	if err == nil {
+		w.prepared[query] = s
+	}
+	return s, err
+}
+
+func (w *writer) exec(query string, args ...any) error {
+	s, err := w.statement(query)
+	if err == nil {
+		_, err = s.ExecContext(w.ctx, args...)
+	}
+	return err
+}
+
+// get reads one row into pointers.
+func (w *writer) get(query string, args []any, into ...any) error {
+	s, err := w.statement(query)
+	if err != nil {
+		return err
+	}
+	return s.QueryRowContext(w.ctx, args...).Scan(into...)
+}
+
+// each reads all rows of a query.
+func (w *writer) each(query string, args []any, row func(scan func(...any) error) error) error {
+	s, err := w.statement(query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(w.ctx, args...)
+	return eachRow(rows, err, row)
+}
+
+func (w *writer) close() {
+	for _, s := range w.prepared {
+		_ = s.Close() // ends with the transaction
+	}
+}
+
+// eachRow reads the rows of a query, and closes them.
+func eachRow(rows *sql.Rows, err error, row func(scan func(...any) error) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // its errors are those of Err
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

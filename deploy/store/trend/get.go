@@ -1,0 +1,327 @@
+package trend
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/database"
+)
+
+const (
+	maxList      = 1000
+	usualList    = 200
+	maxPoints    = 2000 // or tiles of a page
+	usualPoints  = 500
+	maxGaps      = 500
+	maxNeighbors = 50
+)
+
+// list returns what a query finds.
+func list[T any](ctx context.Context, d *DB, query string, args []any,
+	of func(scan func(...any) error) (T, error)) (all []T, err error) {
+	err = d.with(ctx, func(db *sql.DB) error {
+		all = []T{}
+		rows, err := db.QueryContext(ctx, query, args...)
+		return eachRow(rows, err, func(scan func(...any) error) error {
+			one, err := of(scan)
+			all = append(all, one)
+			return err
+		})
+	})
+	return all, err
+}
+
+// limited returns the limit of a list.
+func limited(limit, usual, most int) (int, error) {
+	if limit < 0 || limit > most {
+		return 0, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to %d", limit, most)
+	}
+	if limit == 0 {
+		return usual, nil
+	}
+	return limit, nil
+}
+
+const selectSeries = "SELECT id, " + columns + `, threshold, points, first, last, latest,
+	coalesce((SELECT state FROM changes WHERE changes.series = series.id ORDER BY changes.id DESC LIMIT 1), '')
+	FROM series `
+
+func scanSeries(scan func(...any) error) (s api.Series, err error) {
+	var k SeriesKey
+	var latest float64
+	err = scan(slices.Concat([]any{&s.ID}, k.pointers(), []any{&s.Threshold, &s.Points, &s.FirstSeq, &s.LastSeq, &latest,
+		&s.Change})...)
+	s.Schedule, s.Test, s.Window, s.Measure, s.Value = k.Schedule, k.Test, k.Window, k.Measure, k.Value
+	s.Unit, s.Better, s.Version, s.Device, s.Network = k.Unit, k.Better, k.Version, k.Device, k.Network
+	s.Product, s.Feed, s.Role = k.Product, k.Feed, k.Role
+	s.Latest = wording.Measured{Value: latest, Unit: k.Unit}.Text()
+	return s, err
+}
+
+func keyOf(s *api.Series) SeriesKey {
+	return SeriesKey{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
+		Unit: s.Unit, Better: s.Better, Version: s.Version, Device: s.Device, Network: s.Network, Product: s.Product,
+		Feed: s.Feed, Role: s.Role}
+}
+
+// Series lists series that have points. Those that belong together follow each other, the subject
+// first.
+func (d *DB) Series(ctx context.Context, p api.SeriesListParams) (out api.SeriesList, err error) {
+	if p.Limit, err = limited(p.Limit, usualList, maxList); err != nil {
+		return out, err
+	}
+	where, args := "WHERE points > 0", []any{}
+	for _, c := range []struct{ column, value string }{{"schedule", p.Schedule}, {"test", p.Test},
+		{"measure", p.Measure}, {"value", p.Value}, {"device", p.Device}, {"role", p.Role}} {
+		if c.value != "" {
+			where, args = where+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
+	total, err := list(ctx, d, "SELECT count(*) FROM series "+where, args, scanOne[int])
+	if err != nil {
+		return out, err
+	}
+	out.Total = total[0]
+	out.Series, err = list(ctx, d, selectSeries+where+` ORDER BY schedule, test, measure, value, win, device, network,
+		CASE role WHEN 'subject' THEN 0 WHEN 'rival' THEN 1 ELSE 2 END, id LIMIT ?`, append(args, p.Limit), scanSeries)
+	return out, err
+}
+
+func scanOne[T any](scan func(...any) error) (one T, err error) {
+	err = scan(&one)
+	return one, err
+}
+
+func (d *DB) oneSeries(ctx context.Context, id int64) (api.Series, error) {
+	all, err := list(ctx, d, selectSeries+"WHERE id = ?", []any{id}, scanSeries)
+	if err != nil {
+		return api.Series{}, err
+	}
+	if len(all) == 0 {
+		return api.Series{}, api.Errorf(api.NotFound, "unknown series %d", id)
+	}
+	return all[0], nil
+}
+
+// Get returns a page of a series: its points, or the finest tiles that fit. Tiles at the ends of
+// the page may have points outside it.
+func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, err error) {
+	out = api.SeriesData{Points: []api.SeriesPoint{}, Tiles: []api.SeriesTile{}}
+	if p.Limit, err = limited(p.Limit, usualPoints, maxPoints); err != nil {
+		return out, err
+	}
+	if p.ToSeq == 0 {
+		p.ToSeq = maxSeq
+	}
+	if p.FromSeq < 0 || p.ToSeq < p.FromSeq || p.ToSeq > maxSeq {
+		return out, api.Errorf(api.InvalidParams, "the range is %d to %d: must rise", p.FromSeq, p.ToSeq)
+	}
+	if out.Series, err = d.oneSeries(ctx, p.Series); err != nil {
+		return out, err
+	}
+	if err := d.page(ctx, p, &out); err != nil {
+		return out, err
+	}
+	s := &out.Series
+	out.Gaps, err = list(ctx, d, `SELECT seq, max(build), max(reason) FROM gaps WHERE schedule = ? AND seq BETWEEN ? AND ?
+		AND test IN ('', ?) AND device IN ('', ?)
+		AND NOT EXISTS (SELECT 1 FROM points WHERE points.series = ? AND points.seq = gaps.seq)
+		GROUP BY seq ORDER BY seq DESC LIMIT ?`,
+		[]any{s.Schedule, p.FromSeq, p.ToSeq, s.Test, s.Device, s.ID, maxGaps},
+		func(scan func(...any) error) (g api.SeriesGap, err error) {
+			err = scan(&g.Seq, &g.Build, &g.Reason)
+			return g, err
+		})
+	if err != nil {
+		return out, err
+	}
+	slices.Reverse(out.Gaps)
+	if out.Changes, err = d.changes(ctx, "WHERE series = ? AND last >= ? AND first <= ? ORDER BY id DESC LIMIT ?", s.ID,
+		p.FromSeq, p.ToSeq, usualList); err != nil {
+		return out, err
+	}
+	out.With, err = list(ctx, d, selectSeries+`WHERE schedule = ? AND test = ? AND measure = ? AND value = ? AND win = ?
+		AND device = ? AND network = ? AND unit = ? AND version = ? AND id <> ? AND points > 0 ORDER BY id LIMIT ?`,
+		[]any{s.Schedule, s.Test, s.Measure, s.Value, s.Window, s.Device, s.Network, s.Unit, s.Version, s.ID,
+			maxNeighbors}, scanSeries)
+	return out, err
+}
+
+// page reads the points, or the tiles of the finest level that has few enough. At each level it
+// counts at most one more than these.
+func (d *DB) page(ctx context.Context, p api.SeriesParams, out *api.SeriesData) error {
+	for ; out.Level <= maxLevel; out.Level++ {
+		query, args := "SELECT 1 FROM points WHERE series = ? AND seq BETWEEN ? AND ?",
+			[]any{p.Series, p.FromSeq, p.ToSeq}
+		if out.Level > 0 {
+			query, args = "SELECT 1 "+fromTiles, tileArgs(p, out.Level)
+		}
+		n, err := list(ctx, d, "SELECT count(*) FROM ("+query+" LIMIT ?)", append(args, p.Limit+1), scanOne[int])
+		if err != nil {
+			return err
+		}
+		if n[0] <= p.Limit || out.Level == maxLevel {
+			break
+		}
+	}
+	var err error
+	if out.Level > 0 {
+		out.Tiles, err = list(ctx, d, "SELECT first, last, points, min, median, max "+fromTiles+" ORDER BY first LIMIT ?",
+			append(tileArgs(p, out.Level), p.Limit), func(scan func(...any) error) (t api.SeriesTile, err error) {
+				err = scan(&t.FirstSeq, &t.LastSeq, &t.Points, &t.Min, &t.Median, &t.Max)
+				return t, err
+			})
+		return err
+	}
+	points, err := d.points(ctx, p.Series, p.FromSeq, p.ToSeq, p.Limit)
+	for _, o := range points {
+		out.Points = append(out.Points, api.SeriesPoint{Seq: o.Seq, Build: o.Build, Revision: o.revision, Set: o.Set,
+			WallNS: o.WallNS, Runs: o.n, Median: o.median, Low: o.low, High: o.high, Interval: o.bounds,
+			Text: wording.Measured{Value: o.median, Low: o.low, High: o.high, Unit: out.Series.Unit,
+				Bounded: o.bounds}.Text()})
+	}
+	return err
+}
+
+// fromTiles begins with the tile that the range begins in.
+const fromTiles = `FROM tiles WHERE series = ?1 AND level = ?2 AND first >= coalesce((SELECT max(first) FROM tiles
+	WHERE series = ?1 AND level = ?2 AND first <= ?3), ?3) AND first <= ?4 AND last >= ?3`
+
+func tileArgs(p api.SeriesParams, level int) []any {
+	return []any{p.Series, level, p.FromSeq, p.ToSeq}
+}
+
+// Points returns the newest points from one sequence number to another, oldest first; toSeq 0: to
+// the last.
+func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) ([]Point, error) {
+	if toSeq == 0 {
+		toSeq = maxSeq
+	}
+	points, err := d.points(ctx, series, fromSeq, toSeq, limit)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Point, len(points))
+	for i := range points {
+		if err := points[i].decode(); err != nil {
+			return nil, err
+		}
+		all[i] = points[i].Point
+	}
+	return all, nil
+}
+
+func (d *DB) points(ctx context.Context, series, from, to int64, limit int) (all []point, err error) {
+	err = d.with(ctx, func(db *sql.DB) (err error) {
+		all, err = readPoints(func(query string, args []any, row func(func(...any) error) error) error {
+			rows, err := db.QueryContext(ctx, query, args...)
+			return eachRow(rows, err, row)
+		}, series, from, to, limit)
+		return err
+	})
+	return all, err
+}
+
+// point is one with the figures of its values. The values are read by decode.
+type point struct {
+	Point
+	revision          string
+	n                 int
+	median, low, high float64
+	bounds            bool
+	parts             []part
+}
+
+// part is the runs of one set.
+type part struct {
+	id  int64
+	set string
+	raw string
+}
+
+// errEnough ends reading of rows.
+var errEnough = errors.New("enough")
+
+// readPoints returns the newest points of a range, oldest first. Rows of several sets are one point.
+func readPoints(each func(string, []any, func(func(...any) error) error) error, series, from, to int64,
+	limit int) (all []point, err error) {
+	err = each(`SELECT p.seq, p.build, p.wall, p.n, p.median, p.low, p.high, p.bounds, p.set_id, p.runs,
+		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds WHERE name = p.build
+		AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
+		FROM points p WHERE series = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC, set_id DESC`,
+		[]any{series, from, to}, func(scan func(...any) error) error {
+			o := point{parts: make([]part, 1)}
+			one := &o.parts[0]
+			if err := scan(&o.Seq, &o.Build, &o.WallNS, &o.n, &o.median, &o.low, &o.high, &o.bounds, &one.id, &one.raw,
+				&one.set, &o.revision); err != nil {
+				return err
+			}
+			o.Set = one.set
+			if n := len(all); n > 0 && all[n-1].Seq == o.Seq {
+				all[n-1].join(&o)
+				return nil
+			}
+			if len(all) == limit {
+				return errEnough
+			}
+			all = append(all, o)
+			return nil
+		})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	slices.Reverse(all)
+	for i := range all {
+		if p := &all[i]; len(p.parts) > 1 {
+			if err := p.decode(); err != nil {
+				return nil, err
+			}
+			values := make([]float64, len(p.Values))
+			for i, v := range p.Values {
+				values[i] = v.Value
+			}
+			sum := summarize(values)
+			p.n, p.median, p.low, p.high, p.bounds = len(values), sum.Estimate, sum.Low, sum.High, sum.Exists
+		}
+	}
+	return all, nil
+}
+
+// join adds the runs of another set to a point. The newest set names its build.
+func (p *point) join(o *point) {
+	if o.WallNS > p.WallNS {
+		p.Build, p.Set, p.WallNS, p.revision = o.Build, o.Set, o.WallNS, o.revision
+	}
+	p.parts = append(o.parts, p.parts...)
+}
+
+func (p *point) decode() error {
+	if p.Values != nil {
+		return nil
+	}
+	for _, one := range p.parts {
+		var runs []storedRun
+		if err := json.Unmarshal([]byte(one.raw), &runs); err != nil {
+			return fmt.Errorf("%w: runs of %s: %w", database.ErrDamaged, one.set, err)
+		}
+		for _, r := range runs {
+			p.Values = append(p.Values, Value{Run: runID(one.set, r.Run), Block: int(one.id)*maxBlock + r.Block,
+				Value: r.Value})
+		}
+	}
+	return nil
+}
+
+func runID(set, run string) string {
+	if run == set || strings.HasPrefix(run, set+"~") {
+		return run
+	}
+	return set + "~" + run
+}

@@ -1,0 +1,204 @@
+package trend
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+)
+
+// maxLevel of tiles. A tile of level k has four to seven of the level below it, or of level 1 as
+// many points. So level k has at most a 4^k-th of the points. A new point changes at most two tiles
+// of each level, wherever it is. Where points are removed, tiles may become smaller.
+const (
+	maxLevel = 10
+	fan      = 4
+)
+
+// tile is several points, or a single one.
+type tile struct {
+	first, last      int64
+	points           int
+	min, median, max float64
+}
+
+// combine returns the tile of tiles. Its median is that of their medians, weighted by their points.
+// So it is exact in level 1 only.
+func combine(parts []tile) tile {
+	t := tile{first: parts[0].first, last: parts[len(parts)-1].last, min: math.Inf(1), max: math.Inf(-1)}
+	for _, p := range parts {
+		t.points += p.points
+		t.min, t.max = min(t.min, p.min), max(t.max, p.max)
+	}
+	sorted := slices.SortedFunc(slices.Values(parts), func(a, b tile) int { return cmp.Compare(a.median, b.median) })
+	below := 0
+	for i, p := range sorted {
+		switch below += p.points; {
+		case 2*below > t.points:
+			t.median = p.median
+			return t
+		case 2*below == t.points:
+			t.median = p.median/2 + sorted[i+1].median/2
+			return t
+		}
+	}
+	return t
+}
+
+// groups splits the parts of a tile that has become too large.
+func groups(parts []tile) [][]tile {
+	switch {
+	case len(parts) == 0:
+		return nil
+	case len(parts) < 2*fan:
+		return [][]tile{parts}
+	}
+	return [][]tile{parts[:len(parts)/2], parts[len(parts)/2:]}
+}
+
+// touch updates the tiles of all levels over a point that was added, changed or removed, and the
+// figures of its series.
+func (w *writer) touch(series, seq int64) error {
+	for level := 1; level <= maxLevel; level++ {
+		from, to, err := w.around(series, level, seq)
+		if err != nil {
+			return err
+		}
+		parts, err := w.parts(series, level-1, from, to)
+		if err != nil {
+			return err
+		}
+		if err := w.exec("DELETE FROM tiles WHERE series = ? AND level = ? AND first >= ? AND first < ?", series, level,
+			from, to); err != nil {
+			return err
+		}
+		for _, g := range groups(parts) {
+			if err := w.putTile(series, level, combine(g)); err != nil {
+				return err
+			}
+		}
+		var there int
+		if err := w.get("SELECT count(*) FROM (SELECT 1 FROM tiles WHERE series = ? AND level = ? LIMIT 2)",
+			[]any{series, level}, &there); err != nil {
+			return err
+		}
+		if there < 2 || level == maxLevel {
+			return w.top(series, level)
+		}
+	}
+	return nil
+}
+
+// around returns the range of the tile that a point is in or next to, without its end.
+func (w *writer) around(series int64, level int, seq int64) (from, to int64, err error) {
+	var at, next sql.NullInt64
+	err = w.get(`SELECT coalesce((SELECT max(first) FROM tiles WHERE series = ?1 AND level = ?2 AND first <= ?3),
+		(SELECT min(first) FROM tiles WHERE series = ?1 AND level = ?2))`, []any{series, level, seq}, &at)
+	if err != nil || !at.Valid {
+		return math.MinInt64, math.MaxInt64, err
+	}
+	err = w.get("SELECT min(first) FROM tiles WHERE series = ? AND level = ? AND first > ?",
+		[]any{series, level, at.Int64}, &next)
+	if !next.Valid {
+		next.Int64 = math.MaxInt64
+	}
+	return min(at.Int64, seq), next.Int64, err
+}
+
+// parts returns the tiles of a level, or of level 0 the points.
+func (w *writer) parts(series int64, level int, from, to int64) (all []tile, err error) {
+	if level > 0 {
+		err = w.each(`SELECT first, last, points, min, median, max FROM tiles
+			WHERE series = ? AND level = ? AND first >= ? AND first < ? ORDER BY first`, []any{series, level, from, to},
+			func(scan func(...any) error) error {
+				var t tile
+				err := scan(&t.first, &t.last, &t.points, &t.min, &t.median, &t.max)
+				all = append(all, t)
+				return err
+			})
+		return all, err
+	}
+	var several []int // of the points whose runs are of several sets
+	err = w.each("SELECT seq, median FROM points WHERE series = ? AND seq >= ? AND seq < ? ORDER BY seq, set_id",
+		[]any{series, from, to}, func(scan func(...any) error) error {
+			var seq int64
+			var median float64
+			err := scan(&seq, &median)
+			if n := len(all); n > 0 && all[n-1].first == seq {
+				if len(several) == 0 || several[len(several)-1] != n-1 {
+					several = append(several, n-1)
+				}
+				return err
+			}
+			all = append(all, pointTile(seq, median))
+			return err
+		})
+	for _, i := range several {
+		median, e := w.median(series, all[i].first)
+		all[i], err = pointTile(all[i].first, median), errors.Join(err, e)
+	}
+	return all, err
+}
+
+func pointTile(seq int64, median float64) tile { return tile{seq, seq, 1, median, median, median} }
+
+// median returns that of a point.
+func (w *writer) median(series, seq int64) (float64, error) {
+	points, err := readPoints(w.each, series, seq, seq, maxPoints)
+	if err != nil || len(points) == 0 {
+		return 0, err
+	}
+	return points[0].median, nil
+}
+
+func (w *writer) putTile(series int64, level int, t tile) error {
+	return w.exec("INSERT INTO tiles (series, level, first, last, points, min, median, max) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		series, level, t.first, t.last, t.points, t.min, t.median, t.max)
+}
+
+// top ends the tiles of a series at a level that has one, and counts the points there.
+func (w *writer) top(series int64, level int) error {
+	if err := w.exec("DELETE FROM tiles WHERE series = ? AND level > ?", series, level); err != nil {
+		return err
+	}
+	var points int
+	var first, last int64
+	err := w.get(`SELECT coalesce(sum(points), 0), coalesce(min(first), 0), coalesce(max(last), 0) FROM tiles
+		WHERE series = ? AND level = ?`, []any{series, level}, &points, &first, &last)
+	if err != nil {
+		return err
+	}
+	latest, err := w.median(series, last)
+	if err != nil {
+		return err
+	}
+	return w.exec("UPDATE series SET points = ?, first = ?, last = ?, latest = ? WHERE id = ?", points, first, last,
+		latest, series)
+}
+
+// build makes all tiles of a series anew.
+func (w *writer) build(series int64) error {
+	parts, err := w.parts(series, 0, math.MinInt64, math.MaxInt64)
+	if err == nil {
+		err = w.exec("DELETE FROM tiles WHERE series = ?", series)
+	}
+	level := 1
+	for ; err == nil; level++ {
+		var made []tile
+		for g := range slices.Chunk(parts, fan) {
+			t := combine(g)
+			if err := w.putTile(series, level, t); err != nil {
+				return err
+			}
+			made = append(made, t)
+		}
+		if parts = made; len(made) < 2 || level == maxLevel {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.top(series, level)
+}
