@@ -56,7 +56,7 @@ func (p *played) allPages() []shownPage {
 				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
 		{"set", "#/runs/" + p.makeSet("20261120-101530-load-x4y2"),
 			`document.querySelectorAll('.dots circle').length === 3`, ""},
-		{"trends", "#/trends", `document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 7`,
+		{"trends", "#/trends", `document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`,
 			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
 		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
 			`document.querySelector('.series-page details').open = true`},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // trends are the schedules, series and alerts of a played rig.
@@ -15,12 +16,14 @@ type trends struct {
 	schedules []api.Schedule
 	series    []api.SeriesData
 	alerts    []api.Alert
-	limits    []int // asked for by series.get
+	limits    []int     // asked for by series.get
+	stored    *trend.DB // has other series; nil: none
+	none      bool      // the rig has no schedules
 }
 
 // Series of the played rig.
 const (
-	subjectSeries, rivalSeries, controlSeries, longSeries, emptySeries = 11, 12, 13, 21, 31
+	subjectSeries, rivalSeries, controlSeries, emptySeries = 11, 12, 13, 31
 )
 
 // makeTrends adds a schedule with a subject that became slower at build 61, a rival and a control.
@@ -93,20 +96,10 @@ func (p *played) makeTrends() {
 		change(6, 76, 77, "confirming", "worse", -0.012, "fps.framerate may be 1.2 % lower since "+build(77)+".",
 			"12 of 24 blocks have run"),
 	}
-	long := api.SeriesData{Series: base, Level: 4, Points: []api.SeriesPoint{}, Gaps: []api.SeriesGap{},
-		Changes: []api.SeriesShift{}, With: []api.Series{}}
-	long.Series.ID, long.Series.Points, long.Series.LastSeq = longSeries, 40_000, 40_000
-	long.Series.Test, long.Series.Change, long.Series.Unit = "scroll-long", "candidate", "fraction"
-	long.Series.Latest = "61.2 %"
-	for first := int64(1); first <= 40_000; first += 256 {
-		v := 0.6 + 0.04*math.Sin(float64(first)/5000)
-		long.Tiles = append(long.Tiles, api.SeriesTile{FirstSeq: first, LastSeq: min(first+255, 40_000),
-			Points: int(min(256, 40_001-first)), Min: v - 0.03, Median: v, Max: v + 0.02})
-	}
 	empty := api.SeriesData{Series: base, Points: []api.SeriesPoint{}, Tiles: []api.SeriesTile{},
 		Gaps: []api.SeriesGap{}, Changes: []api.SeriesShift{}, With: []api.Series{}}
 	empty.Series.ID, empty.Series.Points, empty.Series.Test, empty.Series.Change = emptySeries, 0, evilPath, ""
-	t.series = append(t.series, long, empty)
+	t.series = append(t.series, empty)
 	t.alerts = []api.Alert{{ID: 7, Schedule: "awfy", Feed: "nightly", FirstSeq: 60, LastSeq: 61, State: "open",
 		OpenedNS: day(63), Changes: []api.SeriesShift{worse}, Text: "framerate is worse in firefox since " + build(61) +
 			": fps.framerate 7.2 % lower.", Command: "eideticker run framerate --variant firefox@nightly:" + build(60) +
@@ -135,6 +128,9 @@ func (p *played) doTrends(call *api.Request) (any, *api.Error) {
 		return nil, api.Errorf(api.InvalidParams, "%v", err)
 	}
 	t := &p.trends
+	if t.none {
+		return nil, api.Errorf(api.Unavailable, "this rig has no schedules")
+	}
 	switch call.Method {
 	case "schedule.list":
 		return api.Schedules{Schedules: append([]api.Schedule{}, t.schedules...)}, nil
@@ -159,6 +155,13 @@ func (p *played) doTrends(call *api.Request) (any, *api.Error) {
 		for _, d := range t.series {
 			if d.Series.ID == params.Series {
 				return within(d, params.FromSeq, params.ToSeq), nil
+			}
+		}
+		if t.stored != nil {
+			out, err := t.stored.Get(p.Context(), api.SeriesParams{Series: params.Series, FromSeq: params.FromSeq,
+				ToSeq: params.ToSeq, Limit: params.Limit})
+			if err == nil {
+				return out, nil
 			}
 		}
 		return nil, api.Errorf(api.NotFound, "unknown series %d", params.Series)
@@ -193,9 +196,6 @@ func within(d api.SeriesData, from, to int64) api.SeriesData {
 	}
 	d.Points = slices.DeleteFunc(slices.Clone(d.Points), func(p api.SeriesPoint) bool {
 		return p.Seq < from || p.Seq > to
-	})
-	d.Tiles = slices.DeleteFunc(slices.Clone(d.Tiles), func(t api.SeriesTile) bool {
-		return t.LastSeq < from || t.FirstSeq > to
 	})
 	d.Gaps = slices.DeleteFunc(slices.Clone(d.Gaps), func(g api.SeriesGap) bool { return g.Seq < from || g.Seq > to })
 	d.Changes = slices.DeleteFunc(slices.Clone(d.Changes), func(c api.SeriesShift) bool {

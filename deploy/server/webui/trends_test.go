@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend/trendtest"
 )
 
 // TestOrder: builds have places in their order, and a place leads back to its build.
@@ -37,16 +38,18 @@ console.log(JSON.stringify([points.places, ...[1, 3, 9, 10, 20, 21, 99].map((s) 
 func TestTrendsPages(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
+	p.trends.none = true
 	b.open("#/trends")
 	b.await("a rig without schedules says how to add one",
 		`document.getElementById('main').textContent.includes('Add one: docs/schedules.md') &&
 			document.getElementById('main').textContent.includes('No series has a point yet')`)
 	p.mu.Lock()
+	p.trends.none = false
 	p.makeTrends()
 	p.mu.Unlock()
 	b.open("#/trends")
 	b.await("all are listed",
-		`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 7`)
+		`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`)
 	b.says("1 open alert", "framerate is worse in firefox", "12 of 200 confirmations", "1 closed alert", "--repeat 24",
 		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath)
 
@@ -63,16 +66,16 @@ func TestTrendsPages(t *testing.T) {
 	}
 	p.mu.Unlock()
 	b.Log("series are filtered, and the address has it")
-	b.Do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = 'scroll-long'; s.dispatchEvent(new Event('change')); })(
+	b.Do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = 'framerate'; s.dispatchEvent(new Event('change')); })(
 		document.querySelector('[data-filter="test"]'))`))
 	b.await("one is found", `document.querySelectorAll('[data-series]').length === 1 &&
-		location.hash === '#/trends?test=scroll-long' &&
-		document.querySelectorAll('[data-filter="test"] option').length === 4`)
+		location.hash === '#/trends?test=framerate' &&
+		document.querySelectorAll('[data-filter="test"] option').length === 3`)
 
 	b.Log("a series is drawn with its rivals, gaps and changes")
 	b.open("#/trends/11")
 	b.await("it is drawn", `document.querySelectorAll('.trend-chart circle.line-0').length === 80`) // a name's too
-	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "apart",
+	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "intervals apart",
 		"chrome · stable (rival)")
 	for _, c := range []struct{ script, want string }{
 		{`[...document.querySelectorAll('text.sign')].map((e) => e.textContent).sort().join()`,
@@ -115,18 +118,29 @@ func TestTrendsPages(t *testing.T) {
 	b.press("0")
 	b.await("all are shown", `location.hash === '#/trends/11' && document.querySelectorAll('text.sign').length === 6`)
 
-	b.Log("many builds are shown as tiles")
-	b.open("#/trends/21")
-	b.await("they are a band", `document.querySelector('.trend-chart .area.line-0') !== null`)
-	b.says("40,000 builds, in 157 groups", "Zoom in until each build has its point", "64 builds: median 63.96 %")
+	b.Log("many builds are shown as tiles, until a part is shown alone")
+	db := trendtest.Open(t, trendtest.Filling{Points: 1200, Runs: 5, Step: 0.1})
+	p.mu.Lock()
+	p.trends.stored = db
+	p.mu.Unlock()
+	b.open("#/trends/1")
+	b.await("they are bands", `document.querySelectorAll('.trend-chart .area').length === 3`)
+	b.says("1,200 builds, in 300 groups", "Zoom in until each build has its point", "#11970 – #12000")
 	p.mu.Lock()
 	limit := p.trends.limits[len(p.trends.limits)-1]
-	p.role = api.View
 	p.mu.Unlock()
 	if width := browsertest.Eval[int](b.Tab, `document.querySelector('.trend-chart').clientWidth`); limit < width/5 ||
 		limit > width {
 		t.Errorf("%d points are asked for a chart of %d pixels", limit, width)
 	}
+	b.press("+")
+	b.await("each build has its point", `document.querySelectorAll('.trend-chart .interval').length > 100 &&
+		document.querySelector('.spot-about').textContent.startsWith('build-')`)
+
+	b.Log("who may only look can change nothing")
+	p.mu.Lock()
+	p.role = api.View
+	p.mu.Unlock()
 	for address, ready := range map[string]string{"#/trends": `[data-alert="7"]`, "#/trends/11": `[data-change="4"]`} {
 		b.open(address)
 		b.await("it is shown to those who may look", fmt.Sprintf(`document.querySelector('%s') !== null`, ready))

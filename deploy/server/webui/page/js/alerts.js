@@ -12,7 +12,7 @@ const most = 3; // changes that are shown at once
  * showAlerts shows the open alerts, and the others on demand.
  * @param {import('./api.js').Rig} rig
  * @param {Element} box
- * @param {import('rig').AlertList} list
+ * @param {{alerts: Alert[], budget: {text: string}}} list
  * @param {() => void} changed
  */
 export function showAlerts(rig, box, {alerts, budget}, changed) {

@@ -113,7 +113,7 @@ class SeriesPage {
     return level ? tiles.map((tile) => ({x: (this.order.place(tile.first_seq) + this.order.place(tile.last_seq)) / 2,
       y: tile.median, low: tile.min, high: tile.max, tile}))
       : points.map((point) => ({x: this.order.place(point.seq), y: point.median, point,
-        ...point.interval ? {low: point.low, high: point.high} : {}}));
+        low: point.low, high: point.high, range: !point.interval}));
   }
 
   draw() {
@@ -206,7 +206,7 @@ class SeriesPage {
       return p ? [`${r.name} ${p.text}`] : [];
     });
     return [h('b', null, point.build), point.revision ? ` (${point.revision})` : '', ': ', h('b', null, point.text),
-      point.interval ? ` (${intervalText(unit, point)})` : '', ` in ${counted(point.runs, 'run')} · `,
+      ` (${intervalText(unit, point)})`, ` in ${counted(point.runs, 'run')} · `,
       h('a', {href: setAddress(point)}, 'its runs'), ` · ${moment(point.wall_ns)}`,
       others.length ? h('small', null, `beside it: ${others.join(' · ')}`) : ''];
   }
@@ -274,7 +274,7 @@ class SeriesPage {
     fill(this.compared, h('h2', null, 'Compared'), rows.length ? [h('p.about', null, `Build ${now?.build} is at `
       + `${now?.text}. Differences are of medians. A confirmation tests them.`), h('table.values.labelled', null,
       h('thead', null, h('tr', null, h('th', null, 'With'), h('th.number', null, 'Median'),
-        h('th.number', null, 'Difference'), h('th', null, 'Intervals'))), h('tbody', null, rows))]
+        h('th.number', null, 'Difference'), h('th', null, 'Scatter'))), h('tbody', null, rows))]
       : h('p.quiet-text', null, data.level ? 'Zoom in until each build has its point.'
         : 'The last build has neither rivals nor 30 builds before it.'));
   }
@@ -293,7 +293,7 @@ class SeriesPage {
       h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'},
         then.median ? `${by > 0 ? '+' : ''}${rounded(100 * by / Math.abs(then.median))} %` : spoken(by, unit),
         word && `, ${word}`),
-      h('td', null, !now.interval || !then.interval ? 'too few runs' : apart ? 'apart' : 'overlap'));
+      h('td', null, now.interval && then.interval ? 'intervals ' : 'ranges of runs ', apart ? 'apart' : 'overlap'));
   }
 
   /** tabulate fills the table of the shown points, once it is open. */
@@ -309,14 +309,14 @@ class SeriesPage {
       h('td', null, `${spoken(tile?.min ?? 0, unit)} – ${spoken(tile?.max ?? 0, unit)}`), others.map(() => h('td')))])
       : data.points.map((p) => [p.seq, h('tr', null, h('th', {scope: 'row'}, h('a', {href: setAddress(p)}, p.build),
         p.revision ? h('small', null, p.revision) : null), h('td', null, counted(p.runs, 'run')),
-        h('td.number', null, p.text), h('td', null, p.interval ? intervalText(unit, p) : 'too few runs'),
+        h('td.number', null, p.text), h('td', null, intervalText(unit, p)),
         others.map((r) => h('td.number', {'data-of': r.name},
           r.data.points.find((one) => one.seq === p.seq)?.text ?? '–')))]);
     const rows = [...all, ...data.gaps.map((g) => [g.seq, h('tr.gap', null, h('th', {scope: 'row'}, g.build),
       h('td', {colspan: 3 + others.length}, `no point: ${g.reason}`))])].sort((a, b) => b[0] - a[0]);
     this.table.append(h('div.scroll.low', {tabindex: 0, role: 'group', 'aria-label': 'Points'},
       h('table.values.labelled', null, h('thead', null, h('tr', null, h('th', null, 'Build'), h('th', null, 'Of'),
-        h('th.number', null, 'Median'), h('th', null, data.level ? 'From – to' : 'Interval'),
+        h('th.number', null, 'Median'), h('th', null, data.level ? 'From – to' : 'Interval, or range of few runs'),
         others.map((r) => h('th.number', null, r.name)))), h('tbody', null, rows.map((r) => r[1])))));
   }
 }
@@ -339,4 +339,5 @@ const setAddress = (p) => address(['runs'], {set: p.set});
  * @param {string} unit
  * @param {Point} p
  */
-const intervalText = (unit, p) => [p.low, p.high].map((v) => rounded(unit === 'fraction' ? 100 * v : v)).join(' – ');
+const intervalText = (unit, p) => (p.interval ? '' : 'runs ')
+  + [p.low, p.high].map((v) => rounded(unit === 'fraction' ? 100 * v : v)).join(' – ');

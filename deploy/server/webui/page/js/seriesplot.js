@@ -8,6 +8,7 @@ import {linePath, margin, ticks, tickText} from '../shared/plot.js';
  * @property {number} x its place
  * @property {number} y
  * @property {number} [low] of its interval
+ * @property {boolean} [range] low and high are of runs: too few for an interval
  * @property {number} [high]
  * @property {string} [look] "regressed" or "improved": a triangle
  */
@@ -145,8 +146,9 @@ export class SeriesPlot {
       const way = s.look === 'regressed' ? 1 : -1;
       const colour = s.look ?? look;
       if (bars && s.low !== undefined && s.high !== undefined) {
-        const cap = apart > 8 ? [s.low, s.high].map((v) => `M${x - 4} ${y(v)}h8`).join('') : '';
-        this.svg.append(h(`path.interval.${colour}`, {d: `M${x} ${y(s.low)}V${y(s.high)}${cap}`}));
+        const cap = apart > 8 && !s.range ? [s.low, s.high].map((v) => `M${x - 4} ${y(v)}h8`).join('') : '';
+        this.svg.append(h(`path.interval.${colour}${s.range ? '.range' : ''}`,
+          {d: `M${x} ${y(s.low)}V${y(s.high)}${cap}`}));
       }
       this.svg.append(s.look ? h(`path.spot.${colour}`, {d: `M${x} ${at + way * 7}L${x - 6} ${at - way * 5}h12z`})
         : h(`circle.spot.${colour}`, {cx: x, cy: at, r: bars ? radius : radius * 0.6}));

@@ -2,6 +2,7 @@
 
 import {announce, complain, fill, h, later} from '../shared/dom.js';
 import {showAlerts} from './alerts.js';
+import {RigError} from './api.js';
 import {askText, seriesTitle, stateOf} from './changes.js';
 import {address, note} from './router.js';
 import {grouped} from '../shared/format.js';
@@ -18,8 +19,9 @@ export async function trendsPage({main, rig, route: {query}, signal}) {
   const list = new SeriesList(rig, query);
   fill(main, h('h1.unseen', null, 'Trends'), h('div.trends', null, alerts, schedules, list.root));
   const load = () => Promise.all([
-    section(alerts, 'Alerts', rig.call('alert.list', {}), (all) => showAlerts(rig, alerts, all, load)),
-    section(schedules, 'Schedules', rig.call('schedule.list', {}),
+    section(alerts, 'Alerts', ifAny(rig.call('alert.list', {}), {alerts: [],
+      budget: {text: ''}}), (all) => showAlerts(rig, alerts, all, load)),
+    section(schedules, 'Schedules', ifAny(rig.call('schedule.list', {}), {schedules: []}),
       (all) => showSchedules(rig, schedules, all.schedules, load)),
     list.load(),
   ]);
@@ -28,6 +30,22 @@ export async function trendsPage({main, rig, route: {query}, signal}) {
   rig.follow(signal, (event) => (event.store || event.job) && again(), again);
   await load();
 }
+
+const unavailable = -32006; // error code
+
+/**
+ * ifAny is an answer, or another one where the rig has no schedules.
+ * @template T, U
+ * @param {Promise<T>} asked
+ * @param {U} none
+ * @returns {Promise<T | U>}
+ */
+const ifAny = (asked, none) => asked.catch((error) => {
+  if (error instanceof RigError && error.code === unavailable) {
+    return none;
+  }
+  throw error;
+});
 
 /** @type {WeakMap<Element, string>} what parts of the page show: buttons stay until that changes */
 const shown = new WeakMap();
@@ -139,10 +157,11 @@ class SeriesList {
     const [measure, ...value] = both.split('.');
     const role = this.all.checked ? undefined : 'subject';
     note({schedule, test, value: both, device, all: role ? null : '1'});
-    return section(this.box, '', Promise.all([this.rig.call('series.list', {role, limit: 1000}),
-      this.rig.call('series.list', {schedule: schedule || undefined, test: test || undefined,
-        measure: measure || undefined, value: value.join('.') || undefined, device: device || undefined, role})]),
-    (answers) => asked === this.asked && this.show(...answers));
+    const list = (/** @type {import('rig').SeriesListParams} */ params) =>
+      ifAny(this.rig.call('series.list', params), {series: [], total: 0});
+    return section(this.box, '', Promise.all([list({role, limit: 1000}), list({role, schedule: schedule || undefined,
+      test: test || undefined, measure: measure || undefined, value: value.join('.') || undefined,
+      device: device || undefined})]), (answers) => asked === this.asked && this.show(...answers));
   }
 
   /**
