@@ -95,14 +95,6 @@ func Methods() []Method {
 			About:  "Measure a recording again and replace its results. The job begins when no test runs.",
 			Params: AnalyzeParams{}, Result: Job{}, Errors: []Code{NotFound, Busy, Unavailable}},
 
-		{Name: "schedule.list", Role: View, About: "The schedules.", Params: Empty{}, Result: Schedules{}},
-		{Name: "schedule.run", Role: Run, About: "Queue a schedule's jobs of a build now.", Params: ScheduleRun{},
-			Result: ScheduleStarted{}, Errors: []Code{NotFound, Unavailable}},
-		{Name: "schedule.pause", Role: Run, About: "Stop a schedule from queueing jobs, or let it.",
-			Params: SchedulePause{}, Result: Schedule{}, Errors: []Code{NotFound, Unavailable}},
-		{Name: "build.list", Role: View, About: "The latest builds of a feed.", Params: BuildListParams{},
-			Result: BuildList{}, Errors: []Code{NotFound}},
-
 		{Name: "record.start", Role: Run,
 			About: "Record a device without a test, or keep its last seconds for record.keepLast. Jobs interrupt the " +
 				"keeping. The device must be free, and its source must exist without a test.",

@@ -45,7 +45,7 @@ func (p *played) makeTrends() {
 	}
 	base := api.Series{Schedule: "awfy", Test: "framerate", Measure: "fps", Value: "framerate", Unit: "frames/s",
 		Better: "higher", Version: 1, Device: "local", Product: "firefox", Feed: "nightly", Role: "subject",
-		Points: 79, FirstSeq: 1, LastSeq: 80, Latest: "53.9 frames/s", Change: "confirmed"}
+		Points: 79, FirstSeq: 1, LastSeq: 80, Latest: "53.9 frames/s", Change: "confirmed", Threshold: 0.03}
 	rows := []struct {
 		id                  int64
 		role, product, feed string

@@ -34,7 +34,7 @@ console.log(JSON.stringify([points.places, ...[1, 3, 9, 10, 20, 21, 99].map((s) 
 	}
 }
 
-// TestTrendsPages: alerts, schedules and series are shown, and changed by those who may.
+// TestTrendsPages shows alerts, schedules and series. An admin changes them.
 func TestTrendsPages(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -112,7 +112,8 @@ func TestTrendsPages(t *testing.T) {
 	b.Do(chromedp.MouseEvent(chromedp.MouseMoved, at[0]+at[2]/2, at[1]),
 		chromedp.MouseEvent(chromedp.MousePressed, at[0]+at[2]/2, at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)),
 		chromedp.MouseEvent(chromedp.MouseMoved, at[0]+at[2]*3/4, at[1], chromedp.ButtonLeft),
-		chromedp.MouseEvent(chromedp.MouseReleased, at[0]+at[2]*3/4, at[1], chromedp.ButtonLeft, chromedp.ClickCount(1)))
+		chromedp.MouseEvent(chromedp.MouseReleased, at[0]+at[2]*3/4, at[1], chromedp.ButtonLeft,
+			chromedp.ClickCount(1)))
 	b.await("a quarter is shown", `location.hash === '#/trends/11?from=41&to=61' &&
 		document.querySelectorAll('.series-page details tbody tr').length === 21`)
 	b.press("0")

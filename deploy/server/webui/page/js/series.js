@@ -99,8 +99,9 @@ class SeriesPage {
     this.means = means;
     this.order = new Order(own);
     let rival = 0;
-    this.rows = [own, ...others].map((data, i) => ({data, name: nameOf(data.series),
-      look: !i ? 'line-0' : data.series.role === 'control' ? 'line-5' : `line-${++rival}`, spots: this.spots(data)}));
+    this.rows = [own, ...others].map((data, i) => ({data, spots: this.spots(data),
+      name: data.series.role === 'control' ? 'control' : nameOf(data.series),
+      look: !i ? 'line-0' : data.series.role === 'control' ? 'line-5' : `line-${++rival}`}));
     note({from: from || null, to: to || null});
     this.draw();
   }
@@ -134,7 +135,7 @@ class SeriesPage {
         this.hidden[box.checked ? 'delete' : 'add'](r.data.series.series);
         this.picture(sentence);
       });
-      return h(`label.${r.look}`, null, box, h('span.swatch', null), `${r.name} (${r.data.series.role})`);
+      return h(`label.${r.look}`, null, box, h('span.swatch'), `${nameOf(r.data.series)} (${r.data.series.role})`);
     }));
     this.picture(sentence);
     fill(this.changes, h('h2', null, 'Changes'), data.changes.length ? h('ul.changes', null,
@@ -269,10 +270,11 @@ class SeriesPage {
     const then = data.points.at(-1 - before);
     const rows = !now ? [] : [...others.flatMap((r) => {
       const p = r.data.points.find((one) => one.seq === now.seq);
-      return p ? [this.against(now, p, `${r.name} (${r.data.series.role})`)] : [];
+      return p ? [this.against(now, p, `${nameOf(r.data.series)} (${r.data.series.role})`)] : [];
     }), then ? this.against(now, then, `${before} builds before`) : null];
     fill(this.compared, h('h2', null, 'Compared'), rows.length ? [h('p.about', null, `Build ${now?.build} is at `
-      + `${now?.text}. Differences are of medians. A confirmation tests them.`), h('table.values.labelled', null,
+      + `${now?.text}. Differences are of medians. A confirmation tests them. `
+      + `${rounded(100 * data.series.threshold)} % is a relevant difference.`), h('table.values.labelled', null,
       h('thead', null, h('tr', null, h('th', null, 'With'), h('th.number', null, 'Median'),
         h('th.number', null, 'Difference'), h('th', null, 'Scatter'))), h('tbody', null, rows))]
       : h('p.quiet-text', null, data.level ? 'Zoom in until each build has its point.'

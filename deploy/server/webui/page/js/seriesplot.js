@@ -106,7 +106,7 @@ export class SeriesPlot {
       svg.append(h('text.tick', {x: Math.max(20, this.x(i + 0.5)), y: height - 5, 'text-anchor': 'middle'},
         picture.tick(i + 0.5)));
     }
-    this.signs(picture.signs, bottom);
+    this.signs(picture.signs, bottom, width);
     for (const g of picture.gaps) {
       const x = this.x(g.x);
       svg.append(h('path.gap', {d: `M${x - 3} ${bottom + 2}l6 6m0 -6l-6 6`}, h('title', null, g.text)));
@@ -160,19 +160,21 @@ export class SeriesPlot {
    * the room: where a word does not fit, its mark is alone.
    * @param {Sign[]} signs
    * @param {number} bottom
+   * @param {number} width
    */
-  signs(signs, bottom) {
+  signs(signs, bottom, width) {
     /** @type {[number, number][][]} */
     const taken = [[[0, margin.left + 8]], []];
     for (const s of signs) {
       const [from, to] = [this.x(s.from), this.x(s.to)];
+      const middle = (/** @type {number} */ half) => Math.min(width - half, Math.max(half, (from + to) / 2));
       const [text, half, row] = [`${s.mark} ${s.text}`, s.mark].flatMap((text) => {
         const half = 3.2 * text.length + 3;
-        const middle = Math.max(half, (from + to) / 2);
-        const row = taken.findIndex((all) => all.every(([a, b]) => middle + half < a || middle - half > b));
+        const x = middle(half);
+        const row = taken.findIndex((all) => all.every(([a, b]) => x + half < a || x - half > b));
         return row < 0 ? [] : [/** @type {[string, number, number]} */ ([text, half, row])];
       })[0] ?? ['', 0, 0];
-      const x = Math.max(half, (from + to) / 2);
+      const x = middle(half);
       taken[row].push([x - half, x + half]);
       const top = 13 + 13 * row;
       this.svg.append(h(`rect.sign.${s.look}`, {x: from, y: top, width: Math.max(1.5, to - from),

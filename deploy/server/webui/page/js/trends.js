@@ -122,8 +122,8 @@ function scheduleRow(rig, s, changed) {
     h('td.number', {'data-of': 'queued'}, grouped(s.queued)), h('td.number', {'data-of': 'points'}, grouped(s.points)),
     h('td', null, stateOf(stateWord(s.paused ? 'paused' : s.reason ? 'broken' : 'active')),
       s.reason ? h('small', null, s.reason) : null),
-    h('td.schedule-actions', null, rig.may('run') ? [h('button.button.small', {onclick: run}, 'Run now'), ' ',
-      h('button.button.small', {onclick: pause}, s.paused ? 'Resume' : 'Pause …')] : null));
+    h('td.schedule-actions', null, rig.may('run') ? h('button.button.small', {onclick: run}, 'Run now') : null,
+      rig.may('admin') ? [' ', h('button.button.small', {onclick: pause}, s.paused ? 'Resume' : 'Pause …')] : null));
 }
 
 /** SeriesList lists series, filtered by the rig. */
