@@ -64,6 +64,7 @@ const (
 	EnvOS      = "os"      // the device's system and version
 	EnvKernel  = "kernel"  // the device's
 	EnvBrowser = "browser" // name and build
+	EnvBuild   = "build"   // the browser's, of a feed
 	EnvInput   = "input"   // input driver and how real it is
 	// reports of the device before the run: sentences, with "; " between them
 	EnvHealth        = "health"
@@ -86,7 +87,7 @@ const (
 // EnvironmentKeys returns the documented keys in the order in which people want to read them.
 func EnvironmentKeys() []string {
 	return []string{
-		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
+		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvBuild, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
 		EnvAnalysisBuild, EnvVitals, EnvScript, EnvProfile,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}

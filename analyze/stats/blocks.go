@@ -18,10 +18,20 @@ const exactBlocks = 100
 //
 // Source: Wilcoxon 1945; Pratt 1959 for differences of 0.
 func signedRank(differences []float64) float64 {
+	r := ranksOf(differences)
+	return min(1, 2*r.tail(min(r.positive, r.sum-r.positive)))
+}
+
+// ranks are those of the sizes of differences that are not 0.
+type ranks struct {
+	each          []int // doubled, so that all are whole
+	positive, sum int   // of positive differences, and of all
+	squares       float64
+}
+
+func ranksOf(differences []float64) (r ranks) {
 	d := slices.Clone(differences)
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
-	var ranks []int // twice each, so that all are whole
-	positive, sum, squares := 0, 0, 0.0
 	for i := 0; i < len(d); {
 		end := i + 1
 		for end < len(d) && math.Abs(d[end])-math.Abs(d[i]) <= rounding*math.Abs(d[end]) {
@@ -32,24 +42,27 @@ func signedRank(differences []float64) float64 {
 			if d[i] == 0 {
 				continue
 			}
-			ranks, sum, squares = append(ranks, rank), sum+rank, squares+float64(rank)*float64(rank)
+			r.each, r.sum, r.squares = append(r.each, rank), r.sum+rank, r.squares+float64(rank)*float64(rank)
 			if d[i] > 0 {
-				positive += rank
+				r.positive += rank
 			}
 		}
 	}
-	fewer := min(positive, sum-positive)
+	return r
+}
+
+// tail returns the chance that the ranks of one sign add up to at most a sum, if signs are fair.
+func (r ranks) tail(most int) (p float64) {
 	switch {
-	case len(ranks) == 0:
+	case len(r.each) == 0:
 		return 1
-	case len(ranks) > exactBlocks:
-		return min(1, math.Erfc((float64(sum)/2-float64(fewer)-1)/math.Sqrt(squares/2)))
+	case len(r.each) > exactBlocks:
+		return math.Erfc((float64(r.sum)/2-float64(most)-1)/math.Sqrt(r.squares/2)) / 2
 	}
-	p := 0.0
-	for _, chance := range signedRanks(ranks, fewer) {
+	for _, chance := range signedRanks(r.each, most) {
 		p += chance
 	}
-	return min(1, 2*p)
+	return p
 }
 
 // signedRanks returns the chances of each sum up to most, if each rank counts with chance ½.

@@ -35,10 +35,16 @@ func Above(a, b []float64) float64 {
 	if more, less := dominance(a, b); more <= less {
 		return 1
 	}
-	p, n, size := mannWhitney(a, b)/2, len(a), len(a)+len(b)
-	if p > 0.05 || min(n, size-n) > 100 || size > 1000 {
+	if p := mannWhitney(a, b) / 2; p > 0.05 || min(len(a), len(b)) > 100 || len(a)+len(b) > 1000 {
 		return p
 	}
+	return AboveExactly(a, b)
+}
+
+// AboveExactly is the exact p of [Above], of any size: P(U ≥ that of b above a). Time and memory
+// grow with the sum of ranks times the size of the smaller side, so keep that small.
+func AboveExactly(a, b []float64) float64 {
+	n, size := len(a), len(a)+len(b)
 	values := slices.Concat(a, b)
 	sorted := slices.Sorted(slices.Values(values))
 	ranks, sum := make([]int, size), 0 // doubled, so that equal values have whole ones
@@ -51,6 +57,12 @@ func Above(a, b []float64) float64 {
 		if i < n == (2*n <= size) {
 			sum += ranks[i]
 		}
+	}
+	if !slices.ContainsFunc(ranks, func(r int) bool { return r%2 != 0 }) {
+		for i := range ranks {
+			ranks[i] /= 2
+		}
+		sum /= 2
 	}
 	return lowerTail(ranks, min(n, size-n), sum)
 }

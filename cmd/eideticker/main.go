@@ -52,10 +52,11 @@ type cli struct {
 
 	Attach attachCmd `cmd:"" shows:"RUN TRACE" help:"Join a trace of another tool to a finished run."`
 
-	Serve serveCmd `cmd:"" topic:"A rig for others" help:"Serve this machine as a rig, with API and web page."`
-	Rig   rigCmd   `cmd:"" shows:"ACTION" help:"List runs, jobs and devices of a rig, and manage them."`
-	Push  pushCmd  `cmd:"" shows:"RUN" help:"Send a run to a rig."`
-	Pull  pullCmd  `cmd:"" shows:"RUN" help:"Get a run from a rig."`
+	Serve    serveCmd    `cmd:"" topic:"A rig for others" help:"Serve this machine as a rig, with API and web page."`
+	Rig      rigCmd      `cmd:"" shows:"ACTION" help:"List runs, jobs and devices of a rig, and manage them."`
+	Schedule scheduleCmd `cmd:"" help:"Check, list, start and pause runs of new builds and at times."`
+	Push     pushCmd     `cmd:"" shows:"RUN" help:"Send a run to a rig."`
+	Pull     pullCmd     `cmd:"" shows:"RUN" help:"Get a run from a rig."`
 
 	Netsim netsimCmd `cmd:"" topic:"Test network" help:"Simulate links; serve, record and replay sites."`
 

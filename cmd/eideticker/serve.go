@@ -22,9 +22,12 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/schedule"
+	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/server"
 	"github.com/eideticker/eideticker/deploy/server/webui"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 type serveCmd struct {
@@ -119,6 +122,9 @@ type rigService struct {
 	daemon *daemon.Daemon
 	api    *server.Server
 	tokens *server.Tokens
+	builds *builds.Cache
+	trends *trend.DB        // nil: no schedules are configured
+	engine *schedule.Engine // nil: as trends
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
@@ -132,7 +138,12 @@ func (s *rigService) run() (err error) {
 	if err := s.open(); err != nil {
 		return errors.Join(fmt.Errorf("serve: %w", err), listener.Close())
 	}
-	defer func() { err = errors.Join(err, s.store.Close()) }()
+	defer func() {
+		if s.trends != nil {
+			err = errors.Join(err, s.trends.Close())
+		}
+		err = errors.Join(err, s.store.Close())
+	}()
 	return s.serve(listener)
 }
 
@@ -183,6 +194,9 @@ func (s *rigService) open() (err error) {
 	if s.daemon, err = s.newDaemon(); err != nil {
 		return err
 	}
+	if err = s.openSchedules(); err != nil {
+		return err
+	}
 	s.api, err = s.newAPI()
 	return err
 }
@@ -200,8 +214,12 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 	for name, d := range s.conf.Runs.KeepLast {
 		keep[name] = time.Duration(d)
 	}
+	if s.builds, err = builds.Open(builds.Options{Dir: s.conf.DataDir, Feeds: s.conf.Feed,
+		MaxBytes: int64(s.conf.Store.MaxBuilds), Log: s.log}); err != nil {
+		return nil, err
+	}
 	return daemon.New(daemon.Options{
-		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: tests, Known: session.Known(),
+		Dir: s.conf.DataDir, Store: s.store, Builds: s.builds, Devices: devices, Suite: tests, Known: session.Known(),
 		Program: program(), Log: s.log,
 		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
 		Parallel: s.conf.Runs.Parallel, KeepLast: keep,
@@ -212,11 +230,11 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 
 func (s *rigService) newAPI() (*server.Server, error) {
 	_, loopback := s.conf.Loopback()
-	return server.New(server.Options{
+	o := server.Options{
 		Daemon: s.daemon, Tokens: s.tokens, Needed: s.conf.NeedsToken(), Program: program(), Log: s.daemon.Log(),
 		Place:       server.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
 		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
-		Compare: compareFolders, Page: webui.Handler(),
+		Compare: compareFolders, Builds: s.builds.Builds, Page: webui.Handler(),
 		Sources: func() (json.RawMessage, error) {
 			list, err := sources.Find()
 			if err != nil {
@@ -225,7 +243,11 @@ func (s *rigService) newAPI() (*server.Server, error) {
 			return json.Marshal(list)
 		},
 		Health: s.daemon.Ready,
-	})
+	}
+	if s.engine != nil {
+		o.Trends, o.Engine = s.trends, s.engine
+	}
+	return server.New(o)
 }
 
 // certificate loads or makes the TLS certificate.
@@ -280,6 +302,9 @@ func (s *rigService) serve(listener net.Listener) error {
 		}
 		return err
 	})
+	if s.engine != nil {
+		all.Go(func() error { return s.engine.Run(ctx) })
+	}
 	all.Go(func() error { s.notify.watch(ctx, s.daemon.Health); return nil })
 	s.notify.ready()
 	return all.Wait()

@@ -112,6 +112,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	p.pages.drawMessages(p.source.Info(), r.form)
 	p.environment = ofRig()
 	maps.Copy(p.environment, p.stage.About())
+	put(p.environment, result.EnvBuild, r.BrowserBuild)
 	if p.figures != nil {
 		p.environment[result.EnvNetwork] = p.figures.String()
 	}

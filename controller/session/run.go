@@ -27,9 +27,11 @@ type Options struct {
 	Browser string // "": the device's first
 	// BrowserProgram is the file of a browser of this machine; "": the installed one.
 	BrowserProgram string
-	Dir            string // the run folder, which must not exist
-	Program        string
-	Seed           uint64
+	// BrowserBuild is the name of the program's build; "": none.
+	BrowserBuild string
+	Dir          string // the run folder, which must not exist
+	Program      string
+	Seed         uint64
 	// MaxLost is the share of a window's frames that may be missing in a run that counts.
 	MaxLost float64
 	NoVideo bool

@@ -24,6 +24,7 @@ type Variant struct {
 	Device  Device
 	Browser string      // "": the device's first
 	Program string      // file of the browser, on this machine; "": the installed one
+	Build   string      // name of the program's build, for people; "": none
 	Test    *suite.Test // nil: the test of the set
 	Called  string      // its name; "": after browser and device
 }
@@ -56,6 +57,7 @@ type SetOptions struct {
 	Decided func(*Set) bool
 	Seed    uint64
 	Dir     string // of the set; with one run of one variant, the run folder itself
+	Folder  bool   // Dir is a set's folder also with one run
 	Program string
 	MaxLost float64
 	NoVideo bool
@@ -122,6 +124,8 @@ type setJSON struct {
 	Repeat   int      `json:"repeat"`
 	WarmUp   int      `json:"warm_up"`
 	Variants []string `json:"variants"`
+	// Builds has the builds of the variants' browsers, by variant.
+	Builds map[string]string `json:"builds,omitempty"`
 	// Looks share the level of a verdict; absent: it has one.
 	Looks []int     `json:"looks,omitempty"`
 	Runs  []runJSON `json:"runs"` // in the order in which they were made
@@ -146,7 +150,7 @@ const maxFailures = 3
 // [Check] returns an error. The set is valid on an error too. Failed runs are not an error.
 func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 &&
-		!o.UntilFail}}
+		!o.UntilFail && !o.Folder}}
 	for i := range o.Variants {
 		dir := o.Dir
 		if len(o.Variants) > 1 {
@@ -247,7 +251,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	record, found, err := Run(ctx, Options{
 		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
-		Program: s.Program,
+		BrowserBuild: v.Build, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,
 		Untrusted:     s.Untrusted,
@@ -341,6 +345,12 @@ func (s *setRun) write() error {
 		WarmUp: s.WarmUp, Looks: s.Looks, Runs: []runJSON{}}
 	for _, v := range s.Variants {
 		out.Variants = append(out.Variants, v.Name())
+		if v.Build != "" {
+			if out.Builds == nil {
+				out.Builds = map[string]string{}
+			}
+			out.Builds[v.Name()] = v.Build
+		}
 	}
 	for _, m := range s.set.Made {
 		r := m.Record

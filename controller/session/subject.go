@@ -40,7 +40,7 @@ func Variants(subjects []Subject, devices, browsers []string, limit int, open fu
 			}
 			for _, b := range in {
 				v := Variant{Device: opened[name], Browser: b, Program: s.Program}
-				if len(subjects) > 1 {
+				if len(subjects) > 1 || s.Name != "" {
 					v.Test, v.Called = s.Test, s.called(subjects[:i])
 					if len(on)*len(in) > 1 {
 						v.Called += "-" + Variant{Device: v.Device, Browser: b}.Name()

@@ -17,7 +17,7 @@ type StartParams struct {
 	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
-	Browsers []string `json:"browsers,omitempty" doc:"browsers to run, in turns; the device's first if none is given"`
+	Browsers []string `json:"browsers,omitempty" doc:"kinds or KIND@FEED:BUILD, in turns; the device's first if none is given"`
 
 	Repeat     int      `json:"repeat,omitempty" limit:"1 to 10000" doc:"runs per browser and device (default: test's)"`
 	WarmUp     *int     `json:"warm_up,omitempty" limit:"0 to 10000" doc:"runs before them that do not count"`
@@ -41,7 +41,19 @@ type StartParams struct {
 	JudgeUnlike bool `json:"judge_unlike,omitempty" doc:"judge the runs though they were not measured as the baseline"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
+
+	Class string `json:"class,omitempty" doc:"\"now\", \"check\", \"watch\" or \"fill\": its share (default: now)"`
+	// Origin says what a scheduled job is for. Clients cannot set it.
+	Origin json.RawMessage `json:"-"`
 }
+
+// The classes of jobs. Those that wait share the rig as 8 to 4 to 2 to 1.
+const (
+	ClassNow   = "now"   // a person waits for it
+	ClassCheck = "check" // a program does, or a change is confirmed
+	ClassWatch = "watch" // a schedule
+	ClassFill  = "fill"  // older builds
+)
 
 // Variant changes the test of a job. Parts that are not given are those of the job.
 type Variant struct {
@@ -52,7 +64,7 @@ type Variant struct {
 	Gestures *Gestures `json:"gestures,omitempty"`
 	Network  string    `json:"network,omitempty"`
 	Device   string    `json:"device,omitempty"`
-	Browser  string    `json:"browser,omitempty"`
+	Browser  string    `json:"browser,omitempty" doc:"a kind, or KIND@FEED[:BUILD] for a build of a feed"`
 }
 
 // Gestures are inputs on any page, in this order. The last one is measured.

@@ -15,6 +15,7 @@ const (
 	MaxFiles    = 32      // files of an upload
 	MaxUpload   = 1 << 20 // bytes of all of them together
 	MaxURL      = 2048    // bytes of an address
+	MaxBuilds   = 1000    // of build.list
 	MaxVariants = 16      // tests, browsers and devices of a job that take turns
 
 	MinFilmstripStep = 20 * time.Millisecond

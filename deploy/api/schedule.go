@@ -26,11 +26,6 @@ type Schedules struct {
 	Schedules []Schedule `json:"schedules"`
 }
 
-// ScheduleName names a schedule.
-type ScheduleName struct {
-	Schedule string `json:"schedule"`
-}
-
 // ScheduleRun are the parameters of schedule.run.
 type ScheduleRun struct {
 	Schedule string `json:"schedule"`

@@ -29,6 +29,10 @@ type Config struct {
 	Runs   Runs   `toml:"runs"`
 	Limits Limits `toml:"limits"`
 	Log    Log    `toml:"log"`
+	Alarm  Alarm  `toml:"alarm"`
+
+	Schedule map[string]Schedule `toml:"schedule"`
+	Feed     map[string]Feed     `toml:"feed"` // of builds of browsers, by name
 }
 
 // Access configures the access to the rig.
@@ -51,6 +55,7 @@ type Store struct {
 	MaxAge    Duration `toml:"max_age"`
 	MaxUpload Bytes    `toml:"max_upload"`
 	UnusedAge Duration `toml:"unused_age"` // of archives of sites, traces and caches
+	MaxBuilds Bytes    `toml:"max_builds"` // of builds of browsers; 0: no limit
 }
 
 // Runs says how jobs are done.
@@ -79,10 +84,15 @@ func Default() Config {
 		Listen: "127.0.0.1:8430", DataDir: dataDir(), Suite: []string{},
 		Access: Access{Token: "auto", Hosts: []string{}},
 		TLS:    TLS{Mode: "auto"},
-		Store:  Store{MinFree: 5 << 30, MaxUpload: 64 << 30, UnusedAge: Duration(unused.Age)},
+		Store: Store{MinFree: 5 << 30, MaxUpload: 64 << 30, UnusedAge: Duration(unused.Age),
+			MaxBuilds: 20 << 30},
 		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},
+		Alarm:  Alarm{FalseAlarms: 1, Per: Duration(7 * 24 * time.Hour)},
+
+		Schedule: map[string]Schedule{},
+		Feed:     map[string]Feed{},
 	}
 }
 
@@ -168,6 +178,14 @@ func (c *Config) decode(file, text string) error {
 	if unknown := md.Undecoded(); len(unknown) > 0 {
 		return unknownKey(file, text, unknown[0])
 	}
+	c.fill()
+	if err := c.scheduleError(file, text); err != nil {
+		return err
+	}
+	if err := c.feedError(file, text); err != nil {
+		return err
+	}
+	c.placeFeeds(file)
 	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key} {
 		*path = beside(file, *path)
 	}

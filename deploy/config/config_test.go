@@ -50,12 +50,22 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 		}
 	}
 	want := Default()
-	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast = want.DataDir, want.Devices, want.Access.Hosts,
-		want.Runs.KeepLast
+	if len(c.Schedule) != 2 {
+		t.Errorf("the shipped file shows %d schedules", len(c.Schedule))
+	}
+	c.Schedule = want.Schedule
+	if len(c.Feed) != len(feedKeys) {
+		t.Errorf("the shipped file shows %d kinds of feeds of %d", len(c.Feed), len(feedKeys))
+	}
+	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast, c.Feed = want.DataDir, want.Devices, want.Access.Hosts,
+		want.Runs.KeepLast, want.Feed
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
 	}
 }
+
+// schedule is a schedule without its start.
+const schedule = "[schedule.a]\ntests = [\"b\"]\nbrowsers = [\"f\"]\n"
 
 // Fault: Configuration has an unknown key or a bad value
 // Fault: An eavesdropper on the network
@@ -88,6 +98,34 @@ func TestProblems(t *testing.T) {
 		{"not a number", "[limits]\ncalls_per_s = nan\n", "must be 1 to 100000", 0},
 		{"too short", "[runs.keep_last]\na = \"1ms\"\n", "must be 1s to 10m", 0},
 		{"log level", "[log]\nlevel = \"loud\"\n", "must be one of debug, info, warn, error", 0},
+		{"schedule without a start", "[schedule.a]\ntests = [\"b\"]\n", "schedule.a.on: give one of on and cron", 1},
+		{"schedule by feed and time", "[schedule.a]\ncron = \"0 3 * * *\"\non = \"feed.b\"\n", "give one of", 3},
+		{"schedule's unknown key", "[schedule.a]\nwhen = \"now\"\n", `unknown key "schedule.a.when"`, 2},
+		{"no such time", schedule + "cron = \"0 25 * * *\"\n", "schedule.a.cron: cron is \"0 25", 4},
+		{"no such day", schedule + "cron = \"0 0 30 2 *\"\n", "no day fits", 4},
+		{"zone within cron", schedule + "cron = \"TZ=\"\n", "tz is a key of its own", 4},
+		{"no such zone", schedule + "tz = \"Mars\"\ncron = \"0 3 * * *\"\n", "tz is \"Mars\"", 5},
+		{"each second", schedule + "cron = \"@every 1s\"\n", "schedule.a.cron", 4},
+		{"class of a schedule", schedule + "cron = \"0 3 * * *\"\nclass = \"soon\"\n", "must be one of now, check", 5},
+		{"moving control", schedule + "cron = \"0 3 * * *\"\ncontrol = \"f@g\"\n", "must name one build", 5},
+		{"another feed's browser", schedule + "on = \"feed.g\"\n", "must be KIND@g", 3},
+		{"unknown feed", "[schedule.a]\ntests = [\"b\"]\nbrowsers = [\"f@g\"]\non = \"feed.g\"\n", "unknown feed g", 3},
+		{"runs of a schedule", schedule + "cron = \"0 3 * * *\"\nruns = 1000\n", "must be 1 to 100", 5},
+		{"short deadline", schedule + "cron = \"0 3 * * *\"\ndeadline = \"5s\"\n", "at least 1m", 5},
+		{"alarms", "[alarm]\nfalse_alarms = nan\n", "alarm.false_alarms is NaN", 0},
+		{"unknown kind", "[feed.a]\nkind = \"ftp\"\n", "kind is \"ftp\": must be one of folder, jsonl", 2},
+		{"no kind", "\n[feed.a]\ndir = \"b\"\n", "feed.a: kind is missing", 2},
+		{"no folder", "[feed]\na = { kind = \"folder\" }\n", "feed.a: dir is missing; kind folder needs it", 2},
+		{"key of another kind", "[feed.a]\nkind = \"folder\"\ndir = \"b\"\nbranch = \"c\"\n",
+			"feed.a: kind folder has no key branch", 1},
+		{"unknown key of a feed", "[feed.a]\nkind = \"folder\"\ndirs = \"b\"\n", `unknown key "feed.a.dirs"`, 3},
+		{"builds in the open", "[feed.a]\nkind = \"jsonl\"\nurl = \"http://example.org/a\"\n",
+			"must begin with https://", 1},
+		{"name of a feed", "[feed.\"../a\"]\nkind = \"folder\"\ndir = \"b\"\n", "a name has 1 to 32 letters", 1},
+		{"output outside", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"../d\"\n",
+			"output is \"../d\": must be a path within", 1},
+		{"no branch", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\nbranch = \"--all\"\n",
+			"branch is \"--all\"", 1},
 		{"huge", strings.Repeat("# much\n", 1<<18), "are more than", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,6 +212,9 @@ func FuzzParse(f *testing.F) {
 	f.Add(string(text))
 	f.Add("listen = \"127.0.0.1:1\"\nlisen = 3\n")
 	f.Add("[runs.keep_last]\na = \"30s\"\n[limits]\ncalls_per_s = nan")
+	f.Add(schedule + "cron = \"TZ=\"\n[alarm]\nper = \"1h\"\n")
+	f.Add(schedule + "cron = \"*/0 1-70 ? JAN sun\"\ntz = \"Local\"\n")
+	f.Add("[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\ntimeout = \"1h\"\n")
 	f.Add("a.b.c = {d = [1, 2]}\n[[x]]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := parse("a.toml", text)
@@ -186,4 +227,29 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 	})
+}
+
+// TestClockChanges: a time that the clock leaves out does not come, and a repeated one comes once.
+//
+// Fault: The clock changes to summer time or back while a schedule waits
+func TestClockChanges(t *testing.T) {
+	s := Schedule{Cron: "30 2 * * *", TZ: "Europe/Berlin"}
+	at, err := s.Times()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string][]string{
+		"2026-03-28T00:00:00Z": {"2026-03-28T01:30:00Z", "2026-03-30T00:30:00Z"}, // 29 March has no 02:30
+		"2026-10-24T00:00:00Z": {"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+	} {
+		now, err := time.Parse(time.RFC3339, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if now = at.Next(now); now.UTC().Format(time.RFC3339) != w {
+				t.Errorf("after %s: %v, want %s", from, now.UTC(), w)
+			}
+		}
+	}
 }

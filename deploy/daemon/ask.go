@@ -33,6 +33,8 @@ import (
 type plan struct {
 	set   session.SetOptions
 	units []*unit // each once, in the order of their names
+	// builds of the variants' browsers, by their names
+	builds map[string]api.Build
 }
 
 // plan holds what a client asks for against what there is.
@@ -48,11 +50,17 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 		return nil, api.Errorf(api.InvalidParams, "filmstrip_step_ns is %d: must be %d to %d", step,
 			api.MinFilmstripStep, api.MaxFilmstripStep)
 	}
+	if p.Class != "" && span(p.Class) == 0 {
+		return nil, api.Errorf(api.InvalidParams, "class is %.80q: must be now, check, watch or fill", p.Class)
+	}
+	out := &plan{}
+	if err := d.fixBuilds(out, p); err != nil {
+		return nil, err
+	}
 	subjects, untrusted, err := d.subjects(p)
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{}
 	on, err := d.variants(out, p, subjects)
 	if err != nil {
 		return nil, err
@@ -82,6 +90,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if p.Fresh && !follows {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
 	}
+	out.set.Folder = p.Origin != nil
 	out.set.UntilFail, out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.UntilFail, p.Seed, p.NoVideo, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
@@ -101,7 +110,7 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 	switch n := len(asked); {
 	case n == 0:
 		asked = []api.Variant{own}
-	case n == 1 || n > api.MaxVariants:
+	case n == 1 && p.Origin == nil || n > api.MaxVariants:
 		return nil, false, api.Errorf(api.InvalidParams, "variants has %d: must be 2 to %d", n, api.MaxVariants)
 	}
 	for _, v := range asked {
@@ -196,7 +205,14 @@ func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subj
 	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
 		return nil, api.Errorf(api.InvalidParams, "%v", err)
 	}
+	if err == nil {
+		err = d.useBuilds(all)
+	}
+	if err != nil {
+		return nil, err
+	}
 	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.FolderNames()...)...)
+	of = append(of, originFile)
 	for _, v := range all {
 		if slices.Contains(of, v.Called) {
 			return nil, api.Errorf(api.InvalidParams, "variant %.80q: a file of the set has this name", v.Called)

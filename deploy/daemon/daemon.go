@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/codec/recorder"
@@ -34,6 +35,7 @@ type Options struct {
 	Devices Devices
 	Suite   []suite.Source
 	Known   suite.Known // what tests are held against
+	Builds  Builds      // of feeds; nil: no feeds are configured
 	Program string
 	Log     *slog.Logger
 
@@ -87,6 +89,9 @@ type Daemon struct {
 	named map[string]*unit
 	host  *recorder.Host
 
+	// quiet is held by each test and recording, and whole by a job that fetches builds.
+	quiet *semaphore.Weighted
+
 	full     atomic.Bool    // the disk, as it was told last
 	switches sync.WaitGroup // of devices' power; begun with the mutex held, and not when ending
 
@@ -105,7 +110,8 @@ type Daemon struct {
 
 // New makes a daemon, with the queue of the one that was here before. Nothing begins before Run.
 func New(o Options) (*Daemon, error) {
-	d := &Daemon{options: o, store: o.Store, now: o.Now, named: map[string]*unit{}, figures: newFigures()}
+	d := &Daemon{options: o, store: o.Store, now: o.Now, named: map[string]*unit{}, figures: newFigures(),
+		quiet: semaphore.NewWeighted(allQuiet)}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -95,15 +95,18 @@ func (d *Daemon) enqueue(j *job) (api.Job, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if o := d.find(j.ID); o != nil { // it was submitted twice at once
+		return o.wire(), nil
+	}
 	if err := d.roomInQueue(j.Owner); err != nil {
 		return api.Job{}, err
 	}
 	if err := d.roomToKeep(j); err != nil {
 		return api.Job{}, err
 	}
-	j.place = d.turns.next(j.Owner)
+	j.place = d.turns.next(j.Owner, j.class())
 	d.waiting = append(d.waiting, j)
-	inOrder(d.waiting)
+	d.turns.order(d.waiting)
 	if err := d.saveJobs(); err != nil {
 		d.waiting = slices.DeleteFunc(d.waiting, func(o *job) bool { return o == j })
 		return api.Job{}, api.Errorf(api.Unavailable, "the queue cannot be kept: %v", err)
@@ -115,6 +118,14 @@ func (d *Daemon) enqueue(j *job) (api.Job, error) {
 	d.log.Info("job queued", "job", j.ID, "kind", j.Kind, "test", j.Test, "owner", j.Owner, "position", j.Position)
 	d.dispatch()
 	return answer, nil
+}
+
+// class returns the class of a job; "": that of people's jobs.
+func (j *job) class() string {
+	if j.start == nil {
+		return ""
+	}
+	return j.start.Class
 }
 
 // roomInQueue says why no more jobs are taken.
@@ -178,6 +189,7 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
+	d.turns.order(d.waiting)
 	for _, j := range choose(d.waiting, d.world()) {
 		d.begin(j)
 	}
@@ -243,7 +255,10 @@ func (d *Daemon) carryOut(j *job) {
 		case kindAnalyze:
 			err = d.analyze(j)
 		case kindRecord:
-			err = d.record(j)
+			if err = d.quiet.Acquire(j.context, 1); err == nil {
+				err = d.record(j)
+				d.quiet.Release(1)
+			}
 		}
 	}
 	d.end(j, err)

@@ -27,7 +27,7 @@ import (
 const (
 	killVariable = "EIDETICKER_TEST_KILL"
 	killDir      = "EIDETICKER_TEST_DIR"
-	killTurn     = "EIDETICKER_TEST_TURN" // at which time that it comes to the point; 0: the first, and it does jobs
+	killTurn     = "EIDETICKER_TEST_TURN" // at which time that it comes to the point; 0: the first, and it does jobs; -1: a submitted one
 )
 
 // killed is a rig that runs two jobs, or keeps the last second of its device. It kills itself on
@@ -55,6 +55,12 @@ func killed() int {
 		return told(err)
 	}
 	all := 1.0
+	if turn < 0 {
+		if _, err := d.Queue().Submit(ctx, scheduledID, "schedule", scheduled()); err != nil {
+			return told(err)
+		}
+		return told(d.Run(ctx))
+	}
 	for range 2 {
 		if _, err := d.Start(ctx, "ci", api.StartParams{Test: "scene", Devices: []string{"a"}, MaxLost: &all,
 			NoVideo: true}); err != nil {

@@ -47,6 +47,7 @@ type keptJob struct {
 	Start        *api.StartParams   `json:"start,omitempty"`
 	Analyze      *api.AnalyzeParams `json:"analyze,omitempty"`
 	Record       *api.RecordParams  `json:"record,omitempty"`
+	Origin       json.RawMessage    `json:"origin,omitempty"` // of Start
 
 	// Data of a job that was running, which is not planned again.
 	StartedWallNS int64          `json:"started_wall_ns,omitempty"`
@@ -102,12 +103,16 @@ func (d *Daemon) addEnded(j *job) {
 }
 
 func (j *job) kept() keptJob {
-	return keptJob{
+	k := keptJob{
 		ID: j.ID, Kind: j.Kind, Owner: j.Owner, Test: j.Test, QueuedWallNS: j.QueuedWallNS, Start: j.start,
 		Analyze: j.again, Record: j.keep,
 		StartedWallNS: j.StartedWallNS, Label: j.Label, Devices: j.Devices, Browsers: j.Browsers, Total: j.Total,
 		Params: j.Params,
 	}
+	if j.start != nil {
+		k.Origin = j.start.Origin
+	}
+	return k
 }
 
 // weigh finds how many bytes a job has in jobs.json, but for those that set it apart there.
@@ -243,10 +248,10 @@ func (d *Daemon) restore() {
 		if err := j.weigh(); err != nil {
 			d.log.Warn("a job of the queue cannot be weighed", "job", j.ID, "error", err)
 		}
-		j.place = d.turns.next(j.Owner)
+		j.place = d.turns.next(j.Owner, j.class())
 		d.waiting = append(d.waiting, j)
 	}
-	inOrder(d.waiting)
+	d.turns.order(d.waiting)
 	d.positions()
 }
 
@@ -260,6 +265,7 @@ func (d *Daemon) revive(k keptJob) *job {
 		Params: k.Params,
 	}
 	if k.Start != nil {
+		k.Start.Origin = k.Origin
 		j.Seed, j.Label = k.Start.Seed, k.Start.Label // also where an older version has kept it
 	}
 	return j

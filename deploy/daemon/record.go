@@ -110,7 +110,7 @@ func (d *Daemon) beginRecording(u *unit, owner string, p api.RecordParams, dir s
 		d.whileIdle(u)
 		return j.wire(), nil
 	}
-	j.ID, j.place = filepath.Base(dir), d.turns.next(owner)
+	j.ID, j.place = filepath.Base(dir), d.turns.next(owner, "")
 	d.waiting = append(d.waiting, j)
 	d.begin(j)
 	return j.wire(), nil

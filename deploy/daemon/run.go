@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,11 @@ func (d *Daemon) Start(ctx context.Context, owner string, p api.StartParams) (ap
 	if p.Seed == 0 {
 		p.Seed = session.NewSeed()
 	}
+	return d.start(ctx, "", owner, p)
+}
+
+// start queues a test under an ID; "": one of the time.
+func (d *Daemon) start(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
 	plan, err := d.plan(&p)
 	if err != nil {
 		return api.Job{}, err
@@ -36,7 +42,12 @@ func (d *Daemon) Start(ctx context.Context, owner string, p api.StartParams) (ap
 	if err := d.diskRoom(ctx); err != nil {
 		return api.Job{}, err
 	}
-	dir, err := d.store.Place(plan.set.Test.Name)
+	dir := filepath.Join(d.options.Dir, "runs", id)
+	if id == "" {
+		dir, err = d.store.Place(plan.set.Test.Name)
+	} else {
+		err = d.store.PlaceAgain(id)
+	}
 	if err != nil {
 		return api.Job{}, api.Errorf(api.Unavailable, "%v", err)
 	}
@@ -76,9 +87,9 @@ func (p *plan) describe(j *api.Job) {
 	}
 	seen := map[string]bool{}
 	for _, v := range o.Variants {
-		if v.Browser != "" && !seen[v.Browser] {
-			seen[v.Browser] = true
-			j.Browsers = append(j.Browsers, v.Browser)
+		if b := cmp.Or(v.Build, v.Browser); b != "" && !seen[b] {
+			seen[b] = true
+			j.Browsers = append(j.Browsers, b)
 		}
 	}
 	if !o.UntilFail {
@@ -109,8 +120,16 @@ func (d *Daemon) run(j *job) error {
 	j.remote, j.networked = o.Remote, networked(&o)
 	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
+	done, err := d.programs(j, plan)
+	defer done()
+	if err != nil {
+		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
+	}
 	release, err := d.replayed(j, &o)
 	defer release()
+	if err == nil && j.start.Origin != nil {
+		err = writeOrigin(j.dir, j.start.Origin)
+	}
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}

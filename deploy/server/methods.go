@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,9 +62,12 @@ func (s *Server) allMethods() map[string]handler {
 			done, err := d.Clean(p)
 			return done, s.did(c, err, "unused files cleaned", "files", len(done.Files), "removed", p.Remove)
 		}),
-		"trend":       method(s.trend),
-		"series.list": trends(s, (*trend.DB).Series),
-		"series.get":  trends(s, (*trend.DB).Get),
+		"trend":          method(s.trend),
+		"schedule.list":  method(s.schedules),
+		"schedule.run":   method(s.startSchedule),
+		"schedule.pause": method(s.pauseSchedule),
+		"series.list":    trends(s, (*trend.DB).Series),
+		"series.get":     trends(s, (*trend.DB).Get),
 		"change.list": trends(s, func(d *trend.DB, ctx context.Context, p api.ChangeListParams) (out api.ChangeList,
 			err error) {
 			out.Changes, err = d.Changes(ctx, p)
@@ -111,6 +115,8 @@ func (s *Server) allMethods() map[string]handler {
 			return out, s.did(c, err, "power asked for", "device", p.Device, "do", p.Do)
 		}),
 
+		"build.list": method(s.builds),
+
 		"subscribe": method(func(_ context.Context, c *call, p api.SubscribeParams) (api.Subscribed, error) {
 			return c.socket.subscribe(p)
 		}),
@@ -144,6 +150,29 @@ func (s *Server) did(c *call, err error, what string, more ...any) error {
 func (s *Server) status(_ context.Context, c *call, _ api.Empty) (api.Status, error) {
 	out := s.daemon.Status()
 	out.Role, out.Owner, out.Clients = c.role(), c.owner(), int(s.clients.Load())
+	return out, nil
+}
+
+// builds returns the builds of a feed. A feed that cannot be read has a reason.
+func (s *Server) builds(ctx context.Context, _ *call, p api.BuildListParams) (api.BuildList, error) {
+	if s.o.Builds == nil {
+		return api.BuildList{}, api.Errorf(api.NotFound, "feed %.80q: no feeds are configured", p.Feed)
+	}
+	if p.Limit < 0 || p.Limit > api.MaxBuilds {
+		return api.BuildList{}, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to %d", p.Limit, api.MaxBuilds)
+	}
+	out := api.BuildList{Builds: []api.Build{}}
+	all, err := s.o.Builds(ctx, p.Feed)
+	if told := (*api.Error)(nil); errors.As(err, &told) {
+		return out, err
+	}
+	if err != nil {
+		out.Reason = err.Error()
+	}
+	all = all[max(0, len(all)-cmp.Or(p.Limit, 100)):]
+	for _, b := range slices.Backward(all) {
+		out.Builds = append(out.Builds, b)
+	}
 	return out, nil
 }
 

@@ -52,6 +52,8 @@ type Options struct {
 	Trends *trend.DB
 	// Engine confirms changes; nil: this rig has no schedules.
 	Engine Engine
+	// Builds returns the builds of a feed, oldest first. Nil: no feeds are configured.
+	Builds func(ctx context.Context, feed string) ([]api.Build, error)
 	// Page answers all other requests.
 	Page http.Handler
 	// Health is why the rig is not well, or nil. Nil: it always is.

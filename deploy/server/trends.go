@@ -13,6 +13,7 @@ type Engine interface {
 	Confirm(ctx context.Context, change int64) error
 	// Budget returns the account of false alarms.
 	Budget() api.Budget
+	Schedules
 }
 
 // trends makes a handler of a method that reads series.

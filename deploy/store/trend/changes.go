@@ -20,7 +20,7 @@ import (
 const Dismissed = "dismissed"
 
 func changeStates() []string {
-	return []string{"candidate", "confirming", "confirmed", "refuted", "lab", Dismissed}
+	return []string{"candidate", "confirming", "confirmed", "refuted", "undecided", "lab", Dismissed}
 }
 
 func alertStates() []string { return []string{"open", "acknowledged", "fixed", "wontfix"} }

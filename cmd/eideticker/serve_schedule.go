@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/schedule"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// Files of schedules in the data directory.
+const (
+	trendFile    = "trend.db"
+	scheduleFile = "schedule.json"
+)
+
+// openSchedules makes the engine of the schedules. Without schedules it makes neither a file nor an
+// engine.
+func (s *rigService) openSchedules() (err error) {
+	if len(s.conf.Schedule) == 0 {
+		return nil
+	}
+	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
+		return err
+	}
+	s.engine, err = schedule.New(schedule.Options{
+		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
+		Queue: s.daemon.Queue(), Feeds: s.builds, Trends: s.trends, Read: s.readSet, Tests: s.testNames,
+		Log: s.daemon.Log(),
+	})
+	if err != nil {
+		err = errors.Join(err, s.trends.Close())
+	}
+	return err
+}
+
+// readSet reads the points of a set, which is not deleted meanwhile.
+func (s *rigService) readSet(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
+	release, err := s.store.Use(set)
+	if err != nil {
+		return trend.Origin{}, nil, err
+	}
+	defer release()
+	dir, err := s.store.Path(set)
+	if err != nil {
+		return trend.Origin{}, nil, err
+	}
+	return trend.Read(dir)
+}
+
+// testNames returns the names of the suite's tests. Files that cannot be read are left out.
+func (s *rigService) testNames() (names []string) {
+	sources, known := s.daemon.Suite()
+	all, _ := suite.Tests(known, sources...)
+	for _, t := range all {
+		names = append(names, t.Name)
+	}
+	return names
+}

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Kinds of feeds.
+const (
+	FeedFolder  = "folder"
+	FeedLines   = "jsonl"
+	FeedChrome  = "chrome-for-testing"
+	FeedMozilla = "mozilla"
+	FeedGit     = "git"
+)
+
+// Feed says where builds of browsers come from.
+type Feed struct {
+	Kind     FeedKind `toml:"kind"`
+	Dir      string   `toml:"dir"`      // folder: of the builds; git: the repository
+	URL      string   `toml:"url"`      // of the index; jsonl: or its file
+	Channel  string   `toml:"channel"`  // chrome-for-testing, mozilla
+	Platform string   `toml:"platform"` // chrome-for-testing, mozilla
+	Branch   string   `toml:"branch"`   // git
+	Command  []string `toml:"command"`  // git: makes a build of a commit
+	Output   string   `toml:"output"`   // git: the build's folder or archive, within the commit's files
+	Timeout  Duration `toml:"timeout"`  // git: of the command
+}
+
+// FeedKind is a kind of feed.
+type FeedKind string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *FeedKind) UnmarshalText(text []byte) error {
+	*k = FeedKind(text)
+	return oneOf("kind", string(text), FeedFolder, FeedLines, FeedChrome, FeedMozilla, FeedGit)
+}
+
+// maxFeeds bounds the feeds of a rig.
+const maxFeeds = 50
+
+var (
+	feedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) // as api.FeedName
+	word     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+)
+
+// feedKeys are the keys of each kind: the first ones are required.
+var feedKeys = map[FeedKind]struct{ need, may []string }{
+	FeedFolder:  {need: []string{"dir"}},
+	FeedLines:   {need: []string{"url"}},
+	FeedChrome:  {may: []string{"url", "channel", "platform"}},
+	FeedMozilla: {may: []string{"url", "channel", "platform"}},
+	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "timeout"}},
+}
+
+// checkFeeds returns the name of the first feed with a problem, and the problem.
+func (c *Config) checkFeeds() (string, error) {
+	if n := len(c.Feed); n > maxFeeds {
+		return "", fmt.Errorf("feed has %d tables: must be at most %d", n, maxFeeds)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Feed)) {
+		if !feedName.MatchString(name) {
+			return name, fmt.Errorf("feed.%.80q: a name has 1 to 32 letters, digits, - or _", name)
+		}
+		f := c.Feed[name]
+		if err := f.check(); err != nil {
+			return name, fmt.Errorf("feed.%s: %w", name, err)
+		}
+	}
+	return "", nil
+}
+
+func (f Feed) check() error {
+	if f.Kind == "" {
+		return fmt.Errorf("kind is missing")
+	}
+	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "channel": f.Channel != "",
+		"platform": f.Platform != "", "branch": f.Branch != "", "command": len(f.Command) > 0, "output": f.Output != "",
+		"timeout": f.Timeout != 0}
+	keys := feedKeys[f.Kind]
+	for _, key := range keys.need {
+		if !given[key] {
+			return fmt.Errorf("%s is missing; kind %s needs it", key, f.Kind)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if given[key] && !slices.Contains(keys.need, key) && !slices.Contains(keys.may, key) {
+			return fmt.Errorf("kind %s has no key %s", f.Kind, key)
+		}
+	}
+	for key, text := range map[string]string{"channel": f.Channel, "platform": f.Platform, "branch": f.Branch} {
+		if text != "" && (!word.MatchString(text) || strings.Contains(text, "..")) {
+			return fmt.Errorf("%s is %.80q: must have letters, digits and . _ / - only", key, text)
+		}
+	}
+	if f.Output != "" && !filepath.IsLocal(f.Output) {
+		return fmt.Errorf("output is %.80q: must be a path within the commit's files", f.Output)
+	}
+	if t := time.Duration(f.Timeout); t != 0 && (t < time.Second || t > 24*time.Hour) {
+		return fmt.Errorf("timeout is %v: must be 1s to 24h", t)
+	}
+	if f.URL != "" && strings.Contains(f.URL, "://") {
+		if u, err := url.Parse(f.URL); err != nil || !Fetchable(u) {
+			return fmt.Errorf("url is %.200q: must begin with https://, or with http:// on the loopback", f.URL)
+		}
+	} else if f.URL != "" && f.Kind != FeedLines {
+		return fmt.Errorf("url is %.200q: must begin with https://", f.URL)
+	}
+	return nil
+}
+
+// Fetchable reports if a rig downloads from an address: by https, or by http from its loopback.
+func Fetchable(u *url.URL) bool {
+	switch host := u.Hostname(); {
+	case host == "" || u.User != nil:
+		return false
+	case u.Scheme == "https":
+		return true
+	case u.Scheme != "http":
+		return false
+	default:
+		ip, err := netip.ParseAddr(host)
+		return host == "localhost" || err == nil && ip.IsLoopback()
+	}
+}
+
+// placeFeeds resolves the paths of feeds against the folder of the file.
+func (c *Config) placeFeeds(file string) {
+	for name, f := range c.Feed {
+		f.Dir = beside(file, f.Dir)
+		if !strings.Contains(f.URL, "://") {
+			f.URL = beside(file, f.URL)
+		}
+		c.Feed[name] = f
+	}
+}
+
+// feedError adds the line of a feed's table.
+func (c *Config) feedError(file, text string) error {
+	name, err := c.checkFeeds()
+	if err == nil {
+		return nil
+	}
+	return &fileError{file, cmp.Or(lineOf(text, toml.Key{"feed", name}), lineOf(text, toml.Key{"feed"})), err.Error()}
+}

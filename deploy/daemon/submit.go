@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store"
+)
+
+// originFile is in the folder of a scheduled job's set. It says what the set is for.
+const originFile = "origin.json"
+
+// maxOrigin bounds the origin of a job, which jobs.json holds.
+const maxOrigin = 16 << 10
+
+// submitted are the IDs of jobs that programs name. No job that the rig names has such an ID.
+var submitted = regexp.MustCompile(`^s-[a-z0-9-]{1,100}$`)
+
+// Queue is the daemon for programs that name their jobs.
+type Queue struct{ daemon *Daemon }
+
+// Queue returns the daemon's queue for programs that name their jobs.
+func (d *Daemon) Queue() Queue { return Queue{d} }
+
+// Submit queues a test under an ID that begins with "s-". It returns an existing job of this ID:
+// also an ended one, and one of which only the folder is left. Repeated calls are idempotent.
+func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
+	if !submitted.MatchString(id) {
+		return api.Job{}, api.Errorf(api.InvalidParams, "job %.120q: must be s- and letters, digits or -", id)
+	}
+	if n := len(p.Origin); n > maxOrigin || !json.Valid(p.Origin) {
+		return api.Job{}, api.Errorf(api.InvalidParams, "job %s: origin of %d bytes must be JSON of at most %d", id, n,
+			maxOrigin)
+	}
+	if j, is := q.Job(id); is {
+		return j, nil
+	}
+	if p.Seed == 0 {
+		p.Seed = session.NewSeed()
+	}
+	return q.daemon.start(ctx, id, owner, p)
+}
+
+// Job returns a job, or what is known of it by its set in the store.
+func (q Queue) Job(id string) (api.Job, bool) {
+	if j, err := q.daemon.Job(id); err == nil {
+		return j, true
+	}
+	if _, err := q.daemon.store.Path(id); err != nil {
+		return api.Job{}, false
+	}
+	j := api.Job{ID: id, Kind: kindRun, State: failed, Reason: "its runs did not count", Devices: []string{},
+		Browsers: []string{}, Runs: []api.Made{}}
+	set, err := q.daemon.store.GetSet(context.Background(), id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		j.Reason = "it has no runs"
+	case err != nil:
+		j.Reason = err.Error()
+	default:
+		j.Test, j.Label, j.Devices, j.Browsers = set.Test, set.Label, set.Devices, set.Browsers
+		j.StartedWallNS, j.EndedWallNS = set.Started.UnixNano(), set.Started.UnixNano()
+		if set.Counting > 0 {
+			j.State, j.Reason = succeeded, ""
+		}
+	}
+	return j, true
+}
+
+// Cancel takes a job out of the queue, or ends it.
+func (q Queue) Cancel(id string) error {
+	_, err := q.daemon.Cancel(id, func(string) bool { return true })
+	return err
+}
+
+// writeOrigin writes the origin of a job into its set's folder.
+func writeOrigin(dir string, origin json.RawMessage) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return staging.WriteFile(filepath.Join(dir, originFile), append(origin, '\n'), 0o644)
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package builds
+
+import "os/exec"
+
+func inGroup(*exec.Cmd) {}

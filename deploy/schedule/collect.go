@@ -1,0 +1,129 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// maxAttempts bounds the jobs of a task that were interrupted.
+const maxAttempts = 3
+
+// fate is what became of a task's job.
+type fate int
+
+const (
+	open fate = iota // it waits, works, or cannot be submitted now
+	done             // its set can be read
+	lost             // there will be no runs
+)
+
+// look submits a task's job, if that was not done, and returns what became of it.
+func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
+	j, is := e.Queue.Job(t.ID)
+	if !is {
+		var err error
+		if j, err = e.submit(ctx, t); err != nil {
+			if later(err) {
+				e.reason[t.Origin.Schedule] = err.Error()
+				return open, j, nil
+			}
+			return lost, api.Job{Reason: err.Error()}, nil
+		}
+		if p := e.state.Schedules[t.Origin.Schedule]; p != nil {
+			p.Last, p.Job = e.Now().UnixNano(), t.ID
+		}
+	}
+	switch j.State {
+	case "ok":
+		return done, j, nil
+	case "interrupted":
+		if t.Attempt+1 >= maxAttempts {
+			return lost, j, nil
+		}
+		t.Attempt++
+		t.name()
+		return e.look(ctx, t) // the same ID follows after a restart
+	case "failed", "cancelled":
+		return lost, j, nil
+	}
+	return open, j, nil
+}
+
+// collect makes points of jobs that ended, and gaps of those that failed or are too late.
+func (e *Engine) collect(ctx context.Context) (err error) {
+	for _, name := range e.names() {
+		p := e.state.Schedules[name]
+		kept := p.Tasks[:0:0]
+		for _, t := range p.Tasks {
+			over, wrong := e.settle(ctx, name, p, &t)
+			err = errors.Join(err, wrong)
+			if !over {
+				kept = append(kept, t)
+			}
+		}
+		if len(kept) == len(p.Tasks) {
+			p.Tasks = kept
+			continue
+		}
+		p.Tasks = kept
+		err = errors.Join(err, e.save())
+	}
+	return err
+}
+
+// settle reports if a task's result is kept.
+func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) (over bool, err error) {
+	late := t.Due != 0 && e.Now().UnixNano() > t.Due
+	if _, is := e.Queue.Job(t.ID); late && !is {
+		return true, e.gapOf(ctx, name, t, "the deadline passed before the job was queued")
+	}
+	state, j, err := e.look(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case state == done:
+		origin, measured, err := e.Read(ctx, t.ID)
+		if err != nil {
+			return true, e.gapOf(ctx, name, t, err.Error())
+		}
+		if err := e.Trends.Add(ctx, t.ID, measured); err != nil {
+			if late {
+				return true, e.gapOf(ctx, name, t, err.Error())
+			}
+			return false, err
+		}
+		if err := e.detect(ctx, origin, t, measured); err != nil {
+			return false, err
+		}
+		p.Points++
+		e.worked(&j, t)
+		return true, nil
+	case state == lost:
+		return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no runs: "+j.Reason)
+	case late && state == open:
+		if e.Queue.Cancel(t.ID) != nil {
+			return false, nil // it has just ended
+		}
+		return true, e.gapOf(ctx, name, t, "the deadline passed before the job ended")
+	}
+	return false, nil
+}
+
+// worked notes the time of a job, which bounds the confirmations of the next period.
+func (e *Engine) worked(j *api.Job, t *task) {
+	ns, runs := j.EndedWallNS-j.StartedWallNS, t.Repeat*len(t.Variants)
+	if ns <= 0 || ns > int64(7*24*time.Hour) {
+		return
+	}
+	e.state.Work = append(e.state.Work, work{j.EndedWallNS, ns, runs})
+}
+
+// sentence bounds a text for people.
+func sentence(format string, args ...any) string {
+	return fmt.Sprintf("%.280s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,375 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+const (
+	maxAlpha    = 0.01 // of a confirmation, however few there are
+	costRuns    = 96   // of a confirmation of equal builds
+	maxJobs     = 8    // of a confirmation
+	maxChanges  = 1000 // that are looked at
+	leastLab    = 4    // tests of a device of which half must change at once
+	workedShare = 0.1  // of the rig's time that confirmations may take
+)
+
+// Budget returns the account of false alarms of the last period.
+func (e *Engine) Budget() api.Budget {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.budget()
+}
+
+// budget also forgets what lies before the last period. The levels of the confirmations that begin
+// in a period add up to false_alarms at most.
+func (e *Engine) budget() api.Budget {
+	per := time.Duration(e.Alarm.Per)
+	from := e.Now().Add(-per).UnixNano()
+	e.state.Spent = slices.DeleteFunc(e.state.Spent, func(s spent) bool { return s.At <= from })
+	e.state.Work = slices.DeleteFunc(e.state.Work, func(w work) bool { return w.At <= from })
+	b := api.Budget{FalseAlarms: e.Alarm.FalseAlarms, PeriodNS: int64(per), Confirmations: e.Alarm.Confirmations,
+		Used: len(e.state.Spent)}
+	if b.Confirmations == 0 {
+		runs := 0
+		for _, w := range e.state.Work {
+			runs += w.Runs
+		}
+		b.Confirmations = max(1, int(workedShare*float64(runs)/costRuns))
+	}
+	b.Alpha = min(b.FalseAlarms/float64(b.Confirmations), maxAlpha)
+	b.Text = sentence("%d of %d confirmations of %v have begun, each at level %.2g: at most %.3g false alarms are expected.",
+		b.Used, b.Confirmations, per, b.Alpha, b.Alpha*float64(b.Confirmations))
+	return b
+}
+
+// left returns how many confirmations may begin.
+func (e *Engine) left(b *api.Budget) int {
+	total := 0.0
+	for _, s := range e.state.Spent {
+		total += s.Alpha
+	}
+	byLevel := int((b.FalseAlarms-total)/b.Alpha + 1e-9)
+	return max(0, min(b.Confirmations-b.Used, byLevel))
+}
+
+// pick begins confirmations of the strongest candidates, one on each device at a time.
+func (e *Engine) pick(ctx context.Context) error {
+	all, err := e.Trends.Changes(ctx, api.ChangeListParams{State: candidate, Limit: maxChanges})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b api.SeriesShift) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Shift), math.Abs(a.Shift)))
+	})
+	for i := range all {
+		if _, err := e.begin(ctx, &all[i], all[i+1:], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errBudget is the reason of a candidate that waits.
+var errBudget = errors.New("the budget of confirmations is used up")
+
+// begin begins the confirmation of a candidate, with others of the same builds, test and device.
+func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.SeriesShift, asked bool) (bool, error) {
+	if x.State != candidate && !asked || slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool {
+		return slices.Contains(c.Changes, x.ID)
+	}) {
+		return false, nil
+	}
+	data, err := e.Trends.Get(ctx, api.SeriesParams{Series: x.Series, Limit: 1})
+	if err != nil {
+		return false, err
+	}
+	s := &data.Series
+	p := e.state.Schedules[s.Schedule]
+	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
+	if _, is := e.Schedules[s.Schedule]; !is || p.Paused || busy && !asked {
+		return false, nil
+	}
+	if s.Feed == "" {
+		return false, e.explain(ctx, x, undecided, "The builds are not in a feed, so they cannot run again.")
+	}
+	points, err := e.Trends.Points(ctx, s.ID, x.FirstSeq, x.LastSeq, maxChanges)
+	if err != nil || len(points) < 2 {
+		return false, err
+	}
+	before, after := points[0], points[len(points)-1]
+	if is, err := e.wholeLab(ctx, s, x); err != nil || is {
+		return false, errors.Join(err, e.explain(ctx, x, lab, "Half of the tests of the device changed at once."))
+	}
+	b := e.budget()
+	left := e.left(&b)
+	if left < 1 {
+		return false, errBudgetOf(asked)
+	}
+	for _, build := range []string{before.Build, after.Build} {
+		if found, err := e.Feeds.Resolve(ctx, s.Feed, build); err != nil || found.State != usable {
+			if err != nil && later(err) {
+				return false, nil // the feed may return
+			}
+			return false, e.explain(ctx, x, undecided, sentence("Build %s cannot run again.", build))
+		}
+	}
+	c := &confirmation{Alpha: b.Alpha, Changes: []int64{x.ID}}
+	for i := range others {
+		if o := &others[i]; len(c.Changes) < left && o.FirstSeq == x.FirstSeq && o.LastSeq == x.LastSeq {
+			also, err := e.Trends.Get(ctx, api.SeriesParams{Series: o.Series, Limit: 1})
+			if err != nil {
+				return false, err
+			}
+			if k := also.Series; k.Schedule == s.Schedule && k.Test == s.Test && k.Device == s.Device &&
+				k.Feed == s.Feed && k.Product == s.Product {
+				c.Changes = append(c.Changes, o.ID)
+			}
+		}
+	}
+	role := func(role string, p trend.Point) trend.Role {
+		return trend.Role{Role: role, Product: s.Product, Feed: s.Feed, Build: p.Build, Seq: p.Seq}
+	}
+	browser := func(p trend.Point) string {
+		return api.Browser{Kind: s.Product, Feed: s.Feed, Build: p.Build}.String()
+	}
+	t := task{Test: s.Test, Device: s.Device, Class: api.ClassCheck,
+		Repeat:   stats.DefaultConfirmation(1, 0).Looks[0],
+		Variants: []api.Variant{{Name: trend.Before, Browser: browser(before)}, {Name: trend.After, Browser: browser(after)}},
+		Origin: trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build, Kind: trend.KindConfirm,
+			Change: x.ID, Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
+				trend.After: role(trend.After, after)}},
+		Salt: fmt.Sprintf("look 1 from %d", e.Now().UnixNano())}
+	t.name()
+	c.Tasks = []task{t}
+	e.state.Confirms = append(e.state.Confirms, c)
+	for _, id := range c.Changes {
+		e.state.Spent = append(e.state.Spent, spent{e.Now().UnixNano(), c.Alpha, id})
+	}
+	e.Log.Info("a change is being confirmed", "change", x.ID, "job", t.ID)
+	return true, e.save()
+}
+
+// errBudgetOf returns an error only to people, who wait for an answer.
+func errBudgetOf(asked bool) error {
+	if asked {
+		return errBudget
+	}
+	return nil
+}
+
+// explain changes a candidate's state and reason.
+func (e *Engine) explain(ctx context.Context, x *api.SeriesShift, state, why string) error {
+	x.State, x.Reason = state, why
+	return e.put(ctx, x)
+}
+
+// put stores a change. A change that a person dismissed stays so.
+func (e *Engine) put(ctx context.Context, x *api.SeriesShift) error {
+	err := e.Trends.PutChange(ctx, x)
+	if told := (*api.Error)(nil); errors.As(err, &told) && told.Code == api.Conflict {
+		return nil
+	}
+	return err
+}
+
+// wholeLab reports if half of a device's tests changed with a series that has no control. A control
+// that did not change is the better evidence.
+func (e *Engine) wholeLab(ctx context.Context, s *api.Series, x *api.SeriesShift) (bool, error) {
+	list, err := e.Trends.Series(ctx, api.SeriesListParams{Schedule: s.Schedule, Device: s.Device, Limit: 1000})
+	if err != nil {
+		return false, err
+	}
+	tests, of := map[string]bool{}, map[int64]string{}
+	for _, o := range list.Series {
+		if o.Role == trend.Control && o.Test == s.Test {
+			return false, nil
+		}
+		if o.Role == trend.Subject {
+			tests[o.Test], of[o.ID] = true, o.Test
+		}
+	}
+	changes, err := e.Trends.Changes(ctx, api.ChangeListParams{Limit: maxChanges})
+	moved := map[string]bool{}
+	for _, o := range changes {
+		if test, is := of[o.Series]; is && overlap(&o, x.FirstSeq, x.LastSeq) {
+			moved[test] = true
+		}
+	}
+	return len(tests) >= leastLab && 2*len(moved) >= len(tests), err
+}
+
+// overlap reports if a change and a range have builds in common.
+func overlap(x *api.SeriesShift, first, last int64) bool {
+	return x.FirstSeq < last && first < x.LastSeq
+}
+
+// advance looks at the jobs of all confirmations, and judges those that ended.
+func (e *Engine) advance(ctx context.Context) (err error) {
+	kept := e.state.Confirms[:0:0]
+	for _, c := range e.state.Confirms {
+		over, wrong := e.judge(ctx, c)
+		err = errors.Join(err, wrong)
+		if !over {
+			kept = append(kept, c)
+		}
+	}
+	if over := len(kept) < len(e.state.Confirms); over {
+		e.state.Confirms = kept
+		err = errors.Join(err, e.save())
+	}
+	return err
+}
+
+// judge reports if all changes of a confirmation are decided.
+func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err error) {
+	changes := map[int64]*api.SeriesShift{}
+	for _, id := range c.Changes {
+		x, err := e.Trends.Change(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		changes[id] = &x
+		if x.State == candidate || x.State == lab || x.State == undecided || x.State == refuted {
+			if x.State, x.Reason = confirming, ""; len(c.Tasks) == 1 {
+				err = e.put(ctx, &x)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+	last := &c.Tasks[len(c.Tasks)-1]
+	state, j, err := e.look(ctx, last)
+	switch {
+	case err != nil || state == open:
+		return false, err
+	case state == lost:
+		return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
+	}
+	var sets [][]trend.Measured
+	for i := range c.Tasks {
+		_, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		if err != nil {
+			return true, e.decideAll(ctx, c, changes, "The fresh runs cannot be read: "+err.Error())
+		}
+		sets = append(sets, measured)
+	}
+	e.worked(&j, last)
+	more, open := 0, []int64{}
+	for _, id := range c.Changes {
+		x := changes[id]
+		if x.State != confirming {
+			continue // it was dismissed, or is decided
+		}
+		need, err := e.decide(ctx, c, x, sets, last.ID)
+		if err != nil {
+			return false, err
+		}
+		if more = max(more, need); need > 0 {
+			open = append(open, id)
+		}
+	}
+	if more == 0 {
+		return true, nil
+	}
+	if c.Changes = open; len(c.Tasks) >= maxJobs {
+		return true, e.decideAll(ctx, c, changes, "Too many of the fresh runs did not count.")
+	}
+	next := *last
+	next.Repeat, next.Attempt, next.Salt = more, 0, fmt.Sprintf("look %d after %s", len(c.Tasks)+1, c.Tasks[0].ID)
+	next.name()
+	c.Tasks = append(c.Tasks, next)
+	return false, e.save()
+}
+
+// decideAll leaves the changes of a confirmation undecided.
+func (e *Engine) decideAll(ctx context.Context, c *confirmation, changes map[int64]*api.SeriesShift, why string) (
+	err error) {
+	for _, id := range c.Changes {
+		if x := changes[id]; x.State == confirming {
+			err = errors.Join(err, e.explain(ctx, x, undecided, sentence("%s", why)))
+		}
+	}
+	return err
+}
+
+// decide judges a change by fresh sets. It returns the number of blocks that are missing.
+func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift, sets [][]trend.Measured,
+	set string) (need int, err error) {
+	data, err := e.Trends.Get(ctx, api.SeriesParams{Series: x.Series, Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	key := beside(&data.Series)
+	sign := math.Copysign(1, x.Shift)
+	var differences, level []float64
+	threshold := 0.0
+	for _, measured := range sets {
+		blocks := map[string]map[int]float64{trend.Before: {}, trend.After: {}}
+		for _, m := range measured {
+			role := m.Key.Role
+			if m.Key.Product, m.Key.Feed, m.Key.Role = "", "", ""; m.Key != key || blocks[role] == nil {
+				continue
+			}
+			threshold = cmp.Or(m.Threshold, stats.UsualThreshold)
+			for _, v := range m.Point.Values {
+				blocks[role][v.Block] = v.Value
+			}
+		}
+		for _, n := range slices.Sorted(maps.Keys(blocks[trend.Before])) {
+			before := blocks[trend.Before][n]
+			after, is := blocks[trend.After][n]
+			switch {
+			case !is:
+				continue
+			case x.Relative: // of values that are not positive it is not finite, and dropped
+				before, after = math.Log(before), math.Log(after)
+			}
+			level = append(level, before)
+			differences = append(differences, sign*(after-before))
+		}
+	}
+	limit := math.Log1p(threshold)
+	if !x.Relative {
+		limit = threshold * math.Abs(median(level))
+	}
+	r := stats.DefaultConfirmation(c.Alpha, limit).Judge(differences)
+	if r.State == stats.More {
+		return r.Blocks - len(differences), nil
+	}
+	x.Set, x.P = set, r.P
+	x.Shift, x.Low, x.High = sign*r.Shift.Estimate, sign*r.Shift.Low, sign*r.Shift.High
+	if x.Low > x.High {
+		x.Low, x.High = x.High, x.Low
+	}
+	if x.Relative {
+		x.Shift, x.Low, x.High = math.Expm1(x.Shift), math.Expm1(x.Low), math.Expm1(x.High)
+	}
+	for _, v := range []*float64{&x.Shift, &x.Low, &x.High} {
+		if math.IsNaN(*v) || math.IsInf(*v, 0) { // no block had values
+			*v = 0
+		}
+	}
+	switch r.State {
+	case stats.Confirmed:
+		x.Direction = direction(data.Series.Better, x.Shift)
+		err = e.explain(ctx, x, confirmed, sentence("%d fresh blocks show it at level %.2g (p = %.2g).", r.Blocks, c.Alpha,
+			r.P))
+	case stats.Refuted:
+		err = e.explain(ctx, x, refuted, sentence("%d fresh blocks show no shift as large as the threshold.", r.Blocks))
+	default:
+		err = e.explain(ctx, x, undecided, sentence("%d fresh blocks neither show nor exclude it (p = %.2g).", r.Blocks, r.P))
+	}
+	return 0, err
+}

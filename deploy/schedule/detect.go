@@ -1,0 +1,214 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/changepoint"
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// States of changes.
+const (
+	candidate  = "candidate"
+	confirming = "confirming"
+	confirmed  = "confirmed"
+	refuted    = "refuted"
+	undecided  = "undecided"
+	lab        = "lab"
+)
+
+const (
+	window = 150 // points that are searched
+	near   = 3   // points between two places that are one change
+)
+
+// detect searches the subject's series of a set for changes, and notes new candidates.
+func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured []trend.Measured) error {
+	thresholds := map[trend.SeriesKey]float64{}
+	for _, m := range measured {
+		if m.Key.Role == trend.Subject {
+			thresholds[m.Key] = cmp.Or(m.Threshold, stats.UsualThreshold)
+		}
+	}
+	list, err := e.Trends.Series(ctx, api.SeriesListParams{Schedule: o.Schedule, Test: t.Test, Device: t.Device,
+		Limit: 1000})
+	if err != nil {
+		return err
+	}
+	for i := range list.Series {
+		s := &list.Series[i]
+		threshold, is := thresholds[keyOf(s)]
+		if !is {
+			continue
+		}
+		var control *api.Series
+		for k := range list.Series {
+			if c := &list.Series[k]; c.Role == trend.Control && beside(c) == beside(s) {
+				control = c
+			}
+		}
+		if err := e.detectIn(ctx, s, control, threshold); err != nil {
+			return fmt.Errorf("search series %d: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+func keyOf(s *api.Series) trend.SeriesKey {
+	return trend.SeriesKey{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
+		Unit: s.Unit, Better: s.Better, Version: s.Version, Device: s.Device, Network: s.Network, Product: s.Product,
+		Feed: s.Feed, Role: s.Role}
+}
+
+// beside is the part of a key that series of one set share.
+func beside(s *api.Series) trend.SeriesKey {
+	k := keyOf(s)
+	k.Product, k.Feed, k.Role = "", "", ""
+	return k
+}
+
+func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold float64) error {
+	points, err := e.Trends.Points(ctx, s.ID, 0, 0, window)
+	if err != nil {
+		return err
+	}
+	var fixed []trend.Point
+	if control != nil && len(points) > 0 {
+		if fixed, err = e.Trends.Points(ctx, control.ID, points[0].Seq, 0, window); err != nil {
+			return err
+		}
+	}
+	c := newCurve(points, fixed)
+	limit := threshold
+	if !c.relative {
+		limit *= math.Abs(median(c.own))
+	} else {
+		limit = math.Log1p(threshold)
+	}
+	changes, err := changepoint.Detect(c.values, limit)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	moved, err := changepoint.Detect(c.control, limit)
+	if err != nil {
+		return err
+	}
+	known, err := e.Trends.Changes(ctx, api.ChangeListParams{Series: s.ID, Limit: 1000})
+	if err != nil {
+		return err
+	}
+	for _, found := range changes {
+		x := api.SeriesShift{Series: s.ID, FirstSeq: c.points[found.Index-1].Seq, LastSeq: c.points[found.Index].Seq,
+			State: candidate, Relative: c.relative, P: found.P, Shift: found.Shift(), FoundNS: e.Now().UnixNano()}
+		if slices.ContainsFunc(known, func(k api.SeriesShift) bool { return c.same(&k, found.Index) }) {
+			continue
+		}
+		if x.Relative {
+			x.Shift = math.Expm1(x.Shift)
+		}
+		x.Low, x.High = x.Shift, x.Shift
+		x.Direction = direction(s.Better, x.Shift)
+		if control == nil {
+			x.Reason = "There is no control: the lab may have changed."
+		}
+		if slices.ContainsFunc(moved, func(m changepoint.Change) bool { return gapBetween(m.Index, found.Index) <= near }) {
+			x.State, x.Reason = lab, "The control changed at the same place: the lab did."
+		}
+		if err := e.Trends.PutChange(ctx, &x); err != nil {
+			return err
+		}
+		e.Log.Info("a series has changed", "change", x.ID, "series", s.ID, "state", x.State,
+			"build", c.points[found.Index].Build)
+		known = append(known, x)
+	}
+	return nil
+}
+
+// curve is what the detectors see of a series. Its slices are of equal length, but for control.
+type curve struct {
+	points   []trend.Point
+	values   []float64 // medians of the blocks' logarithms of subject ÷ control, or of the differences
+	own      []float64 // medians of the subject
+	control  []float64 // medians of the control, on the scale of values
+	relative bool
+}
+
+// newCurve pairs a subject's points with those of its control; nil: it has none.
+func newCurve(points, control []trend.Point) curve {
+	c := curve{relative: true}
+	beside := map[int64]map[int]float64{}
+	for i, p := range slices.Concat(points, control) {
+		if i >= len(points) {
+			beside[p.Seq] = map[int]float64{}
+		}
+		for _, v := range p.Values {
+			c.relative = c.relative && v.Value > 0
+			if i >= len(points) {
+				beside[p.Seq][v.Block] = v.Value
+			}
+		}
+	}
+	scale := func(v float64) float64 {
+		if c.relative {
+			return math.Log(v)
+		}
+		return v
+	}
+	for _, p := range points {
+		var differences, own, fixed []float64
+		for _, v := range p.Values {
+			own = append(own, scale(v.Value))
+			if f, is := beside[p.Seq][v.Block]; is {
+				differences, fixed = append(differences, scale(v.Value)-scale(f)), append(fixed, scale(f))
+			}
+		}
+		if control == nil {
+			differences = own
+		}
+		if len(differences) == 0 {
+			continue
+		}
+		c.points, c.values, c.own = append(c.points, p), append(c.values, median(differences)), append(c.own, median(own))
+		if control != nil {
+			c.control = append(c.control, median(fixed))
+		}
+	}
+	return c
+}
+
+// same reports if a known change is that at a place.
+func (c *curve) same(known *api.SeriesShift, index int) bool {
+	if known.FirstSeq < c.points[index].Seq && c.points[index-1].Seq < known.LastSeq {
+		return true
+	}
+	at, _ := slices.BinarySearchFunc(c.points, known.LastSeq, func(p trend.Point, seq int64) int {
+		return cmp.Compare(p.Seq, seq)
+	})
+	return gapBetween(at, index) <= near
+}
+
+func gapBetween(a, b int) int { return max(a-b, b-a) }
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return stats.Summarize(values).Estimate
+}
+
+// direction says if a shift is good.
+func direction(better string, shift float64) string {
+	switch {
+	case better == "":
+		return "changed"
+	case (shift > 0) == (better == "higher"):
+		return "better"
+	}
+	return "worse"
+}

@@ -1,0 +1,178 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// Queue accepts jobs.
+type Queue interface {
+	// Submit queues a job under an ID. It returns an existing job of this ID instead.
+	Submit(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error)
+	// Job returns a job, also an ended one.
+	Job(id string) (api.Job, bool)
+	Cancel(id string) error
+}
+
+// Feeds know builds.
+type Feeds interface {
+	// Builds returns the builds of a feed, oldest first.
+	Builds(ctx context.Context, feed string) ([]api.Build, error)
+	// Resolve returns one build; "": the newest usable one.
+	Resolve(ctx context.Context, feed, build string) (api.Build, error)
+}
+
+// Trends keep points and changes. [trend.DB] implements it.
+type Trends interface {
+	AddBuilds(ctx context.Context, all []api.Build) error
+	Add(ctx context.Context, set string, all []trend.Measured) error
+	AddGap(ctx context.Context, g trend.Gap) error
+	Series(ctx context.Context, p api.SeriesListParams) (api.SeriesList, error)
+	Get(ctx context.Context, p api.SeriesParams) (api.SeriesData, error)
+	Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) ([]trend.Point, error)
+	PutChange(ctx context.Context, c *api.SeriesShift) error
+	Change(ctx context.Context, id int64) (api.SeriesShift, error)
+	Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesShift, error)
+	PutAlert(ctx context.Context, a *api.Alert) error
+	Alerts(ctx context.Context, p api.AlertListParams) ([]api.Alert, error)
+}
+
+// Options are those of an engine.
+type Options struct {
+	Schedules map[string]config.Schedule
+	Alarm     config.Alarm
+	File      string // schedule.json
+	Queue     Queue
+	Feeds     Feeds
+	Trends    Trends
+	// Read reads the set of a job.
+	Read func(ctx context.Context, set string) (trend.Origin, []trend.Measured, error)
+	// Tests returns the names of all tests, for patterns.
+	Tests func() []string
+	Now   func() time.Time // nil: the system's
+	Log   *slog.Logger     // nil: none
+}
+
+// Engine runs schedules. Its methods may be called from any goroutine.
+type Engine struct {
+	Options
+	times map[string]cron.Schedule // of schedules by time
+	write func(path string, content []byte, mode os.FileMode) error
+
+	mu     sync.Mutex
+	state  state
+	feeds  map[string]*feed
+	reason map[string]string // why a schedule cannot run
+}
+
+// feed is the latest state of a feed.
+type feed struct {
+	builds []api.Build // oldest first
+	err    error
+	read   time.Time
+}
+
+// Times between two looks.
+const (
+	every     = 5 * time.Second // at jobs and times
+	feedEvery = time.Minute
+)
+
+// New returns an engine with the state of the one that was here before.
+func New(o Options) (*Engine, error) {
+	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{}, reason: map[string]string{}}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	for name, s := range o.Schedules {
+		if s.Cron == "" {
+			e.feeds[s.Feed()] = &feed{}
+			continue
+		}
+		at, err := s.Times()
+		if err != nil {
+			return nil, fmt.Errorf("schedule %s: %w", name, err)
+		}
+		e.times[name] = at
+	}
+	if err := e.load(); err != nil {
+		e.Log.Error("the state of the schedules cannot be read, and is put aside", "error", err)
+	}
+	for name := range o.Schedules {
+		if e.state.Schedules[name] == nil {
+			e.state.Schedules[name] = &progress{}
+		}
+	}
+	return e, nil
+}
+
+// Run runs the schedules until the context ends.
+func (e *Engine) Run(ctx context.Context) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		e.step(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// step does once all there is to do. Errors are logged: the next step tries again.
+func (e *Engine) step(ctx context.Context) {
+	e.readFeeds(ctx)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	err := e.plan(ctx)
+	if err == nil {
+		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx))
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log.Warn("a schedule could not go on; it is tried again", "error", err)
+	}
+}
+
+// names returns the names of the schedules in order.
+func (e *Engine) names() []string { return slices.Sorted(maps.Keys(e.Schedules)) }
+
+// readFeeds reads the feeds that are due. A feed may take long, so the mutex is not held.
+func (e *Engine) readFeeds(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(e.feeds)) {
+		e.mu.Lock()
+		due := e.Now().Sub(e.feeds[name].read).Abs() >= feedEvery
+		e.mu.Unlock()
+		if !due {
+			continue
+		}
+		builds, err := e.Feeds.Builds(ctx, name)
+		if err == nil {
+			err = e.Trends.AddBuilds(ctx, builds)
+		}
+		e.mu.Lock()
+		f := e.feeds[name]
+		f.err, f.read = err, e.Now()
+		if err == nil {
+			f.builds = builds
+		}
+		e.mu.Unlock()
+	}
+}

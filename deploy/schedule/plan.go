@@ -1,0 +1,283 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// Bounds of a schedule.
+const (
+	maxTasks = 500 // that wait or work
+	maxFirst = 50  // builds that are taken when a feed is seen first
+	maxGaps  = 100 // noted at once
+)
+
+// usable is the state of a build that can be run.
+const usable = "usable"
+
+// plan makes tasks of new builds and of times that have come. State is kept before any job is
+// submitted.
+func (e *Engine) plan(ctx context.Context) error {
+	changed := false
+	for _, name := range e.names() {
+		s, p := e.Schedules[name], e.state.Schedules[name]
+		if p.Paused {
+			continue
+		}
+		var err error
+		var more bool
+		if s.Cron != "" {
+			more, err = e.onTime(ctx, name, s, p)
+		} else {
+			more, err = e.onBuilds(ctx, name, s, p)
+		}
+		changed = changed || more
+		e.reason[name] = ""
+		if err != nil {
+			e.reason[name] = err.Error()
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return e.save()
+}
+
+// onBuilds takes the new builds of a schedule's feed, the newest first.
+func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p *progress) (bool, error) {
+	f := e.feeds[s.Feed()]
+	if f.err != nil {
+		return false, fmt.Errorf("feed %s cannot be read: %w", s.Feed(), f.err)
+	}
+	var fresh []api.Build
+	gaps := map[string][]api.Build{}
+	for _, b := range slices.Backward(f.builds) {
+		switch {
+		case p.Seen && b.Seq <= p.Seq:
+		case b.State != usable && p.Seen:
+			why := "the build is " + b.State
+			gaps[why] = append(gaps[why], b)
+		case b.State == usable:
+			fresh = append(fresh, b)
+		}
+	}
+	if len(fresh) == 0 {
+		return false, nil
+	}
+	take := len(fresh)
+	if !p.Seen {
+		take = min(take, maxFirst)
+	}
+	if s.Coalesce == "newest" {
+		take = 1
+		if p.Seen {
+			gaps["a newer build came first"] = fresh[1:]
+		}
+		if err := e.overtake(ctx, name, p, fresh[0]); err != nil {
+			return false, err
+		}
+	}
+	for why, builds := range gaps {
+		for _, b := range builds[:min(len(builds), maxGaps)] {
+			if err := e.gap(ctx, name, "", "", b.Seq, b.Name, why); err != nil {
+				return false, err
+			}
+		}
+	}
+	var tasks []task
+	for _, b := range fresh[:take] {
+		more, err := e.tasks(ctx, name, s, &b, b.Seq, "")
+		if err != nil {
+			return false, err
+		}
+		tasks = append(tasks, more...)
+	}
+	if len(p.Tasks)+len(tasks) > maxTasks && len(p.Tasks) > 0 {
+		return false, fmt.Errorf("%d jobs wait already", len(p.Tasks))
+	}
+	p.Tasks, p.Seen, p.Seq = append(p.Tasks, tasks...), true, fresh[0].Seq
+	return true, nil
+}
+
+// overtake cancels jobs of older builds that have not begun.
+func (e *Engine) overtake(ctx context.Context, name string, p *progress, by api.Build) error {
+	var left []task
+	for _, t := range p.Tasks {
+		j, is := e.Queue.Job(t.ID)
+		if t.Salt != "" || is && j.State != "queued" {
+			left = append(left, t)
+			continue
+		}
+		if is {
+			if err := e.Queue.Cancel(t.ID); err != nil { // it has begun
+				left = append(left, t)
+				continue
+			}
+		}
+		if err := e.gapOf(ctx, name, &t, "build "+by.Name+" came first"); err != nil {
+			return err
+		}
+	}
+	p.Tasks = left
+	return nil
+}
+
+// onTime takes the latest time that has come. Earlier ones that were missed become gaps.
+func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *progress) (bool, error) {
+	now := e.Now()
+	if !p.Seen || p.Cron > now.UnixNano() { // it is new, or the clock was set back
+		p.Seen, p.Cron = true, now.UnixNano()
+		return true, nil
+	}
+	var missed []time.Time
+	due, last := time.Time{}, time.Unix(0, p.Cron)
+	for at := e.times[name].Next(last); !at.IsZero() && !at.After(now); at = e.times[name].Next(at) {
+		if !due.IsZero() {
+			missed = append(missed[max(0, len(missed)-maxGaps+1):], due)
+		}
+		due = at
+	}
+	if due.IsZero() {
+		return false, nil
+	}
+	tasks, err := e.tasks(ctx, name, s, nil, due.Unix(), "")
+	if err != nil {
+		return false, err
+	}
+	for _, at := range missed {
+		if tasks[0].Origin.Feed != "" {
+			break // its places are builds
+		}
+		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), "the rig was off"); err != nil {
+			return false, err
+		}
+	}
+	p.Tasks, p.Cron = append(p.Tasks, tasks...), due.UnixNano()
+	return true, nil
+}
+
+// timeName names a time as a build is named.
+func timeName(t time.Time) string { return t.UTC().Format("20060102-1504") }
+
+// tasks returns a task for each test and device. b is the subject's build; nil: the newest one of
+// its feed, or the installed browser at the time at.
+func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *api.Build, at int64, salt string) (
+	[]task, error) {
+	o := trend.Origin{Schedule: name, Seq: at, Build: timeName(time.Unix(at, 0)), Kind: trend.KindPoint,
+		Roles: map[string]trend.Role{}}
+	var variants []api.Variant
+	for i, text := range append(slices.Clone(s.Browsers), s.Control) {
+		browser, err := api.ParseBrowser(text)
+		if err != nil {
+			return nil, err
+		}
+		role, called := trend.Rival, fmt.Sprintf("rival-%d", i)
+		switch {
+		case text == "":
+			continue
+		case i == 0:
+			role, called = trend.Subject, trend.Subject
+		case i == len(s.Browsers):
+			role, called = trend.Control, trend.Control
+		}
+		r := trend.Role{Role: role, Product: browser.Kind, Feed: browser.Feed}
+		if browser.Feed != "" {
+			build := b
+			if i > 0 || b == nil {
+				found, err := e.Feeds.Resolve(ctx, browser.Feed, browser.Build)
+				if err != nil {
+					return nil, fmt.Errorf("browser %s: %w", text, err)
+				}
+				build = &found
+			}
+			browser.Build, r.Build, r.Seq = build.Name, build.Name, build.Seq
+			if i == 0 {
+				o.Feed, o.Seq, o.Build = browser.Feed, build.Seq, build.Name
+			}
+		}
+		o.Roles[called] = r
+		variants = append(variants, api.Variant{Name: called, Browser: browser.String()})
+	}
+	if b == nil && salt == "" {
+		salt = fmt.Sprint(at) // the same build at another time has more runs
+	}
+	var all []task
+	for _, test := range e.matching(s.Tests) {
+		for _, device := range s.Devices {
+			t := task{Test: test, Device: device, Class: s.Class, Repeat: s.Runs, Variants: variants, Origin: o, Salt: salt,
+				Due: e.Now().Add(time.Duration(s.Deadline)).UnixNano()}
+			t.name()
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no test is named %s", strings.Join(s.Tests, " or "))
+	}
+	return all, nil
+}
+
+// matching returns the tests of patterns.
+func (e *Engine) matching(patterns []string) (all []string) {
+	var known []string
+	if e.Tests != nil {
+		known = e.Tests()
+	}
+	for _, pattern := range patterns {
+		if !strings.ContainsAny(pattern, `*?[\`) {
+			known = append(known, pattern)
+		}
+		for _, test := range known {
+			if is, _ := path.Match(pattern, test); is && !slices.Contains(all, test) {
+				all = append(all, test)
+			}
+		}
+	}
+	return all
+}
+
+// name sets the ID of a task, which follows from its content.
+func (t *task) name() {
+	raw, _ := json.Marshal([]any{t.Origin, t.Test, t.Device, t.Salt, t.Attempt}) // strings and numbers
+	sum := sha256.Sum256(raw)
+	t.ID = fmt.Sprintf("s-%06d-%s", t.Origin.Seq, hex.EncodeToString(sum[:8]))
+}
+
+// submit queues a task's job, or returns the existing one.
+func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
+	origin, err := json.Marshal(t.Origin)
+	if err != nil {
+		return api.Job{}, err
+	}
+	return e.Queue.Submit(ctx, t.ID, "schedule "+t.Origin.Schedule, api.StartParams{Test: t.Test,
+		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
+		Revision: t.Origin.Build, Origin: origin})
+}
+
+// later reports if a job can be submitted at another time.
+func later(err error) bool {
+	var told *api.Error
+	return !errors.As(err, &told) || told.Code == api.TooMany || told.Code == api.Unavailable || told.Code == api.Busy
+}
+
+func (e *Engine) gapOf(ctx context.Context, name string, t *task, why string) error {
+	return e.gap(ctx, name, t.Test, t.Device, t.Origin.Seq, t.Origin.Build, why)
+}
+
+func (e *Engine) gap(ctx context.Context, name, test, device string, seq int64, build, why string) error {
+	e.Log.Info("a build has no point", "schedule", name, "build", build, "test", cmp.Or(test, "all"), "reason", why)
+	return e.Trends.AddGap(ctx, trend.Gap{Schedule: name, Test: test, Device: device,
+		SeriesGap: api.SeriesGap{Seq: seq, Build: build, Reason: fmt.Sprintf("%.280s", why)}})
+}

@@ -1,0 +1,116 @@
+package schedule
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// state is the content of schedule.json.
+type state struct {
+	Version   int                  `json:"version"`
+	Schedules map[string]*progress `json:"schedules"`
+	Confirms  []*confirmation      `json:"confirmations"`
+	Spent     []spent              `json:"spent"`
+	Work      []work               `json:"work"`
+}
+
+// progress is the state of a schedule.
+type progress struct {
+	Paused bool   `json:"paused,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Seen   bool   `json:"seen,omitempty"` // its feed or its clock
+	Seq    int64  `json:"seq,omitempty"`  // newest build that was taken
+	Cron   int64  `json:"cron_wall_ns,omitempty"`
+	Last   int64  `json:"last_wall_ns,omitempty"`
+	Job    string `json:"last_job,omitempty"`
+	Points int    `json:"points,omitempty"`
+	Tasks  []task `json:"tasks"`
+}
+
+// task is a job whose result is not kept yet.
+type task struct {
+	ID       string        `json:"job"`
+	Test     string        `json:"test"`
+	Device   string        `json:"device"`
+	Class    string        `json:"class"`
+	Repeat   int           `json:"repeat"`
+	Variants []api.Variant `json:"variants"`
+	Origin   trend.Origin  `json:"origin"`
+	Due      int64         `json:"due_wall_ns,omitempty"` // 0: never
+	Salt     string        `json:"salt,omitempty"`
+	Attempt  int           `json:"attempt,omitempty"`
+}
+
+// confirmation is one that has begun. Its changes have the same builds, test and device.
+type confirmation struct {
+	Changes []int64 `json:"changes"` // undecided ones
+	Alpha   float64 `json:"alpha"`
+	Tasks   []task  `json:"tasks"` // all but the last have ended
+}
+
+// spent is a part of the budget.
+type spent struct {
+	At     int64   `json:"wall_ns"`
+	Alpha  float64 `json:"alpha"`
+	Change int64   `json:"change"`
+}
+
+// work is the time that a job took on its device.
+type work struct {
+	At   int64 `json:"wall_ns"`
+	NS   int64 `json:"ns"`
+	Runs int   `json:"runs"`
+}
+
+const (
+	stateVersion = 1
+	maxState     = 64 << 20
+)
+
+func (e *Engine) load() error {
+	e.state = state{Version: stateVersion, Schedules: map[string]*progress{}}
+	staging.CleanFile(e.File)
+	st, err := os.Stat(e.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && st.Size() > maxState {
+		err = fmt.Errorf("it has %d bytes", st.Size())
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(e.File)
+	}
+	read := state{}
+	if err == nil {
+		err = json.Unmarshal(raw, &read)
+	}
+	if err == nil && read.Version != stateVersion {
+		err = fmt.Errorf("version %d", read.Version)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("read %s: %w", e.File, err), os.Rename(e.File, e.File+".unreadable"))
+	}
+	for name, p := range read.Schedules {
+		if p != nil {
+			e.state.Schedules[name] = p
+		}
+	}
+	e.state.Confirms, e.state.Spent, e.state.Work = read.Confirms, read.Spent, read.Work
+	return nil
+}
+
+func (e *Engine) save() error {
+	raw, err := json.MarshalIndent(e.state, "", " ")
+	if err != nil {
+		return err
+	}
+	return e.write(e.File, raw, 0o640)
+}

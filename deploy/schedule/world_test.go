@@ -1,0 +1,293 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// world is a feed, a queue and a store of trends in memory. Jobs run when work is called.
+type world struct {
+	t      testing.TB
+	now    time.Time
+	random *rand.Rand
+	file   string
+	o      Options
+
+	builds   []api.Build
+	absent   error // of the feed
+	jobs     map[string]*api.Job
+	params   map[string]api.StartParams
+	order    []string // of submitted jobs
+	measured map[string][]trend.Measured
+	end      func(j *api.Job) // what becomes of a job; nil: it is ok
+	level    func(role, build string, seq int64) float64
+
+	series  []api.Series
+	points  map[int64][]trend.Point
+	changes []api.SeriesShift
+	alerts  []api.Alert
+	gaps    map[string]string // reason by test, device and build
+
+	calls, crash int // the world ends at this call; 0: never
+}
+
+// errCrash is thrown where a program ends in the middle.
+var errCrash = errors.New("crash")
+
+// tick is called by all that changes the world.
+func (w *world) tick() {
+	if w.calls++; w.calls == w.crash {
+		panic(errCrash)
+	}
+}
+
+func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
+	w := &world{t: t, now: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(seed, 1)),
+		file: filepath.Join(t.TempDir(), "schedule.json"), jobs: map[string]*api.Job{},
+		params: map[string]api.StartParams{}, measured: map[string][]trend.Measured{}, points: map[int64][]trend.Point{},
+		gaps:  map[string]string{},
+		level: func(string, string, int64) float64 { return 100 }}
+	w.o = Options{File: w.file, Queue: w, Feeds: feedOf{w}, Trends: w, Now: func() time.Time { return w.now },
+		Read: func(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
+			var o trend.Origin
+			err := json.Unmarshal(w.params[set].Origin, &o)
+			return o, w.measured[set], err
+		},
+		Tests: func() []string { return []string{"load", "scroll-a", "scroll-b"} },
+		Alarm: config.Alarm{FalseAlarms: 1, Per: config.Duration(7 * 24 * time.Hour), Confirmations: 200},
+		Schedules: map[string]config.Schedule{"nightly": {On: "feed.f", Tests: []string{"load"}, Devices: []string{"local"},
+			Browsers: []string{"firefox@f"}, Control: "firefox@f:b1000", Runs: 5, Class: api.ClassWatch, Coalesce: "newest",
+			Deadline: config.Duration(20 * time.Hour)}}}
+	if change != nil {
+		change(&w.o)
+	}
+	return w
+}
+
+// engine starts an engine, as a restart does.
+func (w *world) engine() *Engine {
+	w.t.Helper()
+	e, err := New(w.o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	e.write = os.WriteFile // thousands of tests' writes need not be on the disk
+	return e
+}
+
+// build adds a build to the feed.
+func (w *world) build(seq int64) {
+	w.builds = append(w.builds, api.Build{Feed: "f", Seq: seq, Name: fmt.Sprint("b", 1000+seq), State: usable})
+}
+
+// work ends all waiting jobs, each in ten minutes.
+func (w *world) work() (ended int) {
+	for _, id := range w.order {
+		j := w.jobs[id]
+		if j.State != "queued" {
+			continue
+		}
+		ended++
+		j.StartedWallNS = w.now.UnixNano()
+		w.now = w.now.Add(10 * time.Minute)
+		j.EndedWallNS, j.State = w.now.UnixNano(), "ok"
+		if w.end != nil {
+			w.end(j)
+		}
+		if j.State == "ok" {
+			w.run(id)
+		}
+	}
+	return ended
+}
+
+// run draws the values of a job's runs.
+func (w *world) run(id string) {
+	p := w.params[id]
+	var o trend.Origin
+	if err := json.Unmarshal(p.Origin, &o); err != nil {
+		w.t.Fatal(err)
+	}
+	// the whole set is a little slow or fast, and so is each block
+	set := 0.02 * w.random.NormFloat64()
+	blocks := make([]float64, p.Repeat)
+	for i := range blocks {
+		blocks[i] = 0.01 * w.random.NormFloat64()
+	}
+	var all []trend.Measured
+	for _, v := range p.Variants {
+		r := o.Roles[v.Name]
+		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
+			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product, Feed: r.Feed,
+			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
+		for i, block := range blocks {
+			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+0.01*w.random.NormFloat64())
+			m.Point.Values = append(m.Point.Values, trend.Value{Run: fmt.Sprint(id, v.Name, i), Block: i, Value: value})
+		}
+		all = append(all, m)
+	}
+	w.measured[id] = all
+}
+
+// settle has an engine go on until nothing is left to do.
+func (w *world) settle(e *Engine) {
+	for range 100 {
+		w.now = w.now.Add(time.Minute)
+		e.step(w.t.Context())
+		if w.work() == 0 {
+			return
+		}
+	}
+	w.t.Fatal("it does not come to an end")
+}
+
+// days has a day's build come after the other.
+func (w *world) days(e *Engine, from, to int64) {
+	for seq := from; seq <= to; seq++ {
+		w.build(seq)
+		w.settle(e)
+		w.now = w.now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
+}
+
+// Submit implements Queue.
+func (w *world) Submit(_ context.Context, id, owner string, p api.StartParams) (api.Job, error) {
+	w.tick()
+	if j := w.jobs[id]; j != nil {
+		return *j, nil
+	}
+	w.order = append(w.order, id)
+	w.jobs[id], w.params[id] = &api.Job{ID: id, State: "queued", Owner: owner, QueuedWallNS: w.now.UnixNano()}, p
+	return *w.jobs[id], nil
+}
+
+func (w *world) Job(id string) (api.Job, bool) {
+	if j := w.jobs[id]; j != nil {
+		return *j, true
+	}
+	return api.Job{}, false
+}
+
+func (w *world) Cancel(id string) error {
+	w.tick()
+	w.jobs[id].State = "cancelled"
+	return nil
+}
+
+// feedOf is the world's feed.
+type feedOf struct{ *world }
+
+func (w feedOf) Builds(context.Context, string) ([]api.Build, error) { return w.builds, w.absent }
+
+func (w feedOf) Resolve(_ context.Context, feed, name string) (api.Build, error) {
+	if name == "b1000" {
+		return api.Build{Feed: feed, Name: name, State: usable}, nil
+	}
+	for _, b := range slices.Backward(w.builds) {
+		if name == "" || b.Name == name {
+			return b, w.absent
+		}
+	}
+	return api.Build{}, api.Errorf(api.NotFound, "unknown build %s", name)
+}
+
+func (w *world) AddBuilds(context.Context, []api.Build) error { return nil }
+
+func (w *world) AddGap(_ context.Context, g trend.Gap) error {
+	w.tick()
+	w.gaps[g.Test+"/"+g.Device+"/"+g.Build] = g.Reason
+	return nil
+}
+
+func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
+	w.tick()
+	for _, m := range all {
+		i := slices.IndexFunc(w.series, func(s api.Series) bool { return keyOf(&s) == m.Key })
+		if i < 0 {
+			k := m.Key
+			w.series = append(w.series, api.Series{ID: int64(len(w.series) + 1), Schedule: k.Schedule, Test: k.Test,
+				Measure: k.Measure, Value: k.Value, Unit: k.Unit, Better: k.Better, Version: k.Version, Device: k.Device,
+				Product: k.Product, Feed: k.Feed, Role: k.Role})
+			i = len(w.series) - 1
+		}
+		id := w.series[i].ID
+		points := slices.DeleteFunc(w.points[id], func(p trend.Point) bool { return p.Set == set })
+		w.points[id] = append(points, m.Point)
+		slices.SortFunc(w.points[id], func(a, b trend.Point) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	return nil
+}
+
+func (w *world) Series(_ context.Context, p api.SeriesListParams) (api.SeriesList, error) {
+	var out api.SeriesList
+	for _, s := range w.series {
+		if (p.Test == "" || s.Test == p.Test) && (p.Device == "" || s.Device == p.Device) {
+			out.Series = append(out.Series, s)
+		}
+	}
+	return out, nil
+}
+
+func (w *world) Get(_ context.Context, p api.SeriesParams) (api.SeriesData, error) {
+	return api.SeriesData{Series: w.series[p.Series-1]}, nil
+}
+
+func (w *world) Points(_ context.Context, series, from, to int64, limit int) (all []trend.Point, err error) {
+	for _, p := range w.points[series] {
+		if p.Seq >= from && (to == 0 || p.Seq <= to) {
+			all = append(all, p)
+		}
+	}
+	return all[max(0, len(all)-limit):], nil
+}
+
+func (w *world) PutChange(_ context.Context, x *api.SeriesShift) error {
+	w.tick()
+	if x.ID == 0 {
+		w.changes = append(w.changes, api.SeriesShift{})
+		x.ID = int64(len(w.changes))
+	}
+	w.changes[x.ID-1] = *x
+	return nil
+}
+
+func (w *world) Change(_ context.Context, id int64) (api.SeriesShift, error) {
+	return w.changes[id-1], nil
+}
+
+func (w *world) Changes(_ context.Context, p api.ChangeListParams) (all []api.SeriesShift, err error) {
+	for _, x := range slices.Backward(w.changes) {
+		if (p.Series == 0 || p.Series == x.Series) && (p.State == "" || p.State == x.State) {
+			all = append(all, x)
+		}
+	}
+	return all, nil
+}
+
+func (w *world) PutAlert(_ context.Context, a *api.Alert) error {
+	w.tick()
+	if a.ID == 0 {
+		w.alerts = append(w.alerts, api.Alert{})
+		a.ID = int64(len(w.alerts))
+	}
+	w.alerts[a.ID-1] = *a
+	return nil
+}
+
+func (w *world) Alerts(context.Context, api.AlertListParams) ([]api.Alert, error) {
+	return slices.Clone(w.alerts), nil
+}
