@@ -58,6 +58,10 @@ const states = {
   reserved: ['⚑', 'doubt'], quarantined: ['✕', 'bad'],
   elsewhere: ['↗', 'doubt'], regressed: ['▼', 'bad'], improved: ['▲', 'good'], unchanged: ['=', 'refused'],
   different: ['≠', 'bounded'], inconclusive: ['?', 'doubt'], untested: ['–', 'refused'],
+  candidate: ['◇', 'bounded'], confirming: ['◆', 'bounded'], confirmed: ['▼', 'bad'], refuted: ['✕', 'refused'],
+  lab: ['■', 'doubt'], dismissed: ['–', 'refused'],
+  open: ['!', 'bad'], acknowledged: ['✓', 'doubt'], fixed: ['✓', 'good'], wontfix: ['–', 'refused'],
+  paused: ['‖', 'doubt'], active: ['○', 'good'], broken: ['✕', 'bad'],
 };
 
 /**

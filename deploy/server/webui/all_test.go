@@ -56,6 +56,10 @@ func (p *played) allPages() []shownPage {
 				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
 		{"set", "#/runs/" + p.makeSet("20261120-101530-load-x4y2"),
 			`document.querySelectorAll('.dots circle').length === 3`, ""},
+		{"trends", "#/trends", `document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`,
+			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
+		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
+			`document.querySelector('.series-page details').open = true`},
 		{"help", "#/runs", `document.querySelector('.row-run') !== null`, `document.getElementById('help').click()`},
 		{"device", "#/rig", `document.querySelector('.device .row button') !== null`,
 			`document.querySelectorAll('.tab')[1].click()`},
@@ -73,6 +77,7 @@ func TestAllPages(t *testing.T) {
 	browsertest.Axe(t) // before runs are made
 	p, b := serve(t)
 	p.manyRuns(300)
+	p.makeTrends()
 	pages := p.allPages()
 	for _, width := range []int64{360, 1400} {
 		for _, page := range pages {

@@ -42,6 +42,7 @@ type played struct {
 	jobs    []api.Job
 	trend   []api.Point
 
+	trends    trends
 	baselines []api.Baseline
 	seq       uint64
 	clients   []*client
@@ -311,7 +312,7 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		c.stop()
 		return api.Empty{}, nil
 	}
-	return nil, api.Errorf(api.UnknownMethod, "unknown method %q", call.Method)
+	return p.doTrends(call)
 }
 
 // list answers run.list; a cursor is how many were told.

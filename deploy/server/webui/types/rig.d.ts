@@ -1487,6 +1487,55 @@ export interface AnalyzeParams {
   no_video?: boolean;
 }
 
+export interface Schedule {
+  schedule: string;
+  on?: string;
+  cron?: string;
+  tz?: string;
+  tests: string[];
+  devices: string[];
+  browsers: string[];
+  control?: string;
+  runs: number;
+  class: string;
+  paused: boolean;
+  reason?: string;
+  next_wall_ns: number;
+  last_wall_ns: number;
+  last_job?: string;
+  queued: number;
+  points: number;
+}
+
+export interface Schedules {
+  schedules: Schedule[];
+}
+
+export interface ScheduleRun {
+  schedule: string;
+  build?: string;
+}
+
+export interface ScheduleStarted {
+  jobs: string[];
+}
+
+export interface SchedulePause {
+  schedule: string;
+  paused: boolean;
+  reason?: string;
+}
+
+export interface BuildListParams {
+  feed: string;
+  limit?: number;
+}
+
+export interface BuildList {
+  builds: Build[];
+  reason?: string;
+}
+
 export interface RecordParams {
   device: string;
   duration_ns?: number;
@@ -1612,6 +1661,10 @@ export interface Methods {
   'baseline.list': {params: Empty; result: Baselines};
   'baseline.set': {params: Baseline; result: Baselines};
   'analyze.start': {params: AnalyzeParams; result: Job};
+  'schedule.list': {params: Empty; result: Schedules};
+  'schedule.run': {params: ScheduleRun; result: ScheduleStarted};
+  'schedule.pause': {params: SchedulePause; result: Schedule};
+  'build.list': {params: BuildListParams; result: BuildList};
   'record.start': {params: RecordParams; result: Job};
   'record.stop': {params: StopParams; result: Recorded};
   'record.keepLast': {params: KeepParams; result: Recorded};

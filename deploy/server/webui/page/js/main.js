@@ -11,6 +11,8 @@ import {jobPage} from './job.js';
 import {runsPage} from './runs.js';
 import {runPage} from './run.js';
 import {comparePage} from './compare.js';
+import {trendsPage} from './trends.js';
+import {seriesPage} from './series.js';
 
 /**
  * @typedef {object} Page what a page is given
@@ -23,6 +25,7 @@ import {comparePage} from './compare.js';
 const pages = [
   {name: 'rig', title: 'Rig', key: '1'}, {name: 'tests', title: 'Tests', key: '2'},
   {name: 'runs', title: 'Runs', key: '3'}, {name: 'compare', title: 'Compare', key: '4'},
+  {name: 'trends', title: 'Trends', key: '5'},
 ];
 
 const rig = new Rig();
@@ -38,6 +41,7 @@ function pageFor(path) {
     case 'jobs': return jobPage;
     case 'runs': return path.length > 1 ? runPage : runsPage;
     case 'compare': return comparePage;
+    case 'trends': return path.length > 1 ? seriesPage : trendsPage;
     default: return null;
   }
 }

@@ -1,8 +1,8 @@
 // How a value went over time: each set's median with its interval, and the places where it regressed.
 
 import {complain, fill, h} from '../shared/dom.js';
-import {margin, ticks, tickText} from '../shared/plot.js';
 import {address, note} from './router.js';
+import {SeriesPlot} from './seriesplot.js';
 import {measureTitle, moment, stateWord, valueTitle} from '../shared/words.js';
 
 /** @typedef {import('rig').Point} Point */
@@ -126,67 +126,24 @@ export class TrendPanel {
         h('td', null, p.verdict ? h(`span.state.${look}`, null, `${mark} ${text}`) : p.reason ?? ''),
         h('td', null, [p.label, p.revision].filter(Boolean).join(' · ')));
     });
-    const chart = h('div.trend-chart', {role: 'img', 'aria-label': sentence});
-    fill(this.box, h('p.about', null, sentence), chart,
+    const plot = new SeriesPlot(height, (place, open) => {
+      if (open && points.length) {
+        location.hash = this.address(points[Math.min(points.length - 1, Math.floor(place))]);
+      }
+    });
+    fill(this.box, h('p.about', null, sentence), plot.root,
       h('details', null, h('summary', null, 'as a table'), h('div.scroll.low', null, h('table.values', null,
         h('thead', null, h('tr', null, h('th', null, 'When'), h('th.number', null, 'Median'), h('th', null, 'Interval'),
           h('th', null, 'Runs'), h('th', null, 'Against the one before'), h('th', null, 'Of'))),
         h('tbody', null, rows)))));
-    if (points.length) {
-      new ResizeObserver(() => this.plot(chart, points, trend.unit)).observe(chart);
-    }
-  }
-
-  /**
-   * plot draws medians with their intervals. A triangle points to where a value went.
-   * @param {Element} chart
-   * @param {Point[]} points
-   * @param {string} unit
-   */
-  plot(chart, points, unit) {
-    const width = chart.clientWidth;
-    if (!width) {
-      return;
-    }
-    const scale = unit === 'fraction' ? 100 : 1;
-    const bounds = points.flatMap((p) => p.interval ? [p.low, p.high] : [p.median]).map((v) => v * scale);
-    const [low, high] = [Math.min(...bounds), Math.max(...bounds)];
-    const room = Math.max((high - low) * 0.15, Math.abs(high) * 0.01, 1e-9);
-    const [top, bottom] = [18, height - margin.bottom];
-    const inner = Math.max(10, width - margin.left - margin.right);
-    const x = (/** @type {number} */ i) => margin.left + (i + 0.6) / (points.length + 0.2) * inner;
-    const y = (/** @type {number} */ v) => top + (high + room - v) / (high - low + 2 * room) * (bottom - top);
-    const svg = h('svg.plot', {width, height, viewBox: `0 0 ${width} ${height}`});
-    const values = ticks(low - room, high + room, 5);
-    for (const v of values.all) {
-      svg.append(h('line.grid', {x1: margin.left, x2: width - margin.right, y1: y(v), y2: y(v)}),
-        h('text.tick', {x: margin.left - 7, y: y(v) + 4, 'text-anchor': 'end'}, tickText(v, values.step)));
-    }
-    const days = ticks(0, points.length - 1, Math.min(points.length - 1, inner / 90));
-    for (const i of points.length > 1 ? days.all.filter(Number.isInteger) : [0]) {
-      const day = new Date(points[i].started_wall_ns / 1e6).toLocaleDateString('en-GB',
-        {month: 'short', day: 'numeric'});
-      svg.append(h('text.tick', {x: x(i), y: height - 5, 'text-anchor': 'middle'}, day));
-    }
-    svg.append(h('path.between', {d: 'M' + points.map((p, i) =>
-      `${x(i).toFixed(1)} ${y(p.median * scale).toFixed(1)}`).join('L')}));
-    chart.replaceChildren(svg);
-    points.forEach((p, i) => {
-      const at = y(p.median * scale);
-      const bars = p.interval ? `M${x(i)} ${y(p.low * scale)}V${y(p.high * scale)}`
-        + [p.low, p.high].map((v) => `M${x(i) - 4} ${y(v * scale)}h8`).join('') : '';
-      const way = p.verdict === 'regressed' ? 1 : -1;
-      const look = p.verdict === 'regressed' || p.verdict === 'improved' ? p.verdict : 'steady';
-      svg.append(h('path.interval.' + look, {d: bars}),
-        look === 'steady' ? h('circle.steady', {cx: x(i), cy: at, r: 4})
-          : h('path.' + look, {d: `M${x(i)} ${at + way * 7}L${x(i) - 6} ${at - way * 5}h12z`}),
-        look === 'regressed' ? h('text.regressed', {x: x(i), y: 12, 'text-anchor': 'middle'}, 'regressed') : '');
-    });
-    svg.addEventListener('click', (/** @type {MouseEvent} */ event) => {
-      const part = (event.clientX - svg.getBoundingClientRect().left - margin.left) / inner;
-      const i = Math.round(part * (points.length + 0.2) - 0.6);
-      location.hash = this.address(points[Math.max(0, Math.min(points.length - 1, i))]);
-    });
+    plot.show({label: sentence, unit: trend.unit, places: points.length, gaps: [],
+      lines: [{name: '', look: 'line-0', bars: true, spots: points.map((p, i) => ({x: i + 0.5, y: p.median,
+        ...p.interval ? {low: p.low, high: p.high} : {},
+        look: p.verdict === 'regressed' || p.verdict === 'improved' ? p.verdict : undefined}))}],
+      signs: points.flatMap((p, i) => p.verdict === 'regressed'
+        ? [{from: i + 0.5, to: i + 0.5, mark: '▼', look: 'bad', text: p.verdict}] : []),
+      tick: (x) => new Date(points[Math.floor(x)].started_wall_ns / 1e6).toLocaleDateString('en-GB',
+        {month: 'short', day: 'numeric'})});
   }
 
   /** @param {Point} p */
