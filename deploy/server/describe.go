@@ -97,6 +97,9 @@ func fieldsOf(t reflect.Type) (all []field) {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		all = append(all, field{name, f.Type, options == "omitempty", f.Tag.Get("doc"), f.Tag.Get("limit")})
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,7 @@ func TestEveryMethod(t *testing.T) {
 	u.records()
 	u.cleans()
 	u.trends()
+	u.schedules()
 	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
 	if _, err := s.Store.Path(sets[0]); err == nil {
 		t.Error("what was deleted is still there")
@@ -87,11 +89,42 @@ func TestEveryMethod(t *testing.T) {
 	}
 }
 
-// engine has a budget, and confirms nothing.
+// engine has a budget and one schedule, and confirms nothing.
 type engine struct{}
+
+func (engine) List() api.Schedules {
+	return api.Schedules{Schedules: []api.Schedule{{Name: "awfy", Tests: []string{}, Devices: []string{},
+		Browsers: []string{}}}}
+}
+
+func (engine) Start(_ context.Context, p api.ScheduleRun) (api.ScheduleStarted, error) {
+	return api.ScheduleStarted{Jobs: []string{p.Schedule + "-" + p.Build}}, nil
+}
+
+func (engine) Pause(p api.SchedulePause) (api.Schedule, error) {
+	return api.Schedule{Name: p.Schedule, Paused: p.Paused, Reason: p.Reason}, nil
+}
 
 func (engine) Confirm(context.Context, int64) error { return nil }
 func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200} }
+
+// schedules lists the schedule, starts it and pauses it.
+func (u *user) schedules() {
+	var list api.Schedules
+	if u.do("schedule.list", api.Empty{}, &list); len(list.Schedules) != 1 || list.Schedules[0].Name != "awfy" {
+		u.t.Errorf("%+v", list)
+	}
+	var started api.ScheduleStarted
+	u.do("schedule.run", api.ScheduleRun{Schedule: "awfy", Build: "b"}, &started)
+	if !slices.Equal(started.Jobs, []string{"awfy-b"}) {
+		u.t.Errorf("%+v", started)
+	}
+	var paused api.Schedule
+	u.do("schedule.pause", api.SchedulePause{Schedule: "awfy", Paused: true, Reason: "moved"}, &paused)
+	if !paused.Paused || paused.Reason != "moved" {
+		u.t.Errorf("%+v", paused)
+	}
+}
 
 // trends reads a series, dismisses its change and acknowledges the alert.
 func (u *user) trends() {
