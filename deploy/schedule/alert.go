@@ -46,7 +46,8 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		a := &alerts[i]
 		a.Changes = append(a.Changes, x)
-		a.FirstSeq, a.LastSeq, a.Text = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq), "" // it follows
+		a.FirstSeq, a.LastSeq = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq)
+		a.Text = "" // it follows
 		if a.Command == "" {
 			if a.Command, err = e.command(ctx, s, &x); err != nil {
 				return err

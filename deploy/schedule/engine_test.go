@@ -44,8 +44,11 @@ func TestAlert(t *testing.T) {
 	}
 	for _, id := range w.order {
 		p := w.params[id]
-		if class := map[bool]string{true: api.ClassCheck, false: api.ClassWatch}[p.Variants[0].Name == "before"]; p.Class !=
-			class {
+		class := api.ClassWatch
+		if p.Variants[0].Name == "before" {
+			class = api.ClassCheck
+		}
+		if p.Class != class {
 			t.Errorf("job %s is of class %q, want %q", id, p.Class, class)
 		}
 	}
