@@ -40,8 +40,9 @@ func (e *Engine) raise(ctx context.Context) error {
 			return a.Feed == s.Feed && overlap(&x, a.FirstSeq, a.LastSeq)
 		})
 		if i < 0 {
-			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq, LastSeq: x.LastSeq,
-				State: "open", OpenedNS: e.Now().UnixNano()})
+			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq,
+				LastSeq: x.LastSeq,
+				State:   "open", OpenedNS: e.Now().UnixNano()})
 			i = len(alerts) - 1
 		}
 		a := &alerts[i]

@@ -149,7 +149,8 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 		Variants: []api.Variant{{Name: trend.Before, Browser: browser(before)},
 			{Name: trend.After, Browser: browser(after)}},
 		Origin: trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build,
-			Kind: trend.KindConfirm, Change: x.ID, Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
+			Kind: trend.KindConfirm, Change: x.ID,
+			Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
 				trend.After: role(trend.After, after)}},
 		Salt: fmt.Sprintf("look 1 from %d", e.Now().UnixNano())}
 	t.name()
