@@ -120,10 +120,11 @@ It prints the IDs of the jobs.`
 
 func (s scheduleRunCmd) Run(e *env) error {
 	return s.call(e, func(c rigCall) error {
-		return ask(c, "schedule.run", api.ScheduleRun{Schedule: s.Name, Build: s.Build}, func(r api.ScheduleStarted) error {
-			_, err := fmt.Fprintln(c.out, strings.Join(r.Jobs, "\n"))
-			return err
-		})
+		return ask(c, "schedule.run", api.ScheduleRun{Schedule: s.Name, Build: s.Build},
+			func(r api.ScheduleStarted) error {
+				_, err := fmt.Fprintln(c.out, strings.Join(r.Jobs, "\n"))
+				return err
+			})
 	})
 }
 

@@ -40,13 +40,15 @@ func (e *Engine) raise(ctx context.Context) error {
 			return a.Feed == s.Feed && overlap(&x, a.FirstSeq, a.LastSeq)
 		})
 		if i < 0 {
-			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq, LastSeq: x.LastSeq,
-				State: "open", OpenedNS: e.Now().UnixNano()})
+			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq,
+				LastSeq: x.LastSeq,
+				State:   "open", OpenedNS: e.Now().UnixNano()})
 			i = len(alerts) - 1
 		}
 		a := &alerts[i]
 		a.Changes = append(a.Changes, x)
-		a.FirstSeq, a.LastSeq, a.Text = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq), "" // it follows
+		a.FirstSeq, a.LastSeq = min(a.FirstSeq, x.FirstSeq), max(a.LastSeq, x.LastSeq)
+		a.Text = "" // it follows
 		if a.Command == "" {
 			if a.Command, err = e.command(ctx, s, &x); err != nil {
 				return err

@@ -101,7 +101,8 @@ func (e *Engine) Pause(p api.SchedulePause) (api.Schedule, error) {
 		return api.Schedule{}, err
 	}
 	if len(p.Reason) > 300 {
-		return api.Schedule{}, api.Errorf(api.InvalidParams, "reason has %d bytes, at most 300 are taken", len(p.Reason))
+		return api.Schedule{}, api.Errorf(api.InvalidParams, "reason has %d bytes, at most 300 are taken",
+			len(p.Reason))
 	}
 	was := *state
 	state.Paused, state.Reason = p.Paused, ""

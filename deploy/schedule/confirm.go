@@ -48,7 +48,8 @@ func (e *Engine) budget() api.Budget {
 		b.Confirmations = max(1, int(workedShare*float64(runs)/costRuns))
 	}
 	b.Alpha = min(b.FalseAlarms/float64(b.Confirmations), maxAlpha)
-	b.Text = sentence("%d of %d confirmations of %v have begun, each at level %.2g: at most %.3g false alarms are expected.",
+	b.Text = sentence(
+		"%d of %d confirmations of %v have begun, each at level %.2g: at most %.3g false alarms are expected.",
 		b.Used, b.Confirmations, per, b.Alpha, b.Alpha*float64(b.Confirmations))
 	return b
 }
@@ -144,10 +145,12 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 		return api.Browser{Kind: s.Product, Feed: s.Feed, Build: p.Build}.String()
 	}
 	t := task{Test: s.Test, Device: s.Device, Class: api.ClassCheck,
-		Repeat:   stats.DefaultConfirmation(1, 0).Looks[0],
-		Variants: []api.Variant{{Name: trend.Before, Browser: browser(before)}, {Name: trend.After, Browser: browser(after)}},
-		Origin: trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build, Kind: trend.KindConfirm,
-			Change: x.ID, Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
+		Repeat: stats.DefaultConfirmation(1, 0).Looks[0],
+		Variants: []api.Variant{{Name: trend.Before, Browser: browser(before)},
+			{Name: trend.After, Browser: browser(after)}},
+		Origin: trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build,
+			Kind: trend.KindConfirm, Change: x.ID,
+			Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
 				trend.After: role(trend.After, after)}},
 		Salt: fmt.Sprintf("look 1 from %d", e.Now().UnixNano())}
 	t.name()
@@ -364,12 +367,13 @@ func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift
 	switch r.State {
 	case stats.Confirmed:
 		x.Direction = direction(data.Series.Better, x.Shift)
-		err = e.explain(ctx, x, confirmed, sentence("%d fresh blocks show it at level %.2g (p = %.2g).", r.Blocks, c.Alpha,
-			r.P))
+		err = e.explain(ctx, x, confirmed, sentence("%d fresh blocks show it at level %.2g (p = %.2g).", r.Blocks,
+			c.Alpha, r.P))
 	case stats.Refuted:
 		err = e.explain(ctx, x, refuted, sentence("%d fresh blocks show no shift as large as the threshold.", r.Blocks))
 	default:
-		err = e.explain(ctx, x, undecided, sentence("%d fresh blocks neither show nor exclude it (p = %.2g).", r.Blocks, r.P))
+		err = e.explain(ctx, x, undecided, sentence("%d fresh blocks neither show nor exclude it (p = %.2g).",
+			r.Blocks, r.P))
 	}
 	return 0, err
 }

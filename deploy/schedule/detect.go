@@ -19,7 +19,7 @@ const (
 	confirming = "confirming"
 	confirmed  = "confirmed"
 	refuted    = "refuted"
-	undecided  = "undecided"
+	undecided  = stats.Undecided
 	lab        = "lab"
 )
 
@@ -115,9 +115,11 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		x.Low, x.High = x.Shift, x.Shift
 		x.Direction = direction(s.Better, x.Shift)
 		if control == nil {
-			x.Reason = "There is no control: the lab may have changed."
+			x.Reason = "Nothing was measured beside it: the lab may have changed (no control)."
 		}
-		if slices.ContainsFunc(moved, func(m changepoint.Change) bool { return gapBetween(m.Index, found.Index) <= near }) {
+		if slices.ContainsFunc(moved, func(m changepoint.Change) bool {
+			return gapBetween(m.Index, found.Index) <= near
+		}) {
 			x.State, x.Reason = lab, "The control changed at the same place: the lab did."
 		}
 		if err := e.Trends.PutChange(ctx, &x); err != nil {
@@ -174,7 +176,8 @@ func newCurve(points, control []trend.Point) curve {
 		if len(differences) == 0 {
 			continue
 		}
-		c.points, c.values, c.own = append(c.points, p), append(c.values, median(differences)), append(c.own, median(own))
+		c.points, c.values = append(c.points, p), append(c.values, median(differences))
+		c.own = append(c.own, median(own))
 		if control != nil {
 			c.control = append(c.control, median(fixed))
 		}

@@ -94,7 +94,8 @@ const (
 
 // New returns an engine with the state of the one that was here before.
 func New(o Options) (*Engine, error) {
-	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{}, reason: map[string]string{}}
+	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{},
+		reason: map[string]string{}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}

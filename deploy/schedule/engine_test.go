@@ -44,8 +44,11 @@ func TestAlert(t *testing.T) {
 	}
 	for _, id := range w.order {
 		p := w.params[id]
-		if class := map[bool]string{true: api.ClassCheck, false: api.ClassWatch}[p.Variants[0].Name == "before"]; p.Class !=
-			class {
+		class := api.ClassWatch
+		if p.Variants[0].Name == "before" {
+			class = api.ClassCheck
+		}
+		if p.Class != class {
 			t.Errorf("job %s is of class %q, want %q", id, p.Class, class)
 		}
 	}
@@ -113,7 +116,8 @@ func TestCrash(t *testing.T) {
 		}
 		for id, points := range want.points {
 			if len(got.points[id]) != len(points) {
-				t.Fatalf("crash at call %d: series %d has %d points, want %d", crash, id, len(got.points[id]), len(points))
+				t.Fatalf("crash at call %d: series %d has %d points, want %d", crash, id, len(got.points[id]),
+					len(points))
 			}
 		}
 	}
@@ -259,7 +263,8 @@ func TestBuilds(t *testing.T) {
 // Fault: A rig is off when a schedule is due, or its clock is set back
 func TestTimes(t *testing.T) {
 	w := newWorld(t, 7, func(o *Options) {
-		o.Schedules["nightly"] = config.Schedule{Cron: "0 3 * * *", Tests: []string{"scroll-*"}, Devices: []string{"a", "b"},
+		o.Schedules["nightly"] = config.Schedule{Cron: "0 3 * * *", Tests: []string{"scroll-*"},
+			Devices:  []string{"a", "b"},
 			Browsers: []string{"firefox"}, Runs: 2, Class: api.ClassFill, Deadline: config.Duration(time.Hour)}
 	})
 	e := w.engine()
@@ -347,8 +352,8 @@ func TestState(t *testing.T) {
 
 func TestForecasts(t *testing.T) {
 	all, err := Forecasts(map[string]config.Schedule{
-		"a": {Cron: "0 3 * * *", Tests: []string{"scroll-*"}, Devices: []string{"x"}, Browsers: []string{"f", "g"}, Runs: 5,
-			Control: "f"},
+		"a": {Cron: "0 3 * * *", Tests: []string{"scroll-*"}, Devices: []string{"x"}, Browsers: []string{"f", "g"},
+			Runs: 5, Control: "f"},
 		"b": {On: "feed.f", Tests: []string{"load"}, Devices: []string{"x", "y"}, Browsers: []string{"f"}, Runs: 5},
 	}, []string{"scroll-a", "scroll-b"}, time.Unix(0, 0))
 	if err != nil || len(all) != 2 || len(all[0].Next) != 10 || all[0].Runs != 30 || all[0].Each != 24*time.Hour ||

@@ -217,8 +217,8 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	var all []task
 	for _, test := range e.matching(s.Tests) {
 		for _, device := range s.Devices {
-			t := task{Test: test, Device: device, Class: s.Class, Repeat: s.Runs, Variants: variants, Origin: o, Salt: salt,
-				Due: e.Now().Add(time.Duration(s.Deadline)).UnixNano()}
+			t := task{Test: test, Device: device, Class: s.Class, Repeat: s.Runs, Variants: variants, Origin: o,
+				Salt: salt, Due: e.Now().Add(time.Duration(s.Deadline)).UnixNano()}
 			t.name()
 			all = append(all, t)
 		}

@@ -58,9 +58,10 @@ func (w *world) tick() {
 func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
 	w := &world{t: t, now: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(seed, 1)),
 		file: filepath.Join(t.TempDir(), "schedule.json"), jobs: map[string]*api.Job{},
-		params: map[string]api.StartParams{}, measured: map[string][]trend.Measured{}, points: map[int64][]trend.Point{},
-		gaps:  map[string]string{},
-		level: func(string, string, int64) float64 { return 100 }}
+		params: map[string]api.StartParams{}, measured: map[string][]trend.Measured{},
+		points: map[int64][]trend.Point{},
+		gaps:   map[string]string{},
+		level:  func(string, string, int64) float64 { return 100 }}
 	w.o = Options{File: w.file, Queue: w, Feeds: feedOf{w}, Trends: w, Now: func() time.Time { return w.now },
 		Read: func(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
 			var o trend.Origin
@@ -69,8 +70,10 @@ func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
 		},
 		Tests: func() []string { return []string{"load", "scroll-a", "scroll-b"} },
 		Alarm: config.Alarm{FalseAlarms: 1, Per: config.Duration(7 * 24 * time.Hour), Confirmations: 200},
-		Schedules: map[string]config.Schedule{"nightly": {On: "feed.f", Tests: []string{"load"}, Devices: []string{"local"},
-			Browsers: []string{"firefox@f"}, Control: "firefox@f:b1000", Runs: 5, Class: api.ClassWatch, Coalesce: "newest",
+		Schedules: map[string]config.Schedule{"nightly": {On: "feed.f", Tests: []string{"load"},
+			Devices:  []string{"local"},
+			Browsers: []string{"firefox@f"}, Control: "firefox@f:b1000", Runs: 5, Class: api.ClassWatch,
+			Coalesce: "newest",
 			Deadline: config.Duration(20 * time.Hour)}}}
 	if change != nil {
 		change(&w.o)
@@ -132,7 +135,8 @@ func (w *world) run(id string) {
 	for _, v := range p.Variants {
 		r := o.Roles[v.Name]
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
-			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product, Feed: r.Feed,
+			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product,
+			Feed: r.Feed,
 			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
 		for i, block := range blocks {
 			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+0.01*w.random.NormFloat64())
@@ -220,7 +224,8 @@ func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 		if i < 0 {
 			k := m.Key
 			w.series = append(w.series, api.Series{ID: int64(len(w.series) + 1), Schedule: k.Schedule, Test: k.Test,
-				Measure: k.Measure, Value: k.Value, Unit: k.Unit, Better: k.Better, Version: k.Version, Device: k.Device,
+				Measure: k.Measure, Value: k.Value, Unit: k.Unit, Better: k.Better, Version: k.Version,
+				Device:  k.Device,
 				Product: k.Product, Feed: k.Feed, Role: k.Role})
 			i = len(w.series) - 1
 		}
