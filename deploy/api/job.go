@@ -17,7 +17,7 @@ type StartParams struct {
 	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
-	Browsers []string `json:"browsers,omitempty" doc:"kinds or KIND@FEED:BUILD, in turns; the device's first if none is given"`
+	Browsers []string `json:"browsers,omitempty" doc:"or KIND@FEED:BUILD, in turns; the device's first if not given"`
 
 	Repeat     int      `json:"repeat,omitempty" limit:"1 to 10000" doc:"runs per browser and device (default: test's)"`
 	WarmUp     *int     `json:"warm_up,omitempty" limit:"0 to 10000" doc:"runs before them that do not count"`

@@ -80,7 +80,8 @@ func (d *Daemon) useBuilds(all []session.Variant) error {
 		}
 		if d.named[v.Device.Name()].about.Source != device.Virtual {
 			return api.Errorf(api.InvalidParams,
-				"browser %s on device %s: builds of feeds run on virtual displays of this machine only", b, v.Device.Name())
+				"browser %s on device %s: builds of feeds run on virtual displays of this machine only", b,
+				v.Device.Name())
 		}
 		v.Called = strings.NewReplacer("@", "-", ":", "-", "+", "-").Replace(v.Name())
 		v.Browser, v.Build = b.Kind, b.String()

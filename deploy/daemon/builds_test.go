@@ -130,19 +130,21 @@ func TestBuildsAreRefused(t *testing.T) {
 	devices := append(virtual("local"), daemontest.New("card"))
 	with := daemontest.Start(t, t.TempDir(), devices, withBuilds(s))
 	without := daemontest.Start(t, t.TempDir(), devices, nil)
+	const wrong = "must be KIND, KIND@FEED or KIND@FEED:BUILD"
 	for _, tc := range []struct {
 		name, want string
 		builds     *shelf
 		p          api.StartParams
 	}{
-		{"no feeds", "browser firefox@f: no feeds are configured", nil, api.StartParams{Browsers: []string{"firefox@f"}}},
+		{"no feeds", "browser firefox@f: no feeds are configured", nil,
+			api.StartParams{Browsers: []string{"firefox@f"}}},
 		{"unknown feed", "feed g has no build", s, api.StartParams{Browsers: []string{"firefox@g"}}},
 		{"unknown build", `feed f has no build "3"`, s, api.StartParams{Browsers: []string{"firefox@f:3"}}},
-		{"no feed", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@"}}},
-		{"no build", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@f:"}}},
-		{"path", "must be KIND, KIND@FEED or KIND@FEED:BUILD", s, api.StartParams{Browsers: []string{"firefox@f:../1"}}},
+		{"no feed", wrong, s, api.StartParams{Browsers: []string{"firefox@"}}},
+		{"no build", wrong, s, api.StartParams{Browsers: []string{"firefox@f:"}}},
+		{"path", wrong, s, api.StartParams{Browsers: []string{"firefox@f:../1"}}},
 		{"twice", "is given twice", s, api.StartParams{Browsers: []string{"firefox@f", "firefox@f:latest"}}},
-		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this machine only", s,
+		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this", s,
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -151,8 +153,8 @@ func TestBuildsAreRefused(t *testing.T) {
 				r = without
 			}
 			tc.p.Test = "scene"
-			if _, err := r.Start(context.Background(), "ci", tc.p); err == nil || !strings.Contains(err.Error(), tc.want) ||
-				code(err) == 0 {
+			_, err := r.Start(context.Background(), "ci", tc.p)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || code(err) == 0 {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})

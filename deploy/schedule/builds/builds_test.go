@@ -135,7 +135,8 @@ func TestFolderKeepsNumbers(t *testing.T) {
 func TestFolderBuildsInPlace(t *testing.T) {
 	t.Parallel()
 	dir, data, at, ctx := t.TempDir(), t.TempDir(), newClock(), context.Background()
-	put(t, dir, map[string]string{"b-1/sub/chrome*": "x", "b-1/chromedriver*": "y", "b-1/lib.so": "1", "b-2/chrome*": "x"})
+	put(t, dir, map[string]string{"b-1/sub/chrome*": "x", "b-1/chromedriver*": "y", "b-1/lib.so": "1",
+		"b-2/chrome*": "x"})
 	c := open(t, data, at, config.Feed{Kind: config.FeedFolder, Dir: dir}, 0)
 	b, err := c.Resolve(ctx, "f", "b-1")
 	if err != nil || c.Ready(b) {
@@ -365,7 +366,8 @@ func TestGit(t *testing.T) {
 	}
 	const script = `mkdir out && printf "#!/bin/sh\n# %s $EIDETICKER_REVISION" "$(cat src)" >out/firefox &&
 chmod 755 out/firefox`
-	f := config.Feed{Kind: config.FeedGit, Dir: repo, Branch: "main", Command: []string{"sh", "-c", script}, Output: "out"}
+	f := config.Feed{Kind: config.FeedGit, Dir: repo, Branch: "main", Command: []string{"sh", "-c", script},
+		Output: "out"}
 	c := open(t, t.TempDir(), at, f, 0)
 	all, err := c.Builds(ctx, "f")
 	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision {

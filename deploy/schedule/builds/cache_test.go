@@ -168,7 +168,8 @@ func TestUnpack(t *testing.T) {
 		{"absolute", tarOf(t, item{name: "/etc/firefox", mode: 0o755}), "is not a valid name"},
 		{"of Windows", zipOf(t, item{name: `a\..\b`, mode: 0o755}), "is not a valid name"},
 		{"link", tarOf(t, item{name: "a", text: "/etc", flag: tar.TypeSymlink}), `"a" is neither a file nor a folder`},
-		{"hard link", tarOf(t, good[0], item{name: "a", text: "b/firefox", flag: tar.TypeLink}), `"a" is neither a file`},
+		{"hard link", tarOf(t, good[0], item{name: "a", text: "b/firefox", flag: tar.TypeLink}),
+			`"a" is neither a file`},
 		{"link in a zip file", zipOf(t, item{name: "a", mode: 0o777 | fs.ModeSymlink, text: "/etc"}),
 			`"a" is neither a file`},
 		{"device", tarOf(t, item{name: "a", flag: tar.TypeBlock}), `"a" is neither a file`},
@@ -180,8 +181,10 @@ func TestUnpack(t *testing.T) {
 		{"too many", tarOf(t, many...), "it has over 20 files"},
 		{"too many for the table", zipOf(t, slices.Repeat(many, 5)...), "its table is too large"},
 		{"too deep", tarOf(t, item{name: "1/2/3/4/5", mode: 0o644}), "has over 4 folders"},
-		{"bomb", packed(t, tarOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1001)}), gz), "over 1000 bytes"},
-		{"bomb in a zip file", zipOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1<<20)}), "over 1000 bytes"},
+		{"bomb", packed(t, tarOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1001)}), gz),
+			"over 1000 bytes"},
+		{"bomb in a zip file", zipOf(t, item{name: "a", mode: 0o644, text: strings.Repeat("0", 1<<20)}),
+			"over 1000 bytes"},
 		{"bomb of two", tarOf(t, item{name: "a", text: strings.Repeat("0", 600)},
 			item{name: "b", text: strings.Repeat("0", 600)}), "over 1000 bytes"},
 	} {
@@ -286,7 +289,8 @@ func TestCache(t *testing.T) {
 	release()
 	release() // does nothing
 	for build, want := range map[string]string{"b": "its SHA-256 changed from 000000000000…",
-		"c": "the archive is refused", "d": "redirect to http://192.0.2.1/a: not https", "e": "it must begin with https://"} {
+		"c": "the archive is refused", "d": "redirect to http://192.0.2.1/a: not https",
+		"e": "it must begin with https://"} {
 		if _, _, err := s.program(t, build); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", build, err, want)
 		}
@@ -446,7 +450,8 @@ func FuzzIndexes(f *testing.F) {
 	f.Add([]byte(strings.Repeat("d", 64) + " sha256 70 a/firefox.tar.xz\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for name, parse := range map[string]func([]byte) ([]api.Build, error){"jsonl": parseLines, "git": parseCommits,
-			"chrome": chrome{platform: "linux64"}.parse, "channel": chrome{platform: "linux64", channel: "stable"}.parse} {
+			"chrome":  chrome{platform: "linux64"}.parse,
+			"channel": chrome{platform: "linux64", channel: "stable"}.parse} {
 			all, err := parse(raw)
 			if err != nil {
 				continue
@@ -454,7 +459,8 @@ func FuzzIndexes(f *testing.F) {
 			merged, err := merge("f", nil, all, false)
 			seen := map[string]bool{}
 			for i, b := range merged {
-				if seen[b.Name] || !api.BuildName.MatchString(b.Name) || i > 0 && b.Seq <= merged[i-1].Seq || b.State != usable {
+				if seen[b.Name] || !api.BuildName.MatchString(b.Name) || b.State != usable ||
+					i > 0 && b.Seq <= merged[i-1].Seq {
 					t.Errorf("%s: build %+v", name, b)
 				}
 				seen[b.Name] = true
