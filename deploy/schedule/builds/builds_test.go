@@ -150,9 +150,6 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if !c.Ready(b) {
 		t.Error("not ready after its first use")
 	}
-	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o666); err != nil {
-		t.Fatal(err)
-	}
 	refuse := func(name, kind, want string) {
 		t.Helper()
 		if _, _, err := c.Program(ctx, kind, b); err == nil || !strings.Contains(err.Error(), want) {
@@ -160,6 +157,9 @@ func TestFolderBuildsInPlace(t *testing.T) {
 		}
 	}
 	refuse("another kind", "firefox", "no program of firefox")
+	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	refuse("a file that all may change", "chromium", "other users can change lib.so")
 	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o644); err != nil {
 		t.Fatal(err)
