@@ -1059,6 +1059,7 @@ export interface StartParams {
   baseline?: string;
   judge_unlike?: boolean;
   reservation?: string;
+  class?: string;
 }
 
 export interface JobID {
@@ -1279,6 +1280,45 @@ export interface Trend {
   points: Point[];
 }
 
+export interface Schedule {
+  schedule: string;
+  on?: string;
+  cron?: string;
+  tz?: string;
+  tests: string[];
+  devices: string[];
+  browsers: string[];
+  control?: string;
+  runs: number;
+  class: string;
+  paused: boolean;
+  reason?: string;
+  next_wall_ns: number;
+  last_wall_ns: number;
+  last_job?: string;
+  queued: number;
+  points: number;
+}
+
+export interface Schedules {
+  schedules: Schedule[];
+}
+
+export interface ScheduleRun {
+  schedule: string;
+  build?: string;
+}
+
+export interface ScheduleStarted {
+  jobs: string[];
+}
+
+export interface SchedulePause {
+  schedule: string;
+  paused: boolean;
+  reason?: string;
+}
+
 export interface SeriesListParams {
   schedule?: string;
   test?: string;
@@ -1487,55 +1527,6 @@ export interface AnalyzeParams {
   no_video?: boolean;
 }
 
-export interface Schedule {
-  schedule: string;
-  on?: string;
-  cron?: string;
-  tz?: string;
-  tests: string[];
-  devices: string[];
-  browsers: string[];
-  control?: string;
-  runs: number;
-  class: string;
-  paused: boolean;
-  reason?: string;
-  next_wall_ns: number;
-  last_wall_ns: number;
-  last_job?: string;
-  queued: number;
-  points: number;
-}
-
-export interface Schedules {
-  schedules: Schedule[];
-}
-
-export interface ScheduleRun {
-  schedule: string;
-  build?: string;
-}
-
-export interface ScheduleStarted {
-  jobs: string[];
-}
-
-export interface SchedulePause {
-  schedule: string;
-  paused: boolean;
-  reason?: string;
-}
-
-export interface BuildListParams {
-  feed: string;
-  limit?: number;
-}
-
-export interface BuildList {
-  builds: Build[];
-  reason?: string;
-}
-
 export interface RecordParams {
   device: string;
   duration_ns?: number;
@@ -1588,6 +1579,16 @@ export interface PowerParams {
   do: string;
 }
 
+export interface BuildListParams {
+  feed: string;
+  limit?: number;
+}
+
+export interface BuildList {
+  builds: Build[];
+  reason?: string;
+}
+
 export interface SubscribeParams {
   from_seq?: number;
   kinds?: string[];
@@ -1627,6 +1628,9 @@ export interface Methods {
   'store.clean': {params: CleanParams; result: Cleaned};
   'set.list': {params: ListParams; result: Sets};
   'trend': {params: TrendParams; result: Trend};
+  'schedule.list': {params: Empty; result: Schedules};
+  'schedule.run': {params: ScheduleRun; result: ScheduleStarted};
+  'schedule.pause': {params: SchedulePause; result: Schedule};
   'series.list': {params: SeriesListParams; result: SeriesList};
   'series.get': {params: SeriesParams; result: SeriesData};
   'change.list': {params: ChangeListParams; result: ChangeList};
@@ -1638,10 +1642,6 @@ export interface Methods {
   'baseline.list': {params: Empty; result: Baselines};
   'baseline.set': {params: Baseline; result: Baselines};
   'analyze.start': {params: AnalyzeParams; result: Job};
-  'schedule.list': {params: Empty; result: Schedules};
-  'schedule.run': {params: ScheduleRun; result: ScheduleStarted};
-  'schedule.pause': {params: SchedulePause; result: Schedule};
-  'build.list': {params: BuildListParams; result: BuildList};
   'record.start': {params: RecordParams; result: Job};
   'record.stop': {params: StopParams; result: Recorded};
   'record.keepLast': {params: KeepParams; result: Recorded};
@@ -1649,6 +1649,7 @@ export interface Methods {
   'device.reserve': {params: ReserveParams; result: Reserved};
   'device.quarantine': {params: QuarantineParams; result: Device};
   'device.power': {params: PowerParams; result: Device};
+  'build.list': {params: BuildListParams; result: BuildList};
   'subscribe': {params: SubscribeParams; result: Subscribed};
   'unsubscribe': {params: Empty; result: Empty};
   'preview.start': {params: PreviewParams; result: PreviewStarted};
