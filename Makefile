@@ -58,16 +58,17 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 check: deps webui lint
 	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
-# Packages whose tests only compute. The others run browsers, VMs and scenes in real time, which lose frames on a machine
-# that is too busy.
-COMPUTING = ^$(shell $(GO) list -m)/(analyze|codec/recording|codec/rowdelta|deploy/store|netsim/(ecma|har|instrument))(/|$$)
+# Packages whose tests compute, or wait for pages and VMs without a look at the time. The others run scenes in real time,
+# which lose frames on a machine that is too busy.
+PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
+	deploy/deb deploy/rigvm deploy/store netsim/ecma netsim/har netsim/instrument netsim/replay netsim/site)
 
 # The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	all=$$($(GO) list ./...) && \
-	$(GOTEST) -p 1 -timeout 30m ./controller/session $$(grep -vE '$(COMPUTING)' <<<"$$all") ./.ci/gotest ./.ci/cross \
-		-- -vet=off -p 2 -timeout 60m $$(grep -E '$(COMPUTING)' <<<"$$all")
+	patient=$$($(GO) list $(PATIENT)) && \
+	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vxF "$$patient") \
+		-- -vet=off -p 2 -timeout 60m $$patient ./.ci/gotest ./.ci/cross
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

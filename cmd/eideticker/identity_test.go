@@ -100,7 +100,8 @@ func story(size, stride int) []byte {
 	random := rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(stride)})
 	first := make([]byte, size)
 	random.Read(first)
-	all := append(bytes.Clone(first), first...)
+	all := append(make([]byte, 0, 5*size), first...) // of large frames, copies would take long
+	all = append(all, first...)
 	changed := bytes.Clone(first)
 	for i := range changed {
 		if i%997 == 0 {
@@ -111,9 +112,9 @@ func story(size, stride int) []byte {
 	step := stride % size
 	all = append(all, changed[step:]...)
 	all = append(all, changed[:step]...)
-	last := make([]byte, size)
+	last := all[4*size : 5*size]
 	random.Read(last[:min(size, 1<<16)]) // and the rest black
-	return append(all, last...)
+	return all[:5*size]
 }
 
 // comesBack records a source, whose IN stands for a file of the given bytes, exports it, and wants
