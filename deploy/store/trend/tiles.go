@@ -153,8 +153,8 @@ func (w *writer) median(series, seq int64) (float64, error) {
 }
 
 func (w *writer) putTile(series int64, level int, t tile) error {
-	return w.exec("INSERT INTO tiles (series, level, first, last, points, min, median, max) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		series, level, t.first, t.last, t.points, t.min, t.median, t.max)
+	return w.exec(`INSERT INTO tiles (series, level, first, last, points, min, median, max)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, series, level, t.first, t.last, t.points, t.min, t.median, t.max)
 }
 
 // top ends the tiles of a series at a level that has one, and counts the points there.

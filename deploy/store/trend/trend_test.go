@@ -34,8 +34,8 @@ func point(seq int64, set string, values ...float64) []trend.Measured {
 		Unit: "frames/s", Better: "higher", Version: 1, Device: "local", Product: "firefox", Feed: "nightly",
 		Role: trend.Subject}, Threshold: 0.05, Point: trend.Point{Seq: seq, Build: "b", Set: set, WallNS: seq}}
 	for i, v := range values {
-		m.Point.Values = append(m.Point.Values, trend.Value{Run: set + "~subject~run-" + string(rune('1'+i)), Block: i + 1,
-			Value: v})
+		m.Point.Values = append(m.Point.Values, trend.Value{Run: set + "~subject~run-" + string(rune('1'+i)),
+			Block: i + 1, Value: v})
 	}
 	return []trend.Measured{m}
 }
@@ -185,8 +185,8 @@ func TestSetsOfOneBuild(t *testing.T) {
 		}
 	}
 	data := page(t, d, api.SeriesParams{Series: 1})
-	if p := data.Points; len(p) != 1 || p[0].Runs != 7 || p[0].Median != 4 || !p[0].Interval || data.Series.Points != 1 ||
-		data.Series.Latest != "4 frames/s" {
+	if p := data.Points; len(p) != 1 || p[0].Runs != 7 || p[0].Median != 4 || !p[0].Interval ||
+		data.Series.Points != 1 || data.Series.Latest != "4 frames/s" {
 		t.Fatalf("%+v", data)
 	}
 	var both [2][]trend.Point
