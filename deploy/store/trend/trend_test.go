@@ -49,8 +49,8 @@ func page(t testing.TB, d *trend.DB, p api.SeriesParams) api.SeriesData {
 	return data
 }
 
-// TestTiles: whatever the order of points, each level's tiles cover all points in order, with the
-// right min and max, and level k has at most a 4^k-th of the points.
+// TestTiles: in whatever order points are added, each level's tiles cover all of them in order.
+// Level k has at most a 4^k-th of the points.
 func TestTiles(t *testing.T) {
 	for name, order := range map[string]func([]int64){
 		"appended":     func([]int64) {},
