@@ -50,8 +50,8 @@ func addForEver(path string) error {
 	return err
 }
 
-// TestKilled: after a kill during an addition the set is in all series or in none. Acknowledged sets
-// are there.
+// TestKilled: after a kill during an addition the set is in all series or in none. Acknowledged
+// sets are there.
 // Fault: the service is killed while it adds the points of a set.
 func TestKilled(t *testing.T) {
 	for acknowledged := range int64(6) {
@@ -214,8 +214,8 @@ func state(t *testing.T, d *trend.DB) string {
 	return string(raw)
 }
 
-// TestRebuild: a file that is missing, cut off, damaged or of another version is made anew. It has the
-// same content.
+// TestRebuild: a file that is missing, cut off, damaged or of another version is made anew. It has
+// the same content.
 // Fault: the file of trends is missing or damaged.
 func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
