@@ -52,7 +52,6 @@ func addForEver(path string) error {
 
 // TestKilled: after a kill during an addition the set is in all series or in none. Acknowledged
 // sets are there.
-// Fault: the service is killed while it adds the points of a set.
 func TestKilled(t *testing.T) {
 	for acknowledged := range int64(6) {
 		path := filepath.Join(t.TempDir(), "trend.db")
@@ -216,7 +215,6 @@ func state(t *testing.T, d *trend.DB) string {
 
 // TestRebuild: a file that is missing, cut off, damaged or of another version is made anew. It has
 // the same content.
-// Fault: the file of trends is missing or damaged.
 func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "trend.db")
@@ -327,7 +325,6 @@ func TestDismissed(t *testing.T) {
 }
 
 // FuzzDecodeOrigin: an accepted origin is within bounds and stays the same when it is written.
-// Fault: an origin.json from anywhere is hostile.
 func FuzzDecodeOrigin(f *testing.F) {
 	for _, seed := range []string{originText, "", "{}", "[]", originText + "{}", `{"schedule": "../x"}`,
 		strings.Replace(originText, `"seq": 10`, `"seq": 1e300`, 1), strings.Replace(originText, "b10", "b\xff", 1),
