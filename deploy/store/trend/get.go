@@ -249,8 +249,8 @@ var errEnough = errors.New("enough")
 func readPoints(each func(string, []any, func(func(...any) error) error) error, series, from, to int64,
 	limit int) (all []point, err error) {
 	err = each(`SELECT p.seq, p.build, p.wall, p.n, p.median, p.low, p.high, p.bounds, p.set_id, p.runs,
-		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds WHERE name = p.build
-		AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
+		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
+		WHERE name = p.build AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
 		FROM points p WHERE series = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC, set_id DESC`,
 		[]any{series, from, to}, func(scan func(...any) error) error {
 			o := point{parts: make([]part, 1)}
