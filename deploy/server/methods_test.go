@@ -160,8 +160,9 @@ func (u *user) trends() {
 	note := "looking"
 	u.do("alert.set", api.AlertParams{Alert: alert.ID, State: "acknowledged", Note: &note}, &alert)
 	var alerts api.AlertList
-	if u.do("alert.list", api.AlertListParams{}, &alerts); len(alerts.Alerts) != 1 || len(alerts.Alerts[0].Builds) != 2 ||
-		alerts.Alerts[0].Note != note || alerts.Alerts[0].State != "acknowledged" || alerts.Budget.Confirmations != 200 {
+	if u.do("alert.list", api.AlertListParams{}, &alerts); len(alerts.Alerts) != 1 ||
+		len(alerts.Alerts[0].Builds) != 2 || alerts.Alerts[0].Note != note ||
+		alerts.Alerts[0].State != "acknowledged" || alerts.Budget.Confirmations != 200 {
 		u.t.Errorf("%+v", alerts)
 	}
 	for _, c := range []struct {

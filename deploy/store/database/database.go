@@ -1,5 +1,5 @@
-// Package database opens SQLite files that are indexes of other files. A file that cannot be used is
-// made anew, so no file is ever migrated.
+// Package database opens SQLite files that are indexes of other files. A file that cannot be used
+// is made anew. So no file is ever migrated.
 package database
 
 import (
@@ -84,8 +84,8 @@ func (s Schema) examine(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Create makes an empty file, and removes an existing one. Finish sets its version. So an incomplete
-// file is recognized.
+// Create makes an empty file, and removes an existing one. Finish sets its version. So an
+// incomplete file is recognized.
 func (s Schema) Create(ctx context.Context, path string) (*sql.DB, error) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -149,7 +149,8 @@ func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	}
 	i := summarize(values)
 	return place{series, p.Seq}, w.exec(`INSERT INTO points
-		(series, seq, set_id, build, wall, n, median, low, high, bounds, runs) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(series, seq, set_id, build, wall, n, median, low, high, bounds, runs)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		series, p.Seq, id, p.Build, p.WallNS, len(values), i.Estimate, i.Low, i.High, i.Exists, string(raw))
 }
 
@@ -180,8 +181,8 @@ func (k *SeriesKey) check() error {
 		return fmt.Errorf("%.40q has role %.40q: must be %s, %s or %s", k.Measure+"."+k.Value, k.Role, Subject, Rival,
 			Control)
 	}
-	return checkTexts(k.Schedule, k.Test, k.Window, k.Measure, k.Value, k.Unit, k.Better, k.Device, k.Network, k.Product,
-		k.Feed)
+	return checkTexts(k.Schedule, k.Test, k.Window, k.Measure, k.Value, k.Unit, k.Better, k.Device, k.Network,
+		k.Product, k.Feed)
 }
 
 func checkTexts(texts ...string) error {
@@ -196,7 +197,8 @@ func checkTexts(texts ...string) error {
 // series returns the ID of a series, which is made if it is not there.
 func (w *writer) series(k *SeriesKey) (id int64, err error) {
 	const find = `SELECT id FROM series WHERE schedule = ? AND test = ? AND win = ? AND measure = ? AND value = ? AND
-		unit = ? AND better = ? AND version = ? AND device = ? AND network = ? AND product = ? AND feed = ? AND role = ?`
+		unit = ? AND better = ? AND version = ? AND device = ? AND network = ? AND product = ? AND feed = ?
+		AND role = ?`
 	if id = w.known[*k]; id != 0 {
 		return id, nil
 	}

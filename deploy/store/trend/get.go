@@ -56,8 +56,8 @@ const selectSeries = "SELECT id, " + columns + `, threshold, points, first, last
 func scanSeries(scan func(...any) error) (s api.Series, err error) {
 	var k SeriesKey
 	var latest float64
-	err = scan(slices.Concat([]any{&s.ID}, k.pointers(), []any{&s.Threshold, &s.Points, &s.FirstSeq, &s.LastSeq, &latest,
-		&s.Change})...)
+	err = scan(slices.Concat([]any{&s.ID}, k.pointers(), []any{&s.Threshold, &s.Points, &s.FirstSeq, &s.LastSeq,
+		&latest, &s.Change})...)
 	s.Schedule, s.Test, s.Window, s.Measure, s.Value = k.Schedule, k.Test, k.Window, k.Measure, k.Value
 	s.Unit, s.Better, s.Version, s.Device, s.Network = k.Unit, k.Better, k.Version, k.Device, k.Network
 	s.Product, s.Feed, s.Role = k.Product, k.Feed, k.Role
@@ -124,8 +124,8 @@ func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, e
 		return out, err
 	}
 	s := &out.Series
-	out.Gaps, err = list(ctx, d, `SELECT seq, max(build), max(reason) FROM gaps WHERE schedule = ? AND seq BETWEEN ? AND ?
-		AND test IN ('', ?) AND device IN ('', ?)
+	out.Gaps, err = list(ctx, d, `SELECT seq, max(build), max(reason) FROM gaps
+		WHERE schedule = ? AND seq BETWEEN ? AND ? AND test IN ('', ?) AND device IN ('', ?)
 		AND NOT EXISTS (SELECT 1 FROM points WHERE points.series = ? AND points.seq = gaps.seq)
 		GROUP BY seq ORDER BY seq DESC LIMIT ?`,
 		[]any{s.Schedule, p.FromSeq, p.ToSeq, s.Test, s.Device, s.ID, maxGaps},
@@ -167,8 +167,9 @@ func (d *DB) page(ctx context.Context, p api.SeriesParams, out *api.SeriesData) 
 	}
 	var err error
 	if out.Level > 0 {
-		out.Tiles, err = list(ctx, d, "SELECT first, last, points, min, median, max "+fromTiles+" ORDER BY first LIMIT ?",
-			append(tileArgs(p, out.Level), p.Limit), func(scan func(...any) error) (t api.SeriesTile, err error) {
+		out.Tiles, err = list(ctx, d, "SELECT first, last, points, min, median, max "+fromTiles+
+			" ORDER BY first LIMIT ?", append(tileArgs(p, out.Level), p.Limit),
+			func(scan func(...any) error) (t api.SeriesTile, err error) {
 				err = scan(&t.FirstSeq, &t.LastSeq, &t.Points, &t.Min, &t.Median, &t.Max)
 				return t, err
 			})
@@ -243,12 +244,13 @@ type part struct {
 // errEnough ends reading of rows.
 var errEnough = errors.New("enough")
 
-// readPoints returns the newest points of a range, oldest first. Rows of several sets are one point.
+// readPoints returns the newest points of a range, oldest first. Rows of several sets are one
+// point.
 func readPoints(each func(string, []any, func(func(...any) error) error) error, series, from, to int64,
 	limit int) (all []point, err error) {
 	err = each(`SELECT p.seq, p.build, p.wall, p.n, p.median, p.low, p.high, p.bounds, p.set_id, p.runs,
-		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds WHERE name = p.build
-		AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
+		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
+		WHERE name = p.build AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
 		FROM points p WHERE series = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC, set_id DESC`,
 		[]any{series, from, to}, func(scan func(...any) error) error {
 			o := point{parts: make([]part, 1)}

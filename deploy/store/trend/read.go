@@ -23,7 +23,7 @@ const (
 	maxMeasured = 2000               // points of a set
 )
 
-// plan is what is read of set.json.
+// plan is a part of set.json.
 type plan struct {
 	Runs []planned `json:"runs"`
 }
@@ -44,9 +44,9 @@ type run struct {
 	names   []string // of the windows
 }
 
-// Read reads the folder of a set that a schedule made. It returns the points of its headline values:
-// those that the answers of its windows show first. Runs that did not count, warm-ups and suspected
-// values are left out. A value that is a headline in one run is read in all.
+// Read reads the folder of a set that a schedule made. It returns the points of its headline
+// values, which the answers of windows show first. It leaves out runs that do not count, warm-ups
+// and suspected values. A value that is a headline in one run is read in all.
 func Read(folder string) (o Origin, all []Measured, err error) {
 	f, err := openRegular(filepath.Join(folder, OriginFile))
 	if err != nil {

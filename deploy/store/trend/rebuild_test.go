@@ -50,9 +50,8 @@ func addForEver(path string) error {
 	return err
 }
 
-// TestKilled: after a kill in the middle of an addition the set is there in all series or in none,
-// and those that were acknowledged are.
-// Fault: the service is killed while it adds the points of a set.
+// TestKilled: after a kill during an addition the set is in all series or in none. Acknowledged
+// sets are there.
 func TestKilled(t *testing.T) {
 	for acknowledged := range int64(6) {
 		path := filepath.Join(t.TempDir(), "trend.db")
@@ -115,7 +114,8 @@ func TestRead(t *testing.T) {
 		if _, _, err := trend.Read(folder); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-		if err := errors.Join(os.RemoveAll(filepath.Join(folder, trend.OriginFile)), write(folder, originText)); err != nil {
+		err := errors.Join(os.RemoveAll(filepath.Join(folder, trend.OriginFile)), write(folder, originText))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,8 +129,8 @@ func write(folder, origin string) error {
 	return os.WriteFile(filepath.Join(folder, trend.OriginFile), []byte(origin), 0o644)
 }
 
-// newSet writes a set of two blocks: the subject's second run has a suspected value, and one more run
-// was a warm-up.
+// newSet writes a set of two blocks, a warm-up and a failed run. The subject's second run has a
+// suspected value.
 func newSet(t testing.TB, runs, name string, seq int64) string {
 	t.Helper()
 	folder := filepath.Join(runs, name)
@@ -150,7 +150,8 @@ func newSet(t testing.TB, runs, name string, seq int64) string {
 			Better: analyze.Higher, Threshold: 0.03}
 		res := &result.Results{Schema: result.Schema, Version: result.Version,
 			Recording: result.Recording{Frames: 200, DurationNS: 3e9}, Quality: analyze.Result{Measure: "quality",
-				State: analyze.Exact}, Windows: []result.Window{{Name: "w", Kind: result.All, Green: -1, End: 199, Red: -1,
+				State: analyze.Exact}, Windows: []result.Window{{Name: "w", Kind: result.All, Green: -1, End: 199,
+				Red:   -1,
 				EndNS: 3e9, Results: []analyze.Result{{Measure: "fps", Version: 3, State: state,
 					Values: []analyze.Value{value}}}}}}
 		path := filepath.Join(folder, variant, dir)
@@ -174,8 +175,8 @@ func newSet(t testing.TB, runs, name string, seq int64) string {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(folder, session.SetFile), raw, 0o644)
 	}
-	origin := strings.Replace(strings.Replace(originText, `"seq": 10, "build"`, fmt.Sprintf(`"seq": %d, "build"`, seq), 1),
-		"b10", fmt.Sprint("b", seq), 2)
+	origin := strings.NewReplacer(`"seq": 10, "build"`, fmt.Sprintf(`"seq": %d, "build"`, seq), "b10",
+		fmt.Sprint("b", seq)).Replace(originText)
 	if err := errors.Join(err, write(folder, origin)); err != nil {
 		t.Fatal(err)
 	}
@@ -212,9 +213,8 @@ func state(t *testing.T, d *trend.DB) string {
 	return string(raw)
 }
 
-// TestRebuild: a file that is missing, cut off, of another version or damaged while in use is made
-// anew with all that it had.
-// Fault: the file of trends is missing or damaged.
+// TestRebuild: a file that is missing, cut off, damaged or of another version is made anew. It has
+// the same content.
 func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "trend.db")
@@ -235,7 +235,8 @@ func TestRebuild(t *testing.T) {
 	change := api.SeriesShift{Series: 1, FirstSeq: 2, LastSeq: 3, State: "confirmed", Shift: -0.25, Relative: true,
 		Low: -0.3, High: -0.2, Direction: "worse"}
 	err := errors.Join(d.AddBuilds(t.Context(), hash("aa")), d.AddBuilds(t.Context(), hash("bb")),
-		d.AddGap(t.Context(), trend.Gap{Schedule: "awfy", SeriesGap: api.SeriesGap{Seq: 50, Build: "b50", Reason: "late"}}),
+		d.AddGap(t.Context(), trend.Gap{Schedule: "awfy",
+			SeriesGap: api.SeriesGap{Seq: 50, Build: "b50", Reason: "late"}}),
 		d.PutChange(t.Context(), &change))
 	alert := api.Alert{Schedule: "awfy", Feed: "nightly", FirstSeq: 2, LastSeq: 3, State: "open",
 		Changes: []api.SeriesShift{change, change}}
@@ -247,8 +248,9 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := state(t, d)
-	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", "its hash has changed to bb", `"sha256":"aa"`,
-		"25 % lower since build b3 (worse, interval −30 % to −20 %)", `"revision":"r3"`, `"points":12`} {
+	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", "its hash has changed to bb",
+		`"sha256":"aa"`, "25 % lower since build b3 (worse, interval −30 % to −20 %)",
+		`"revision":"r3"`, `"points":12`} {
 		if !strings.Contains(want, has) {
 			t.Errorf("%s is not in %s", has, want)
 		}
@@ -323,7 +325,6 @@ func TestDismissed(t *testing.T) {
 }
 
 // FuzzDecodeOrigin: an accepted origin is within bounds and stays the same when it is written.
-// Fault: an origin.json from anywhere is hostile.
 func FuzzDecodeOrigin(f *testing.F) {
 	for _, seed := range []string{originText, "", "{}", "[]", originText + "{}", `{"schedule": "../x"}`,
 		strings.Replace(originText, `"seq": 10`, `"seq": 1e300`, 1), strings.Replace(originText, "b10", "b\xff", 1),

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// maxLevel of tiles. A tile of level k has four to seven of the level below it, or of level 1 as
-// many points. So level k has at most a 4^k-th of the points. A new point changes at most two tiles
+// maxLevel of tiles. A tile of level k has four to seven tiles of the level below it. Level 0 is
+// the points. So level k has at most a 4^k-th of the points. A new point changes at most two tiles
 // of each level, wherever it is. Where points are removed, tiles may become smaller.
 const (
 	maxLevel = 10
@@ -57,8 +57,8 @@ func groups(parts []tile) [][]tile {
 	return [][]tile{parts[:len(parts)/2], parts[len(parts)/2:]}
 }
 
-// touch updates the tiles of all levels over a point that was added, changed or removed, and the
-// figures of its series.
+// touch updates the tiles of all levels over a point that has changed. It updates the figures of
+// the series too.
 func (w *writer) touch(series, seq int64) error {
 	for level := 1; level <= maxLevel; level++ {
 		from, to, err := w.around(series, level, seq)
@@ -153,8 +153,8 @@ func (w *writer) median(series, seq int64) (float64, error) {
 }
 
 func (w *writer) putTile(series int64, level int, t tile) error {
-	return w.exec("INSERT INTO tiles (series, level, first, last, points, min, median, max) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		series, level, t.first, t.last, t.points, t.min, t.median, t.max)
+	return w.exec(`INSERT INTO tiles (series, level, first, last, points, min, median, max)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, series, level, t.first, t.last, t.points, t.min, t.median, t.max)
 }
 
 // top ends the tiles of a series at a level that has one, and counts the points there.

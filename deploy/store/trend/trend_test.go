@@ -34,8 +34,8 @@ func point(seq int64, set string, values ...float64) []trend.Measured {
 		Unit: "frames/s", Better: "higher", Version: 1, Device: "local", Product: "firefox", Feed: "nightly",
 		Role: trend.Subject}, Threshold: 0.05, Point: trend.Point{Seq: seq, Build: "b", Set: set, WallNS: seq}}
 	for i, v := range values {
-		m.Point.Values = append(m.Point.Values, trend.Value{Run: set + "~subject~run-" + string(rune('1'+i)), Block: i + 1,
-			Value: v})
+		m.Point.Values = append(m.Point.Values, trend.Value{Run: set + "~subject~run-" + string(rune('1'+i)),
+			Block: i + 1, Value: v})
 	}
 	return []trend.Measured{m}
 }
@@ -49,8 +49,8 @@ func page(t testing.TB, d *trend.DB, p api.SeriesParams) api.SeriesData {
 	return data
 }
 
-// TestTiles: whatever the order of points, each level's tiles cover all points in order, with the
-// right min and max, and level k has at most a 4^k-th of the points.
+// TestTiles: in whatever order points are added, each level's tiles cover all of them in order.
+// Level k has at most a 4^k-th of the points.
 func TestTiles(t *testing.T) {
 	for name, order := range map[string]func([]int64){
 		"appended":     func([]int64) {},
@@ -185,8 +185,8 @@ func TestSetsOfOneBuild(t *testing.T) {
 		}
 	}
 	data := page(t, d, api.SeriesParams{Series: 1})
-	if p := data.Points; len(p) != 1 || p[0].Runs != 7 || p[0].Median != 4 || !p[0].Interval || data.Series.Points != 1 ||
-		data.Series.Latest != "4 frames/s" {
+	if p := data.Points; len(p) != 1 || p[0].Runs != 7 || p[0].Median != 4 || !p[0].Interval ||
+		data.Series.Points != 1 || data.Series.Latest != "4 frames/s" {
 		t.Fatalf("%+v", data)
 	}
 	var both [2][]trend.Point

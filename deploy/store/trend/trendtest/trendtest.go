@@ -43,8 +43,8 @@ func Open(t testing.TB, f Filling) *trend.DB {
 	var builds []api.Build
 	for i := range min(f.Points, 1000) {
 		n := max(0, f.Points-1000) + i
-		builds = append(builds, api.Build{Feed: "nightly", Seq: seq(n), Name: name(n), Revision: fmt.Sprintf("%012x", n),
-			WallNS: begin + int64(n)*day, State: "usable"})
+		builds = append(builds, api.Build{Feed: "nightly", Seq: seq(n), Name: name(n),
+			Revision: fmt.Sprintf("%012x", n), WallNS: begin + int64(n)*day, State: "usable"})
 	}
 	if err := d.AddBuilds(t.Context(), builds); err != nil {
 		t.Fatal(err)
