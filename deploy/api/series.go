@@ -101,11 +101,7 @@ type SeriesShift struct {
 	Series    int64   `json:"series"`
 	FirstSeq  int64   `json:"first_seq" doc:"last build before the change"`
 	LastSeq   int64   `json:"last_seq" doc:"first build after the change"`
-<<<<<<< HEAD
-	State     string  `json:"state" doc:"\"candidate\", \"confirming\", \"confirmed\", \"refuted\", \"undecided\", \"lab\", \"dismissed\""`
-=======
-	State     string  `json:"state" doc:"candidate, confirming, confirmed, refuted, lab or dismissed"`
->>>>>>> h2
+	State     string  `json:"state" doc:"candidate, confirming, confirmed, refuted, undecided, lab or dismissed"`
 	Reason    string  `json:"reason,omitempty" doc:"a sentence"`
 	Shift     float64 `json:"shift" doc:"relative, or absolute where values may be 0"`
 	Relative  bool    `json:"relative"`
