@@ -87,7 +87,8 @@ const (
 // EnvironmentKeys returns the documented keys in the order in which people want to read them.
 func EnvironmentKeys() []string {
 	return []string{
-		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvBuild, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
+		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvBuild, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild,
+		EnvRigOS,
 		EnvAnalysisBuild, EnvVitals, EnvScript, EnvProfile,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}

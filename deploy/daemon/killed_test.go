@@ -27,7 +27,8 @@ import (
 const (
 	killVariable = "EIDETICKER_TEST_KILL"
 	killDir      = "EIDETICKER_TEST_DIR"
-	killTurn     = "EIDETICKER_TEST_TURN" // at which time that it comes to the point; 0: the first, and it does jobs; -1: a submitted one
+	// arrivals at the point before the end; 0: the first, and it does jobs; -1: a submitted one
+	killTurn = "EIDETICKER_TEST_TURN"
 )
 
 // killed is a rig that runs two jobs, or keeps the last second of its device. It kills itself on

@@ -48,7 +48,7 @@ func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) 
 	return q.daemon.start(ctx, id, owner, p)
 }
 
-// Job returns a job, or what is known of it by its set in the store.
+// Job returns a job, or the data of its set in the store.
 func (q Queue) Job(id string) (api.Job, bool) {
 	if j, err := q.daemon.Job(id); err == nil {
 		return j, true

@@ -68,7 +68,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestSubmit: a job that waits, works or has ended, also before a restart, is not made again.
+// TestSubmit: a job that waits, works or has ended is not made again, also after a restart.
 //
 // Fault: A schedule submits a job again
 func TestSubmit(t *testing.T) {

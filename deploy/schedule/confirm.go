@@ -31,7 +31,7 @@ func (e *Engine) Budget() api.Budget {
 	return e.budget()
 }
 
-// budget also forgets what lies before the last period. The levels of the confirmations that begin
+// budget also forgets entries before the last period. The levels of the confirmations that begin
 // in a period add up to false_alarms at most.
 func (e *Engine) budget() api.Budget {
 	per := time.Duration(e.Alarm.Per)
@@ -86,9 +86,7 @@ var errBudget = errors.New("the budget of confirmations is used up")
 
 // begin begins the confirmation of a candidate, with others of the same builds, test and device.
 func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.SeriesShift, asked bool) (bool, error) {
-	if x.State != candidate && !asked || slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool {
-		return slices.Contains(c.Changes, x.ID)
-	}) {
+	if x.State != candidate && !asked || e.confirming(x) {
 		return false, nil
 	}
 	data, err := e.Trends.Get(ctx, api.SeriesParams{Series: x.Series, Limit: 1})
@@ -98,7 +96,7 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	s := &data.Series
 	p := e.state.Schedules[s.Schedule]
 	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
-	if _, is := e.Schedules[s.Schedule]; !is || p.Paused || busy && !asked {
+	if _, is := e.Schedules[s.Schedule]; !is || p.Paused || !asked && (busy || p.between(s, x)) {
 		return false, nil
 	}
 	if s.Feed == "" {
@@ -161,6 +159,18 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	}
 	e.Log.Info("a change is being confirmed", "change", x.ID, "job", t.ID)
 	return true, e.save()
+}
+
+// confirming reports if a change has fresh runs.
+func (e *Engine) confirming(x *api.SeriesShift) bool {
+	return slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return slices.Contains(c.Changes, x.ID) })
+}
+
+// between reports if builds in a candidate's range wait for their runs. They may narrow the range.
+func (p *progress) between(s *api.Series, x *api.SeriesShift) bool {
+	return slices.ContainsFunc(p.Tasks, func(t task) bool {
+		return t.Test == s.Test && t.Device == s.Device && x.FirstSeq < t.Origin.Seq && t.Origin.Seq < x.LastSeq
+	})
 }
 
 // errBudgetOf returns an error only to people, who wait for an answer.

@@ -26,6 +26,10 @@ const (
 const (
 	window = 150 // points that are searched
 	near   = 3   // points between two places that are one change
+
+	// Points that a candidate needs. Few equal values make any difference significant.
+	leastBefore = 3
+	leastAfter  = 2
 )
 
 // detect searches the subject's series of a set for changes, and notes new candidates.
@@ -104,16 +108,23 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		return err
 	}
 	for _, found := range changes {
-		x := api.SeriesShift{Series: s.ID, FirstSeq: c.points[found.Index-1].Seq, LastSeq: c.points[found.Index].Seq,
-			State: candidate, Relative: c.relative, P: found.P, Shift: found.Shift(), FoundNS: e.Now().UnixNano()}
-		if slices.ContainsFunc(known, func(k api.SeriesShift) bool { return c.same(&k, found.Index) }) {
+		if found.Index < leastBefore || len(c.values)-found.Index < leastAfter {
 			continue
 		}
+		x := api.SeriesShift{Series: s.ID, FirstSeq: c.points[found.Index-1].Seq, LastSeq: c.points[found.Index].Seq,
+			State: candidate, Relative: c.relative, P: found.P, Shift: found.Shift(), FoundNS: e.Now().UnixNano()}
 		if x.Relative {
 			x.Shift = math.Expm1(x.Shift)
 		}
 		x.Low, x.High = x.Shift, x.Shift
 		x.Direction = direction(s.Better, x.Shift)
+		at := slices.IndexFunc(known, func(k api.SeriesShift) bool { return c.same(&k, found.Index) })
+		if at >= 0 {
+			if err := e.narrow(ctx, &known[at], &x); err != nil {
+				return err
+			}
+			continue
+		}
 		if control == nil {
 			x.Reason = "Nothing was measured beside it: the lab may have changed (no control)."
 		}
@@ -130,6 +141,16 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		known = append(known, x)
 	}
 	return nil
+}
+
+// narrow moves a candidate that is not being confirmed to a shorter range of builds.
+func (e *Engine) narrow(ctx context.Context, known, found *api.SeriesShift) error {
+	if known.State != candidate || found.LastSeq-found.FirstSeq >= known.LastSeq-known.FirstSeq || e.confirming(known) {
+		return nil
+	}
+	found.ID, found.State, found.Reason, found.FoundNS = known.ID, candidate, known.Reason, known.FoundNS
+	*known = *found
+	return e.put(ctx, known)
 }
 
 // curve is what the detectors see of a series. Its slices are of equal length, but for control.

@@ -57,6 +57,26 @@ func TestAlert(t *testing.T) {
 	}
 }
 
+// TestRange: many builds come at once, and the newest runs first. The confirmation waits for the
+// builds between, and the alert names the right one.
+func TestRange(t *testing.T) {
+	w := newWorld(t, 2, func(o *Options) {
+		s := o.Schedules["nightly"]
+		s.Coalesce = "none"
+		o.Schedules["nightly"] = s
+	})
+	w.level = slower(33, 0.1)
+	e := w.engine()
+	w.days(e, 1, 20)
+	for seq := int64(21); seq <= 40; seq++ {
+		w.build(seq)
+	}
+	w.settle(e)
+	if len(w.alerts) != 1 || w.alerts[0].FirstSeq != 32 || w.alerts[0].LastSeq != 33 {
+		t.Errorf("%+v, %+v", w.alerts, w.changes)
+	}
+}
+
 // TestCrash ends the engine at each of its calls. After a restart the outcome is as without.
 //
 // Fault: A rig is killed at any step of a schedule
@@ -175,7 +195,7 @@ func atLeast(k, n int, p float64) (sum float64) {
 	return sum
 }
 
-// TestLab: where the control moves too, the lab does, and nobody is told of a product.
+// TestLab: a change of the control too is one of the lab, and opens no alert.
 //
 // Fault: A whole lab moves, such as by an update
 func TestLab(t *testing.T) {

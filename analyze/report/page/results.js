@@ -257,7 +257,8 @@ export function quality(files, r, seek) {
 
 /** @type {Record<string, string>} in the order in which they are shown; other keys follow */
 const environmentNames = {
-  dut: 'device under test', os: 'system', kernel: 'kernel', browser: 'browser', build: 'build', network: 'network', signal: 'signal',
+  dut: 'device under test', os: 'system', kernel: 'kernel', browser: 'browser', build: 'build', network: 'network',
+  signal: 'signal',
   source: 'source', card: 'card', rig: 'rig', rig_build: 'recorded by', rig_os: 'rig’s system',
   analysis_build: 'analysed by', machine_shared: 'browser and recorder on one machine',
 };

@@ -52,6 +52,8 @@ func addForEver(path string) error {
 
 // TestKilled: after a kill during an addition the set is in all series or in none. Acknowledged
 // sets are there.
+//
+// Fault: A rig is killed while it adds a set to the trends
 func TestKilled(t *testing.T) {
 	for acknowledged := range int64(6) {
 		path := filepath.Join(t.TempDir(), "trend.db")
@@ -86,6 +88,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestRead: the values of a set's counted runs become points. A wrong origin is refused.
+//
+// Fault: A set has a wrong or hostile `origin.json`
 func TestRead(t *testing.T) {
 	folder := newSet(t, t.TempDir(), "s-1", 10)
 	origin, all, err := trend.Read(folder)
@@ -215,6 +220,8 @@ func state(t *testing.T, d *trend.DB) string {
 
 // TestRebuild: a file that is missing, cut off, damaged or of another version is made anew. It has
 // the same content.
+//
+// Fault: The index of trends is missing, cut off, older or broken
 func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "trend.db")
