@@ -71,6 +71,7 @@ func TestRange(t *testing.T) {
 	for seq := int64(21); seq <= 40; seq++ {
 		w.build(seq)
 	}
+	w.single = true
 	w.settle(e)
 	if len(w.alerts) != 1 || w.alerts[0].FirstSeq != 32 || w.alerts[0].LastSeq != 33 {
 		t.Errorf("%+v, %+v", w.alerts, w.changes)

@@ -34,6 +34,7 @@ type world struct {
 	order    []string // of submitted jobs
 	measured map[string][]trend.Measured
 	end      func(j *api.Job) // what becomes of a job; nil: it is ok
+	single   bool             // one job at a time
 	level    func(role, build string, seq int64) float64
 
 	series  []api.Series
@@ -97,7 +98,7 @@ func (w *world) build(seq int64) {
 	w.builds = append(w.builds, api.Build{Feed: "f", Seq: seq, Name: fmt.Sprint("b", 1000+seq), State: usable})
 }
 
-// work ends all waiting jobs, each in ten minutes.
+// work ends all waiting jobs, each in ten minutes; with single, only the first one.
 func (w *world) work() (ended int) {
 	for _, id := range w.order {
 		j := w.jobs[id]
@@ -113,6 +114,9 @@ func (w *world) work() (ended int) {
 		}
 		if j.State == "ok" {
 			w.run(id)
+		}
+		if w.single {
+			break
 		}
 	}
 	return ended
