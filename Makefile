@@ -58,10 +58,10 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 check: deps webui lint
 	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
-# Packages whose tests compute, or wait for pages and VMs without a look at the time. The others run scenes in real time,
+# Packages whose tests compute, or wait for pages without a look at the time. The others run scenes in real time,
 # which lose frames on a machine that is too busy.
 PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
-	deploy/deb deploy/rigvm deploy/store netsim/ecma netsim/har netsim/instrument netsim/replay netsim/site)
+	deploy/deb deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument netsim/site)
 
 # The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.

@@ -36,12 +36,11 @@ func differencesOf(r *rand.Rand, blocks int, shift float64, noise func(r *rand.R
 // order of runs makes them equally likely, whatever the sizes. Of them at most Alpha are confirmed.
 func TestConfirmationLevelIsExact(t *testing.T) {
 	c := Confirmation{[]int{4, 8, 12}, 0.3, 0}
-	r := rand.New(rand.NewPCG(40, 1))
 	sizes := map[string][]float64{"one size": {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
 		"zeros":       {0, 0, 1, 0, 2, 2, 0, 3, 0, 1, 1, 5},
 		"not numbers": {1, math.NaN(), 3, 4, math.Inf(1), 6, 7, 8, 9, 9, 9, 2}}
 	for name, noise := range noises() {
-		sizes[name] = differencesOf(r, 12, 0, noise)
+		sizes[name] = differencesOf(rand.New(rand.NewPCG(40, 1)), 12, 0, noise)
 	}
 	for name, d := range sizes {
 		confirmed, signed := 0, make([]float64, len(d))
