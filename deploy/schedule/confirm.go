@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
@@ -21,7 +22,8 @@ const (
 	maxJobs     = 8    // of a confirmation
 	maxChanges  = 1000 // that are looked at
 	leastLab    = 4    // tests of a device of which half must change at once
-	workedShare = 0.1  // of the rig's time that confirmations may take
+	sparedShare = 0.1  // of the devices' time that confirmations may take
+	usualRun    = time.Minute
 )
 
 // Budget returns the account of false alarms of the last period.
@@ -41,17 +43,42 @@ func (e *Engine) budget() api.Budget {
 	b := api.Budget{FalseAlarms: e.Alarm.FalseAlarms, PeriodNS: int64(per), Confirmations: e.Alarm.Confirmations,
 		Used: len(e.state.Spent)}
 	if b.Confirmations == 0 {
-		runs := 0
-		for _, w := range e.state.Work {
-			runs += w.Runs
-		}
-		b.Confirmations = max(1, int(workedShare*float64(runs)/costRuns))
+		b.Confirmations = e.affordable(per)
 	}
 	b.Alpha = min(b.FalseAlarms/float64(b.Confirmations), maxAlpha)
-	b.Text = sentence(
-		"%d of %d confirmations of %v have begun, each at level %.2g: at most %.3g false alarms are expected.",
-		b.Used, b.Confirmations, per, b.Alpha, b.Alpha*float64(b.Confirmations))
+	b.Text = sentence("%d of %d confirmations in %s have begun, each at level %.2g: "+
+		"at most %.3g false alarms are expected.", b.Used, b.Confirmations, days(per), b.Alpha,
+		b.Alpha*float64(b.Confirmations))
 	return b
+}
+
+// days formats a period.
+func days(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return wording.Plural(int(d/day), "day")
+	}
+	return d.String()
+}
+
+// affordable returns the confirmations of equal builds for which a share of the devices' time is
+// enough. The time of a run is that of the last period.
+func (e *Engine) affordable(per time.Duration) int {
+	devices := map[string]bool{}
+	for _, s := range e.Schedules {
+		for _, d := range s.Devices {
+			devices[d] = true
+		}
+	}
+	run := usualRun
+	var ns int64
+	runs := 0
+	for _, w := range e.state.Work {
+		ns, runs = ns+w.NS, runs+w.Runs
+	}
+	if runs > 0 {
+		run = max(time.Second, time.Duration(ns/int64(runs)))
+	}
+	return max(1, int(sparedShare*float64(len(devices))*float64(per)/float64(costRuns*run)))
 }
 
 // left returns how many confirmations may begin.

@@ -349,8 +349,10 @@ func TestBudget(t *testing.T) {
 		t.Errorf("changes of the same builds are one alert: %+v", w.alerts)
 	}
 	w.o.Alarm.Confirmations = 0
-	if b := w.engine().Budget(); b.Confirmations != 1 || b.Alpha != 0.01 {
-		t.Errorf("without runs: %+v", b)
+	// a tenth of 7 days is enough for 25 confirmations of 96 runs of 24 s
+	b = w.engine().Budget()
+	if b.Confirmations != 25 || b.Alpha != 0.0004 || !strings.Contains(b.Text, "in 7 days") {
+		t.Errorf("%+v", b)
 	}
 }
 
