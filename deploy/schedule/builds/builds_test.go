@@ -304,12 +304,20 @@ func TestMozilla(t *testing.T) {
 	const base = "firefox-145.0a1.en-US.linux-x86_64"
 	days := []string{"2026-10-01-09-30-21-mozilla-central/", "2026-10-01-09-30-21-mozilla-central-l10n/",
 		"2026-10-02-21-00-00-mozilla-central/"}
+	september, want := []string{}, []string{}
+	for day := 1; day <= 30; day++ {
+		september = append(september, fmt.Sprintf("2026-09-%02d-09-30-21-mozilla-central/", day))
+		if day > 18 { // with two days of October these are the newest 14
+			want = append(want, fmt.Sprintf("%d 2026-09-%02d-09-30-21 usable", day-18, day))
+		}
+	}
+	want = append(want, "13 2026-10-01-09-30-21 usable")
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		dir, name := filepath.Split(r.URL.Path)
 		switch {
 		case dir == "/2026/09/":
-			fmt.Fprint(w, listing("2026-09-30-09-30-21-mozilla-central/"))
+			fmt.Fprint(w, listing(september...))
 		case dir == "/2026/10/":
 			fmt.Fprint(w, listing(days...))
 		case strings.Contains(dir, "10-02"):
@@ -326,7 +334,7 @@ func TestMozilla(t *testing.T) {
 	}))
 	t.Cleanup(index.Close)
 	c := open(t, t.TempDir(), at, config.Feed{Kind: config.FeedMozilla, URL: index.URL}, 0)
-	if got := builds(t, c); got != "1 2026-09-30-09-30-21 usable, 2 2026-10-01-09-30-21 usable" {
+	if got := builds(t, c); got != strings.Join(want, ", ") {
 		t.Error(got)
 	}
 	b, err := c.Resolve(context.Background(), "f", "2026-10-01")
@@ -334,13 +342,15 @@ func TestMozilla(t *testing.T) {
 		b.URL != index.URL+"/2026/10/2026-10-01-09-30-21-mozilla-central/"+base+".tar.xz" {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if asked != 9 {
-		t.Errorf("%d requests for three folders, two of them complete", asked)
+	if asked != 2+3*13+1 {
+		t.Errorf("%d requests for two months and 14 folders, 13 of them complete", asked)
 	}
 	at.pass()
-	builds(t, c)
-	if asked != 12 {
-		t.Errorf("%d requests more, want two months and the incomplete folder", asked-9)
+	if got := builds(t, c); got != strings.Join(want, ", ") {
+		t.Errorf("older builds are added later: %s", got)
+	}
+	if asked != 42+3 {
+		t.Errorf("%d requests more, want two months and the incomplete folder", asked-42)
 	}
 }
 
