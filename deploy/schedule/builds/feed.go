@@ -59,6 +59,7 @@ type opened struct {
 	archive string // a file; "": a tree
 	tree    string
 	inPlace bool // the tree is not copied
+	fetched bool // from a server
 }
 
 // Feed is an index of builds with its ledger. Its methods may be called from any goroutine.
