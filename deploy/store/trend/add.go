@@ -222,8 +222,7 @@ func checkBuild(b *api.Build) error {
 	return checkTexts(b.Feed, b.Name, b.Revision, b.Parent, b.SHA256, b.State, b.Reason)
 }
 
-// AddBuilds adds builds, or updates them. A build whose hash has changed is broken and keeps the
-// first hash.
+// AddBuilds adds builds, or updates them. Their feed judges their state and hash.
 func (d *DB) AddBuilds(ctx context.Context, all []api.Build) error {
 	err := d.update(ctx, func(w *writer) error {
 		for _, b := range all {
@@ -257,12 +256,6 @@ func (w *writer) putBuild(b *api.Build) error {
 	old, err := scanBuild(s.QueryRowContext(w.ctx, b.Feed, b.Seq).Scan)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
-	}
-	if old.SHA256 != "" && b.SHA256 == "" {
-		b.SHA256 = old.SHA256 // of the first download
-	}
-	if old.SHA256 != "" && b.SHA256 != old.SHA256 {
-		b.State, b.Reason, b.SHA256 = "broken", "its hash has changed to "+b.SHA256, old.SHA256
 	}
 	if old == *b {
 		return nil

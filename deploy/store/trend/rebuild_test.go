@@ -255,8 +255,8 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := state(t, d)
-	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", "its hash has changed to bb",
-		`"sha256":"aa"`, "25 % lower since build b3 (worse, interval −30 % to −20 %)",
+	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", `"sha256":"bb"`,
+		`"state":"usable"`, "25 % lower since build b3 (worse, interval −30 % to −20 %)",
 		`"revision":"r3"`, `"points":12`} {
 		if !strings.Contains(want, has) {
 			t.Errorf("%s is not in %s", has, want)
