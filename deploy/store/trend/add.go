@@ -78,8 +78,8 @@ type place struct{ series, seq int64 }
 
 // add replaces the points of a set. It returns their places, before and now.
 func (w *writer) add(set string, all []Measured) (touched map[place]bool, err error) {
-	if set == "" || len(set) > maxText {
-		return nil, errors.New("the name of a set is missing or too long")
+	if err := check(set, all); err != nil {
+		return nil, err
 	}
 	if err := w.exec("INSERT OR IGNORE INTO sets (name) VALUES (?)", set); err != nil {
 		return nil, err
@@ -110,15 +110,38 @@ func (w *writer) add(set string, all []Measured) (touched map[place]bool, err er
 	return touched, err
 }
 
+// check returns why a set cannot be added.
+func check(set string, all []Measured) error {
+	if set == "" || len(set) > maxText {
+		return errors.New("the name of a set is missing or too long")
+	}
+	type one struct {
+		SeriesKey
+		seq int64
+	}
+	seen := map[one]bool{}
+	for i := range all {
+		m := &all[i]
+		p := &m.Point
+		if err := m.Key.check(); err != nil {
+			return err
+		}
+		switch {
+		case p.Seq < 0 || p.Seq > maxSeq || len(p.Build) > maxText:
+			return fmt.Errorf("build %.40q has seq %d", p.Build, p.Seq)
+		case len(p.Values) > stats.MaxRuns:
+			return fmt.Errorf("build %s has over %d runs", p.Build, stats.MaxRuns)
+		case seen[one{m.Key, p.Seq}]:
+			return fmt.Errorf("build %s has two points of %.40q", p.Build, m.Key.Measure+"."+m.Key.Value)
+		}
+		seen[one{m.Key, p.Seq}] = true
+	}
+	return nil
+}
+
 // addPoint returns the zero place for a point without values.
 func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	p := &m.Point
-	if err := m.Key.check(); err != nil {
-		return place{}, err
-	}
-	if p.Seq < 0 || p.Seq > maxSeq || len(p.Build) > maxText {
-		return place{}, fmt.Errorf("build %.40q has seq %d", p.Build, p.Seq)
-	}
 	runs, values := []storedRun{}, []float64{}
 	for _, v := range p.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Block < 0 || v.Block >= maxBlock {
@@ -129,9 +152,6 @@ func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	}
 	if len(values) == 0 {
 		return place{}, nil
-	}
-	if len(values) > stats.MaxRuns {
-		return place{}, fmt.Errorf("build %s has over %d runs", p.Build, stats.MaxRuns)
 	}
 	raw, err := json.Marshal(runs)
 	if err != nil {

@@ -106,6 +106,9 @@ func (d *DB) folders(ctx context.Context, sets *int) iter.Seq2[string, []Measure
 				return
 			}
 			origin, all, err := Read(folder)
+			if err == nil && origin.Kind == KindPoint {
+				err = check(e.Name(), all)
+			}
 			if err != nil {
 				d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
 			}

@@ -233,8 +233,13 @@ func TestRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755); err != nil {
+	refused := newSet(t, filepath.Join(dir, "runs"), "s-before", 20)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755),
+		write(refused, strings.Replace(originText, `"role": "subject"`, `"role": "before"`, 1))); err != nil {
 		t.Fatal(err)
+	}
+	if _, all, err := trend.Read(refused); err != nil || d.Add(t.Context(), "s-before", all) == nil {
+		t.Errorf("read: %v; a set of another role is added", err)
 	}
 	hash := func(sum string) []api.Build {
 		return []api.Build{{Feed: "nightly", Seq: 3, Name: "b3", Revision: "r3", SHA256: sum, State: "usable"}}
