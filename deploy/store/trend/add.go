@@ -81,11 +81,13 @@ func (w *writer) add(set string, all []Measured) (touched map[place]bool, err er
 	if err := check(set, all); err != nil {
 		return nil, err
 	}
-	if err := w.exec("INSERT OR IGNORE INTO sets (name) VALUES (?)", set); err != nil {
-		return nil, err
-	}
 	var id int64
-	if err := w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id); err != nil {
+	err = w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		w.lines = append(w.lines, line{Set: set})
+		err = w.get("INSERT INTO sets (name) VALUES (?) RETURNING id", []any{set}, &id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	touched = map[place]bool{}

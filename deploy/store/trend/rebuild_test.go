@@ -233,6 +233,7 @@ func TestRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	newSet(t, filepath.Join(dir, "runs"), "s-partial", 21) // it is never added
 	refused := newSet(t, filepath.Join(dir, "runs"), "s-before", 20)
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755),
 		write(refused, strings.Replace(originText, `"role": "subject"`, `"role": "before"`, 1))); err != nil {
@@ -310,6 +311,25 @@ func TestRebuild(t *testing.T) {
 	}
 	if _, err := d.Builds(t.Context(), "nightly", 1); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a closed file: %v", err)
+	}
+	// Without a journal all sets are added. The new journal has them.
+	if err := os.Remove(journal); err != nil {
+		t.Fatal(err)
+	}
+	for _, later := range []string{"", "s-later"} {
+		if later != "" {
+			newSet(t, filepath.Join(dir, "runs"), later, 22)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		d := reopen(t, path)
+		if got := state(t, d); !strings.Contains(got, `"points":13`) || !strings.Contains(got, "s-partial") {
+			t.Errorf("without a journal, and with %q: %s", later, got)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
