@@ -150,6 +150,20 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if !c.Ready(b) {
 		t.Error("not ready after its first use")
 	}
+	lib := filepath.Join(dir, "b-1/lib.so")
+	st, err := os.Stat(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{"b-1/lib.so": "2"})
+	if err := os.Chtimes(lib, st.ModTime(), st.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if _, release, err = c.Program(ctx, "chromium", b); err != nil {
+		t.Errorf("the content is read again, though sizes and times are the same: %v", err)
+	} else {
+		release()
+	}
 	refuse := func(name, kind, want string) {
 		t.Helper()
 		if _, _, err := c.Program(ctx, kind, b); err == nil || !strings.Contains(err.Error(), want) {
@@ -164,7 +178,7 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, map[string]string{"b-1/lib.so": "2"})
+	put(t, dir, map[string]string{"b-1/lib.so": "23"})
 	if c.Ready(b) {
 		t.Error("ready with another content")
 	}
@@ -183,8 +197,9 @@ func TestFolderBuildsInPlace(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	text, at := "", newClock()
+	text, at, asked := "", newClock(), 0
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
 		if text == "" {
 			http.Error(w, "no", http.StatusNotFound)
 		}
@@ -223,8 +238,21 @@ func TestLines(t *testing.T) {
 	}
 	text = ""
 	at.pass()
-	if all, err := c.Builds(context.Background(), "f"); err == nil || len(all) != 3 {
-		t.Errorf("an absent feed has %d builds, error %v", len(all), err)
+	gaveUp, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := c.Builds(gaveUp, "f")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that gave up: %v", err)
+	}
+	asked = 0
+	for range 3 {
+		if all, err := c.Builds(context.Background(), "f"); err == nil || len(all) != 3 {
+			t.Errorf("an absent feed has %d builds, error %v", len(all), err)
+		}
+		at.at = at.at.Add(failed / 3)
+	}
+	if asked != 1 {
+		t.Errorf("%d requests to an absent feed within a minute", asked)
 	}
 	if b, err := c.Resolve(context.Background(), "f", "one"); err != nil || b.Seq != 10 {
 		t.Errorf("a known build of an absent feed: %v, %v", b, err)
@@ -383,6 +411,10 @@ chmod 755 out/firefox`
 	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision {
 		t.Fatalf("%+v, %v", all, err)
 	}
+	out, err := run(ctx, "", "", "sh", "-c", "echo warning: old >&2; echo 0a 1")
+	if string(out) != "0a 1\n" || err != nil {
+		t.Errorf("%q, %v: want the output without warnings", out, err)
+	}
 	path, release, err := c.Program(ctx, "firefox", all[0])
 	if err != nil {
 		t.Fatal(err)
@@ -396,6 +428,7 @@ chmod 755 out/firefox`
 	}
 	for want, wrong := range map[string]config.Feed{
 		"sh: exit status 3: oh": {Command: []string{"sh", "-c", "echo oh; exit 3"}, Output: "out"},
+		"sh: exit status 4: hm": {Command: []string{"sh", "-c", "echo hm >&2; echo oh; exit 4"}, Output: "out"},
 		"timeout after 1s": {Command: []string{"sh", "-c", "sleep 600 & sleep 600"}, Output: "out",
 			Timeout: config.Duration(time.Second)},
 		"leads out of the commit's": {Command: []string{"ln", "-s", "/usr", "out"}, Output: "out"},

@@ -270,10 +270,14 @@ func (c *Cache) badAgain(b api.Build) bool {
 	return is && c.now().Sub(first) >= badTime
 }
 
-// inPlace checks a tree that is not copied.
+// inPlace checks a tree that is not copied. Its content is read again only if sizes or times differ
+// from those of the last check.
 func (c *Cache) inPlace(ctx context.Context, f *Feed, b api.Build, tree string) error {
 	before, _, err := sumTree(ctx, tree, false)
-	if err != nil {
+	c.mu.Lock()
+	was := c.asIs[b.Feed+":"+b.Name]
+	c.mu.Unlock()
+	if err != nil || was == before {
 		return err
 	}
 	sum, _, err := sumTree(ctx, tree, true)
