@@ -117,10 +117,10 @@ func TestFolderKeepsNumbers(t *testing.T) {
 			return os.Rename(dir, dir+"-away")
 		}, "feed f: open " + dir + ": no such file or directory"},
 		{"the ledger is damaged", func() error {
-			put(t, data, map[string]string{"builds/feeds/f.json": "{"})
+			put(t, data, map[string]string{"feeds/f.json": "{"})
 			c = open(t, data, at, config.Feed{Kind: config.FeedFolder, Dir: dir}, 0)
 			return nil
-		}, "feed f: read ledger f.json: unexpected end of JSON input; remove it to number the builds anew"},
+		}, "feed f: read ledger f.json: unexpected end of JSON input; restore it from a backup"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.name, err)

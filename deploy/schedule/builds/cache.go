@@ -24,7 +24,7 @@ import (
 // with a page of its own for a while.
 const badTime = time.Hour
 
-// ledgers is the folder of the ledgers, within that of the builds.
+// ledgers is the folder of the ledgers. They are data, so it is not within that of the builds.
 const ledgers = "feeds"
 
 // Options configure a cache.
@@ -62,7 +62,7 @@ func Open(o Options) (*Cache, error) {
 		c.now = time.Now
 	}
 	for name, f := range o.Feeds {
-		feed, err := newFeed(name, c.dir, f, c.now)
+		feed, err := newFeed(name, o.Dir, f, c.now)
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +71,10 @@ func Open(o Options) (*Cache, error) {
 	if len(c.feeds) == 0 {
 		return c, nil
 	}
-	if err := os.MkdirAll(filepath.Join(c.dir, ledgers), 0o750); err != nil {
-		return nil, fmt.Errorf("open the builds: %w", err)
+	for _, dir := range []string{c.dir, filepath.Join(o.Dir, ledgers)} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return nil, fmt.Errorf("open the builds: %w", err)
+		}
 	}
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -237,7 +239,13 @@ func (c *Cache) place(ctx context.Context, f *Feed, b api.Build) (string, error)
 	c.mu.Unlock()
 	if is {
 		dir := filepath.Join(c.dir, b.SHA256)
-		return dir, os.Chtimes(dir, c.now(), c.now()) // its last use
+		err := os.Chtimes(dir, c.now(), c.now()) // its last use
+		if !errors.Is(err, fs.ErrNotExist) {
+			return dir, err
+		}
+		c.mu.Lock()
+		delete(c.sizes, b.SHA256) // somebody removed it
+		c.mu.Unlock()
 	}
 	work, err := os.MkdirTemp(c.dir, ".new-")
 	if err != nil {

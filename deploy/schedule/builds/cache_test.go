@@ -288,6 +288,14 @@ func TestCache(t *testing.T) {
 	}
 	release()
 	release() // does nothing
+	if err := os.RemoveAll(filepath.Dir(filepath.Dir(path))); err != nil {
+		t.Fatal(err)
+	}
+	if _, release, err := s.program(t, "a"); err != nil || s.asked != 2 {
+		t.Errorf("after a person removed it: %v, after %d downloads", err, s.asked)
+	} else {
+		release()
+	}
 	// A bad download makes a build broken if another one is bad an hour later.
 	for _, wait := range []time.Duration{0, badTime - 1, 1} {
 		s.at.at = s.at.at.Add(wait)

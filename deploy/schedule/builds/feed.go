@@ -87,7 +87,7 @@ type ledgerFile struct {
 	Builds  []api.Build `json:"builds"` // in order
 }
 
-// newFeed makes the feed of a configuration. dir is the folder of the cache.
+// newFeed makes the feed of a configuration. dir is the data directory.
 func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, error) {
 	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now}
 	switch c.Kind {
@@ -268,7 +268,7 @@ func (f *Feed) load() error {
 		err = json.Unmarshal(raw, &kept)
 	}
 	if err != nil {
-		return fmt.Errorf("read ledger %s.json: %w; remove it to number the builds anew", f.name, err)
+		return fmt.Errorf("read ledger %s.json: %w; restore it from a backup", f.name, err)
 	}
 	f.builds, f.loaded = kept.Builds, true
 	return nil
