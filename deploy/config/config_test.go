@@ -110,6 +110,8 @@ func TestProblems(t *testing.T) {
 		{"moving control", schedule + "cron = \"0 3 * * *\"\ncontrol = \"f@g\"\n", "must name one build", 5},
 		{"another feed's browser", schedule + "on = \"feed.g\"\n", "must be KIND@g", 3},
 		{"unknown feed", "[schedule.a]\ntests = [\"b\"]\nbrowsers = [\"f@g\"]\non = \"feed.g\"\n", "unknown feed g", 3},
+		{"two rivals of a feed", "[schedule.a]\ntests = [\"b\"]\nbrowsers = [\"f\", \"f@g:1\", \"f@g:2\"]\n" +
+			"cron = \"0 3 * * *\"\n", `rivals "f@g:1" and "f@g:2": must differ in kind or feed`, 3},
 		{"runs of a schedule", schedule + "cron = \"0 3 * * *\"\nruns = 1000\n", "must be 1 to 100", 5},
 		{"short deadline", schedule + "cron = \"0 3 * * *\"\ndeadline = \"5s\"\n", "at least 1m", 5},
 		{"alarms", "[alarm]\nfalse_alarms = nan\n", "alarm.false_alarms is NaN", 0},

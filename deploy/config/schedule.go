@@ -153,8 +153,10 @@ func (s *Schedule) check() (string, error) {
 			}
 		}
 	}
+	rivals := map[api.Browser]string{}
 	for i, text := range append(slices.Clone(s.Browsers), s.Control) {
 		b, err := api.ParseBrowser(text)
+		of := api.Browser{Kind: b.Kind, Feed: b.Feed} // the trend of a rival
 		switch {
 		case text == "" && i == len(s.Browsers): // no control
 		case text == "" || err != nil:
@@ -164,6 +166,10 @@ func (s *Schedule) check() (string, error) {
 				s.Feed())
 		case i == len(s.Browsers) && b.Feed != "" && b.Build == "":
 			return "control", fmt.Errorf("%q moves: must name one build", text)
+		case i > 0 && i < len(s.Browsers) && rivals[of] != "":
+			return "browsers", fmt.Errorf("rivals %q and %q: must differ in kind or feed", rivals[of], text)
+		case i > 0:
+			rivals[of] = text
 		}
 	}
 	for key, value := range map[string][]string{"class": {s.Class, "now", "check", "watch", "fill"},

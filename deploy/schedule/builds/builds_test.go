@@ -117,10 +117,10 @@ func TestFolderKeepsNumbers(t *testing.T) {
 			return os.Rename(dir, dir+"-away")
 		}, "feed f: open " + dir + ": no such file or directory"},
 		{"the ledger is damaged", func() error {
-			put(t, data, map[string]string{"builds/feeds/f.json": "{"})
+			put(t, data, map[string]string{"feeds/f.json": "{"})
 			c = open(t, data, at, config.Feed{Kind: config.FeedFolder, Dir: dir}, 0)
 			return nil
-		}, "feed f: read ledger f.json: unexpected end of JSON input; remove it to number the builds anew"},
+		}, "feed f: read ledger f.json: unexpected end of JSON input; restore it from a backup"},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
@@ -150,6 +150,20 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if !c.Ready(b) {
 		t.Error("not ready after its first use")
 	}
+	lib := filepath.Join(dir, "b-1/lib.so")
+	st, err := os.Stat(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{"b-1/lib.so": "2"})
+	if err := os.Chtimes(lib, st.ModTime(), st.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if _, release, err = c.Program(ctx, "chromium", b); err != nil {
+		t.Errorf("the content is read again, though sizes and times are the same: %v", err)
+	} else {
+		release()
+	}
 	refuse := func(name, kind, want string) {
 		t.Helper()
 		if _, _, err := c.Program(ctx, kind, b); err == nil || !strings.Contains(err.Error(), want) {
@@ -164,7 +178,7 @@ func TestFolderBuildsInPlace(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "b-1/lib.so"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, map[string]string{"b-1/lib.so": "2"})
+	put(t, dir, map[string]string{"b-1/lib.so": "23"})
 	if c.Ready(b) {
 		t.Error("ready with another content")
 	}
@@ -183,8 +197,9 @@ func TestFolderBuildsInPlace(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
-	text, at := "", newClock()
+	text, at, asked := "", newClock(), 0
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
 		if text == "" {
 			http.Error(w, "no", http.StatusNotFound)
 		}
@@ -223,8 +238,21 @@ func TestLines(t *testing.T) {
 	}
 	text = ""
 	at.pass()
-	if all, err := c.Builds(context.Background(), "f"); err == nil || len(all) != 3 {
-		t.Errorf("an absent feed has %d builds, error %v", len(all), err)
+	gaveUp, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := c.Builds(gaveUp, "f")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that gave up: %v", err)
+	}
+	asked = 0
+	for range 3 {
+		if all, err := c.Builds(context.Background(), "f"); err == nil || len(all) != 3 {
+			t.Errorf("an absent feed has %d builds, error %v", len(all), err)
+		}
+		at.at = at.at.Add(failed / 3)
+	}
+	if asked != 1 {
+		t.Errorf("%d requests to an absent feed within a minute", asked)
 	}
 	if b, err := c.Resolve(context.Background(), "f", "one"); err != nil || b.Seq != 10 {
 		t.Errorf("a known build of an absent feed: %v, %v", b, err)
@@ -304,12 +332,20 @@ func TestMozilla(t *testing.T) {
 	const base = "firefox-145.0a1.en-US.linux-x86_64"
 	days := []string{"2026-10-01-09-30-21-mozilla-central/", "2026-10-01-09-30-21-mozilla-central-l10n/",
 		"2026-10-02-21-00-00-mozilla-central/"}
+	september, want := []string{}, []string{}
+	for day := 1; day <= 30; day++ {
+		september = append(september, fmt.Sprintf("2026-09-%02d-09-30-21-mozilla-central/", day))
+		if day > 18 { // with two days of October these are the newest 14
+			want = append(want, fmt.Sprintf("%d 2026-09-%02d-09-30-21 usable", day-18, day))
+		}
+	}
+	want = append(want, "13 2026-10-01-09-30-21 usable")
 	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		dir, name := filepath.Split(r.URL.Path)
 		switch {
 		case dir == "/2026/09/":
-			fmt.Fprint(w, listing("2026-09-30-09-30-21-mozilla-central/"))
+			fmt.Fprint(w, listing(september...))
 		case dir == "/2026/10/":
 			fmt.Fprint(w, listing(days...))
 		case strings.Contains(dir, "10-02"):
@@ -326,7 +362,7 @@ func TestMozilla(t *testing.T) {
 	}))
 	t.Cleanup(index.Close)
 	c := open(t, t.TempDir(), at, config.Feed{Kind: config.FeedMozilla, URL: index.URL}, 0)
-	if got := builds(t, c); got != "1 2026-09-30-09-30-21 usable, 2 2026-10-01-09-30-21 usable" {
+	if got := builds(t, c); got != strings.Join(want, ", ") {
 		t.Error(got)
 	}
 	b, err := c.Resolve(context.Background(), "f", "2026-10-01")
@@ -334,13 +370,15 @@ func TestMozilla(t *testing.T) {
 		b.URL != index.URL+"/2026/10/2026-10-01-09-30-21-mozilla-central/"+base+".tar.xz" {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if asked != 9 {
-		t.Errorf("%d requests for three folders, two of them complete", asked)
+	if asked != 2+3*13+1 {
+		t.Errorf("%d requests for two months and 14 folders, 13 of them complete", asked)
 	}
 	at.pass()
-	builds(t, c)
-	if asked != 12 {
-		t.Errorf("%d requests more, want two months and the incomplete folder", asked-9)
+	if got := builds(t, c); got != strings.Join(want, ", ") {
+		t.Errorf("older builds are added later: %s", got)
+	}
+	if asked != 42+3 {
+		t.Errorf("%d requests more, want two months and the incomplete folder", asked-42)
 	}
 }
 
@@ -373,6 +411,10 @@ chmod 755 out/firefox`
 	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision {
 		t.Fatalf("%+v, %v", all, err)
 	}
+	out, err := run(ctx, "", "", "sh", "-c", "echo warning: old >&2; echo 0a 1")
+	if string(out) != "0a 1\n" || err != nil {
+		t.Errorf("%q, %v: want the output without warnings", out, err)
+	}
 	path, release, err := c.Program(ctx, "firefox", all[0])
 	if err != nil {
 		t.Fatal(err)
@@ -386,6 +428,7 @@ chmod 755 out/firefox`
 	}
 	for want, wrong := range map[string]config.Feed{
 		"sh: exit status 3: oh": {Command: []string{"sh", "-c", "echo oh; exit 3"}, Output: "out"},
+		"sh: exit status 4: hm": {Command: []string{"sh", "-c", "echo hm >&2; echo oh; exit 4"}, Output: "out"},
 		"timeout after 1s": {Command: []string{"sh", "-c", "sleep 600 & sleep 600"}, Output: "out",
 			Timeout: config.Duration(time.Second)},
 		"leads out of the commit's": {Command: []string{"ln", "-s", "/usr", "out"}, Output: "out"},

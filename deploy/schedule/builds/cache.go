@@ -20,7 +20,11 @@ import (
 	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// ledgers is the folder of the ledgers, within that of the builds.
+// badTime is the time after which a second bad download makes a build broken. A proxy may answer
+// with a page of its own for a while.
+const badTime = time.Hour
+
+// ledgers is the folder of the ledgers. They are data, so it is not within that of the builds.
 const ledgers = "feeds"
 
 // Options configure a cache.
@@ -43,20 +47,22 @@ type Cache struct {
 	changing chan struct{} // holds a value while a build is opened
 
 	mu    sync.Mutex
-	used  map[string]int    // jobs that use a folder
-	sizes map[string]int64  // of the folders
-	asIs  map[string]string // build in place: its hash without content, when its content was right
+	used  map[string]int       // jobs that use a folder
+	sizes map[string]int64     // of the folders
+	asIs  map[string]string    // build in place: its hash without content, when its content was right
+	bad   map[string]time.Time // build: its first download that was bad
 }
 
 // Open opens the cache of a data directory. It removes the unfinished folders of a killed program.
 func Open(o Options) (*Cache, error) {
 	c := &Cache{dir: filepath.Join(o.Dir, "builds"), max: o.MaxBytes, log: o.Log, now: o.Now, feeds: map[string]*Feed{},
-		changing: make(chan struct{}, 1), used: map[string]int{}, sizes: map[string]int64{}, asIs: map[string]string{}}
+		changing: make(chan struct{}, 1), used: map[string]int{}, sizes: map[string]int64{}, asIs: map[string]string{},
+		bad: map[string]time.Time{}}
 	if c.now == nil {
 		c.now = time.Now
 	}
 	for name, f := range o.Feeds {
-		feed, err := newFeed(name, c.dir, f, c.now)
+		feed, err := newFeed(name, o.Dir, f, c.now)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +71,10 @@ func Open(o Options) (*Cache, error) {
 	if len(c.feeds) == 0 {
 		return c, nil
 	}
-	if err := os.MkdirAll(filepath.Join(c.dir, ledgers), 0o750); err != nil {
-		return nil, fmt.Errorf("open the builds: %w", err)
+	for _, dir := range []string{c.dir, filepath.Join(o.Dir, ledgers)} {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return nil, fmt.Errorf("open the builds: %w", err)
+		}
 	}
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -231,7 +239,13 @@ func (c *Cache) place(ctx context.Context, f *Feed, b api.Build) (string, error)
 	c.mu.Unlock()
 	if is {
 		dir := filepath.Join(c.dir, b.SHA256)
-		return dir, os.Chtimes(dir, c.now(), c.now()) // its last use
+		err := os.Chtimes(dir, c.now(), c.now()) // its last use
+		if !errors.Is(err, fs.ErrNotExist) {
+			return dir, err
+		}
+		c.mu.Lock()
+		delete(c.sizes, b.SHA256) // somebody removed it
+		c.mu.Unlock()
 	}
 	work, err := os.MkdirTemp(c.dir, ".new-")
 	if err != nil {
@@ -245,18 +259,41 @@ func (c *Cache) place(ctx context.Context, f *Feed, b api.Build) (string, error)
 	if o.inPlace {
 		return o.tree, c.inPlace(ctx, f, b, o.tree)
 	}
-	return c.take(ctx, f, b, o, work)
+	dir, err := c.take(ctx, f, b, o, work)
+	if bad := (*brokenError)(nil); o.fetched && errors.As(err, &bad) && !c.badAgain(b) {
+		err = fmt.Errorf("%w; it is fetched again for the next job", bad.error)
+	}
+	return dir, err
 }
 
-// inPlace checks a tree that is not copied.
+// badAgain reports if an earlier download of a build was bad too.
+func (c *Cache) badAgain(b api.Build) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := b.Feed + ":" + b.Name
+	first, is := c.bad[key]
+	if !is {
+		c.bad[key] = c.now()
+	}
+	return is && c.now().Sub(first) >= badTime
+}
+
+// inPlace checks a tree that is not copied. Its content is read again only if sizes or times differ
+// from those of the last check.
 func (c *Cache) inPlace(ctx context.Context, f *Feed, b api.Build, tree string) error {
 	before, _, err := sumTree(ctx, tree, false)
-	if err != nil {
+	c.mu.Lock()
+	was := c.asIs[b.Feed+":"+b.Name]
+	c.mu.Unlock()
+	if err != nil || was == before {
 		return err
 	}
 	sum, _, err := sumTree(ctx, tree, true)
 	if err == nil {
-		err = c.pin(f, b, sum)
+		err = compare(f, b, sum)
+	}
+	if err == nil {
+		err = pin(f, b, sum)
 	}
 	if err == nil {
 		c.mu.Lock()
@@ -266,14 +303,16 @@ func (c *Cache) inPlace(ctx context.Context, f *Feed, b api.Build, tree string) 
 	return err
 }
 
-// pin compares a hash with that of the index or of the first use. It keeps the first one.
-func (c *Cache) pin(f *Feed, b api.Build, sum string) error {
-	switch {
-	case b.SHA256 == sum:
-		return nil
-	case b.SHA256 != "" && !f.traits().rebuilt:
+// compare compares a hash with that of the index or of the first use.
+func compare(f *Feed, b api.Build, sum string) error {
+	if b.SHA256 != "" && b.SHA256 != sum && !f.traits().rebuilt {
 		return &brokenError{errors.New(changed(b.SHA256, sum))}
 	}
+	return nil
+}
+
+// pin keeps the hash of a build that was found good.
+func pin(f *Feed, b api.Build, sum string) error {
 	return f.note(b.Name, func(b *api.Build) { b.SHA256 = sum })
 }
 
@@ -287,7 +326,7 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 		sum, _, err = sumTree(ctx, o.tree, true)
 	}
 	if err == nil {
-		err = c.pin(f, b, sum)
+		err = compare(f, b, sum)
 	}
 	if err == nil && o.archive != "" {
 		o.tree = filepath.Join(work, "tree")
@@ -300,6 +339,9 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 		return "", err
 	}
 	size, err := sizeOf(o.tree)
+	if err == nil {
+		err = pin(f, b, sum)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -309,6 +351,7 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 	}
 	c.mu.Lock()
 	c.sizes[sum] = size
+	delete(c.bad, b.Feed+":"+b.Name)
 	c.mu.Unlock()
 	if c.log != nil {
 		c.log.Info("build fetched", "feed", b.Feed, "build", b.Name, "bytes", size, "sha256", sum)

@@ -288,15 +288,32 @@ func TestCache(t *testing.T) {
 	}
 	release()
 	release() // does nothing
-	for build, want := range map[string]string{"b": "its SHA-256 changed from 000000000000…",
-		"c": "the archive is refused", "d": "redirect to http://192.0.2.1/a: not https",
-		"e": "it must begin with https://"} {
-		if _, _, err := s.program(t, build); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", build, err, want)
-		}
+	if err := os.RemoveAll(filepath.Dir(filepath.Dir(path))); err != nil {
+		t.Fatal(err)
 	}
-	if got := builds(t, s.Cache); got != "1 a usable, 2 b broken, 3 c broken, 4 d usable, 5 e usable" {
-		t.Error(got)
+	if _, release, err := s.program(t, "a"); err != nil || s.asked != 2 {
+		t.Errorf("after a person removed it: %v, after %d downloads", err, s.asked)
+	} else {
+		release()
+	}
+	// A bad download makes a build broken if another one is bad an hour later.
+	for _, wait := range []time.Duration{0, badTime - 1, 1} {
+		s.at.at = s.at.at.Add(wait)
+		for build, want := range map[string]string{"b": "its SHA-256 changed from 000000000000…",
+			"c": "the archive is refused", "d": "redirect to http://192.0.2.1/a: not https",
+			"e": "it must begin with https://"} {
+			if _, _, err := s.program(t, build); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", build, err, want)
+			}
+		}
+		want := "1 a usable, 2 b usable, 3 c usable, 4 d usable, 5 e usable"
+		if wait == 1 {
+			want = "1 a usable, 2 b broken, 3 c broken, 4 d usable, 5 e usable"
+		}
+		if got := builds(t, s.Cache); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		s.archives["c"] = []byte("another page") // no hash was pinned
 	}
 	// The hash of the first download is pinned: the server has another archive, and the cache none.
 	all, err := s.Builds(context.Background(), "f")

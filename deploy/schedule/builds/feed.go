@@ -35,8 +35,11 @@ const (
 	maxText   = 2048
 )
 
-// fresh is the time for which an index is not read again.
-const fresh = 10 * time.Second
+// Times for which an index is not read again: after it was read, and after an error.
+const (
+	fresh  = 10 * time.Second
+	failed = time.Minute
+)
 
 // source reads an index and opens its builds.
 type source interface {
@@ -59,6 +62,7 @@ type opened struct {
 	archive string // a file; "": a tree
 	tree    string
 	inPlace bool // the tree is not copied
+	fetched bool // from a server
 }
 
 // Feed is an index of builds with its ledger. Its methods may be called from any goroutine.
@@ -68,9 +72,12 @@ type Feed struct {
 	source
 	now func() time.Time
 
+	reading sync.Mutex // held while the index is read, which takes long
+
 	mu     sync.Mutex
 	loaded bool
 	read   time.Time // of the index
+	failed error     // of that reading
 	builds []api.Build
 }
 
@@ -80,7 +87,7 @@ type ledgerFile struct {
 	Builds  []api.Build `json:"builds"` // in order
 }
 
-// newFeed makes the feed of a configuration. dir is the folder of the cache.
+// newFeed makes the feed of a configuration. dir is the data directory.
 func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, error) {
 	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now}
 	switch c.Kind {
@@ -104,10 +111,14 @@ func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, erro
 // Builds reads the index and returns all known builds, oldest first. An error about the index comes
 // with those of the last time.
 func (f *Feed) Builds(ctx context.Context) ([]api.Build, error) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := f.load()
-	if err == nil && (f.read.IsZero() || f.now().Sub(f.read) > fresh) {
+	if wait := f.now().Sub(f.read).Abs(); err == nil && wait < failed && f.failed != nil {
+		err = f.failed
+	} else if err == nil && wait >= fresh {
 		err = f.update(ctx)
 	}
 	if err != nil {
@@ -116,24 +127,27 @@ func (f *Feed) Builds(ctx context.Context) ([]api.Build, error) {
 	return slices.Clone(f.builds), err
 }
 
+// update reads the index. It lets go of the mutex meanwhile.
 func (f *Feed) update(ctx context.Context) error {
 	known := map[string]api.Build{}
 	for _, b := range f.builds {
 		known[b.Name] = b
 	}
+	f.mu.Unlock()
 	listed, err := f.list(ctx, known)
-	if err != nil {
-		return err
+	f.mu.Lock()
+	if err != nil && ctx.Err() != nil {
+		return err // the caller gave up
 	}
-	merged, err := merge(f.name, f.builds, listed[max(0, len(listed)-maxListed):], f.traits().partial)
-	if err != nil {
-		return err
+	var merged []api.Build
+	if err == nil {
+		merged, err = merge(f.name, f.builds, listed[max(0, len(listed)-maxListed):], f.traits().partial)
 	}
-	if err := f.save(merged); err != nil {
-		return err
+	if err == nil {
+		err = f.save(merged)
 	}
-	f.read = f.now()
-	return nil
+	f.read, f.failed = f.now(), err
+	return err
 }
 
 // merge adds the listed builds to the known ones. A build keeps its number. A new one is the
@@ -254,7 +268,7 @@ func (f *Feed) load() error {
 		err = json.Unmarshal(raw, &kept)
 	}
 	if err != nil {
-		return fmt.Errorf("read ledger %s.json: %w; remove it to number the builds anew", f.name, err)
+		return fmt.Errorf("read ledger %s.json: %w; restore it from a backup", f.name, err)
 	}
 	f.builds, f.loaded = kept.Builds, true
 	return nil

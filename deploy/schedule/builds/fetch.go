@@ -105,5 +105,5 @@ func download(ctx context.Context, address, work string) (opened, error) {
 		return opened{}, err
 	}
 	err = fetch(ctx, address, out, maxArchive, downloadTime)
-	return opened{archive: path}, errors.Join(err, out.Close())
+	return opened{archive: path, fetched: true}, errors.Join(err, out.Close())
 }

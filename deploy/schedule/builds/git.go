@@ -98,11 +98,12 @@ func (c commits) open(ctx context.Context, b api.Build, work string) (opened, er
 	return opened{archive: real}, nil
 }
 
-// run runs a program and returns the last part of its output. An error has its last line.
+// run runs a program and returns the last part of its output. An error has the last line of its
+// messages, or else of the output.
 func run(ctx context.Context, dir, revision string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	out := &tail{}
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, killTime
+	out, messages := &tail{}, &tail{}
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, messages, killTime
 	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "EIDETICKER_REVISION="+revision)
 	inGroup(cmd)
 	err := cmd.Run()
@@ -110,7 +111,8 @@ func run(ctx context.Context, dir, revision string, args ...string) ([]byte, err
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out.kept)), "\n")
+		text := cmp.Or(strings.TrimSpace(string(messages.kept)), strings.TrimSpace(string(out.kept)))
+		lines := strings.Split(text, "\n")
 		return nil, fmt.Errorf("%s: %w: %.200s", filepath.Base(args[0]), err, lines[len(lines)-1])
 	}
 	return out.kept, nil

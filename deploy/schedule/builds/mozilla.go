@@ -28,7 +28,8 @@ const maxNewNightlies = 14
 //	    firefox-145.0a1.en-US.linux-x86_64.checksums    lines "HASH sha256 SIZE FILE", also sha512
 //	    firefox-145.0a1.en-US.linux-x86_64.txt          the build's time, and …/rev/REVISION
 //
-// A build is named by its time. The present and the last month are read.
+// A build is named by its time. The present and the last month are read. A build that is older than
+// a known one is never added.
 type mozilla struct {
 	at, channel, platform string
 	now                   func() time.Time
@@ -68,7 +69,12 @@ func (m mozilla) list(ctx context.Context, known map[string]api.Build) (all []ap
 	}
 	slices.Sort(days)
 	days = slices.Compact(days)
-	fresh := slices.DeleteFunc(slices.Clone(days), func(day string) bool { _, is := known[day]; return is })
+	last := ""
+	for day := range known {
+		last = max(last, day)
+	}
+	// an older build would get the number of a newer one
+	fresh := slices.DeleteFunc(slices.Clone(days), func(day string) bool { return day <= last })
 	for _, day := range days {
 		if b, is := known[day]; is {
 			all = append(all, api.Build{Name: day, URL: b.URL, SHA256: b.SHA256})

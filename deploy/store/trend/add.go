@@ -78,14 +78,16 @@ type place struct{ series, seq int64 }
 
 // add replaces the points of a set. It returns their places, before and now.
 func (w *writer) add(set string, all []Measured) (touched map[place]bool, err error) {
-	if set == "" || len(set) > maxText {
-		return nil, errors.New("the name of a set is missing or too long")
-	}
-	if err := w.exec("INSERT OR IGNORE INTO sets (name) VALUES (?)", set); err != nil {
+	if err := check(set, all); err != nil {
 		return nil, err
 	}
 	var id int64
-	if err := w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id); err != nil {
+	err = w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		w.lines = append(w.lines, line{Set: set})
+		err = w.get("INSERT INTO sets (name) VALUES (?) RETURNING id", []any{set}, &id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	touched = map[place]bool{}
@@ -110,15 +112,38 @@ func (w *writer) add(set string, all []Measured) (touched map[place]bool, err er
 	return touched, err
 }
 
+// check returns why a set cannot be added.
+func check(set string, all []Measured) error {
+	if set == "" || len(set) > maxText {
+		return errors.New("the name of a set is missing or too long")
+	}
+	type one struct {
+		SeriesKey
+		seq int64
+	}
+	seen := map[one]bool{}
+	for i := range all {
+		m := &all[i]
+		p := &m.Point
+		if err := m.Key.check(); err != nil {
+			return err
+		}
+		switch {
+		case p.Seq < 0 || p.Seq > maxSeq || len(p.Build) > maxText:
+			return fmt.Errorf("build %.40q has seq %d", p.Build, p.Seq)
+		case len(p.Values) > stats.MaxRuns:
+			return fmt.Errorf("build %s has over %d runs", p.Build, stats.MaxRuns)
+		case seen[one{m.Key, p.Seq}]:
+			return fmt.Errorf("build %s has two points of %.40q", p.Build, m.Key.Measure+"."+m.Key.Value)
+		}
+		seen[one{m.Key, p.Seq}] = true
+	}
+	return nil
+}
+
 // addPoint returns the zero place for a point without values.
 func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	p := &m.Point
-	if err := m.Key.check(); err != nil {
-		return place{}, err
-	}
-	if p.Seq < 0 || p.Seq > maxSeq || len(p.Build) > maxText {
-		return place{}, fmt.Errorf("build %.40q has seq %d", p.Build, p.Seq)
-	}
 	runs, values := []storedRun{}, []float64{}
 	for _, v := range p.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Block < 0 || v.Block >= maxBlock {
@@ -129,9 +154,6 @@ func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
 	}
 	if len(values) == 0 {
 		return place{}, nil
-	}
-	if len(values) > stats.MaxRuns {
-		return place{}, fmt.Errorf("build %s has over %d runs", p.Build, stats.MaxRuns)
 	}
 	raw, err := json.Marshal(runs)
 	if err != nil {
@@ -222,8 +244,7 @@ func checkBuild(b *api.Build) error {
 	return checkTexts(b.Feed, b.Name, b.Revision, b.Parent, b.SHA256, b.State, b.Reason)
 }
 
-// AddBuilds adds builds, or updates them. A build whose hash has changed is broken and keeps the
-// first hash.
+// AddBuilds adds builds, or updates them. Their feed judges their state and hash.
 func (d *DB) AddBuilds(ctx context.Context, all []api.Build) error {
 	err := d.update(ctx, func(w *writer) error {
 		for _, b := range all {
@@ -257,12 +278,6 @@ func (w *writer) putBuild(b *api.Build) error {
 	old, err := scanBuild(s.QueryRowContext(w.ctx, b.Feed, b.Seq).Scan)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
-	}
-	if old.SHA256 != "" && b.SHA256 == "" {
-		b.SHA256 = old.SHA256 // of the first download
-	}
-	if old.SHA256 != "" && b.SHA256 != old.SHA256 {
-		b.State, b.Reason, b.SHA256 = "broken", "its hash has changed to "+b.SHA256, old.SHA256
 	}
 	if old == *b {
 		return nil

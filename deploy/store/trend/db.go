@@ -72,7 +72,10 @@ func (d *DB) rebuild(ctx context.Context) error {
 		if err := d.journal.replay(w, d.log); err != nil {
 			return err
 		}
-		return w.addAll(d.folders(ctx, &sets))
+		if err := w.addAll(d.folders(ctx, w.added, &sets)); err != nil || len(w.added) > 0 {
+			return err
+		}
+		return d.journal.append(w.lines) // it had no sets
 	})
 	if err == nil {
 		err = ctx.Err()
@@ -89,8 +92,9 @@ func (d *DB) rebuild(ctx context.Context) error {
 	return nil
 }
 
-// folders returns the sets that are points. Sets that cannot be read are logged and left out.
-func (d *DB) folders(ctx context.Context, sets *int) iter.Seq2[string, []Measured] {
+// folders returns the sets that are points and were added; without a known one, all sets. Those
+// that cannot be read are logged and left out.
+func (d *DB) folders(ctx context.Context, added map[string]bool, sets *int) iter.Seq2[string, []Measured] {
 	return func(yield func(string, []Measured) bool) {
 		runs := filepath.Join(filepath.Dir(d.path), runsDir)
 		entries, err := os.ReadDir(runs)
@@ -99,13 +103,17 @@ func (d *DB) folders(ctx context.Context, sets *int) iter.Seq2[string, []Measure
 		}
 		for _, e := range entries {
 			folder := filepath.Join(runs, e.Name())
-			if _, err := os.Lstat(filepath.Join(folder, OriginFile)); err != nil || !e.IsDir() {
+			if _, err := os.Lstat(filepath.Join(folder, OriginFile)); err != nil || !e.IsDir() ||
+				len(added) > 0 && !added[e.Name()] {
 				continue
 			}
 			if ctx.Err() != nil {
 				return
 			}
 			origin, all, err := Read(folder)
+			if err == nil && origin.Kind == KindPoint {
+				err = check(e.Name(), all)
+			}
 			if err != nil {
 				d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
 			}
@@ -171,7 +179,7 @@ func (d *DB) update(ctx context.Context, work func(*writer) error) error {
 func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {
 	return database.Update(ctx, db, func(tx *sql.Tx) error {
 		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, known: map[SeriesKey]int64{},
-			thresholds: map[int64]float64{}}
+			thresholds: map[int64]float64{}, added: map[string]bool{}}
 		defer w.close()
 		return work(w)
 	})
@@ -182,7 +190,8 @@ type writer struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt
-	lines    []line // for the journal
+	lines    []line          // for the journal
+	added    map[string]bool // sets, by the journal
 
 	known      map[SeriesKey]int64 // IDs of series
 	thresholds map[int64]float64   // that series have got

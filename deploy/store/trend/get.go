@@ -124,7 +124,8 @@ func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, e
 		return out, err
 	}
 	s := &out.Series
-	out.Gaps, err = list(ctx, d, `SELECT seq, max(build), max(reason) FROM gaps
+	// the build is that of the row with the greatest reason
+	out.Gaps, err = list(ctx, d, `SELECT seq, build, max(reason) FROM gaps
 		WHERE schedule = ? AND seq BETWEEN ? AND ? AND test IN ('', ?) AND device IN ('', ?)
 		AND NOT EXISTS (SELECT 1 FROM points WHERE points.series = ? AND points.seq = gaps.seq)
 		GROUP BY seq ORDER BY seq DESC LIMIT ?`,

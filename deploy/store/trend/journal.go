@@ -12,13 +12,15 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// line is one of the journal: a row that no run folder has. The last line about a row counts.
+// line is one of the journal: a row that no run folder has, or the name of a set that was added.
+// The last line about a row counts.
 type line struct {
 	Build  *api.Build       `json:"build,omitempty"`
 	Gap    *Gap             `json:"gap,omitempty"`
 	Change *api.SeriesShift `json:"change,omitempty"`
 	Of     *SeriesKey       `json:"of,omitempty"` // series of the change, whose ID may become another
 	Alert  *api.Alert       `json:"alert,omitempty"`
+	Set    string           `json:"set,omitempty"`
 }
 
 const maxLine = 1 << 20
@@ -110,7 +112,7 @@ func (l *line) valid() bool {
 	case l.Alert != nil:
 		return l.Alert.ID > 0 && checkAlert(l.Alert) == nil
 	}
-	return false
+	return l.Set != "" && len(l.Set) <= maxText
 }
 
 func (l *line) put(w *writer) (err error) {
@@ -121,6 +123,9 @@ func (l *line) put(w *writer) (err error) {
 		return w.putGap(l.Gap)
 	case l.Alert != nil:
 		return w.putAlert(l.Alert)
+	case l.Set != "":
+		w.added[l.Set] = true
+		return nil
 	}
 	if l.Change.Series, err = w.series(l.Of); err != nil {
 		return err

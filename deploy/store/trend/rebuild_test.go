@@ -233,8 +233,14 @@ func TestRebuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755); err != nil {
+	newSet(t, filepath.Join(dir, "runs"), "s-partial", 21) // it is never added
+	refused := newSet(t, filepath.Join(dir, "runs"), "s-before", 20)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "runs", "no-set"), 0o755),
+		write(refused, strings.Replace(originText, `"role": "subject"`, `"role": "before"`, 1))); err != nil {
 		t.Fatal(err)
+	}
+	if _, all, err := trend.Read(refused); err != nil || d.Add(t.Context(), "s-before", all) == nil {
+		t.Errorf("read: %v; a set of another role is added", err)
 	}
 	hash := func(sum string) []api.Build {
 		return []api.Build{{Feed: "nightly", Seq: 3, Name: "b3", Revision: "r3", SHA256: sum, State: "usable"}}
@@ -255,8 +261,8 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := state(t, d)
-	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", "its hash has changed to bb",
-		`"sha256":"aa"`, "25 % lower since build b3 (worse, interval −30 % to −20 %)",
+	for _, has := range []string{`"owner":"ann"`, `"state":"fixed"`, "late", `"sha256":"bb"`,
+		`"state":"usable"`, "25 % lower since build b3 (worse, interval −30 % to −20 %)",
 		`"revision":"r3"`, `"points":12`} {
 		if !strings.Contains(want, has) {
 			t.Errorf("%s is not in %s", has, want)
@@ -305,6 +311,25 @@ func TestRebuild(t *testing.T) {
 	}
 	if _, err := d.Builds(t.Context(), "nightly", 1); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a closed file: %v", err)
+	}
+	// Without a journal all sets are added. The new journal has them.
+	if err := os.Remove(journal); err != nil {
+		t.Fatal(err)
+	}
+	for _, later := range []string{"", "s-later"} {
+		if later != "" {
+			newSet(t, filepath.Join(dir, "runs"), later, 22)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		d := reopen(t, path)
+		if got := state(t, d); !strings.Contains(got, `"points":13`) || !strings.Contains(got, "s-partial") {
+			t.Errorf("without a journal, and with %q: %s", later, got)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

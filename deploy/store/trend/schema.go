@@ -4,7 +4,7 @@ import "github.com/eideticker/eideticker/deploy/store/database"
 
 // schema: a file of another version is made anew, so a change here needs a new number only.
 var schema = database.Schema{
-	Version: 1,
+	Version: 2,
 	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps"},
 	SQL: `
 CREATE TABLE builds (

@@ -3,7 +3,8 @@
 //
 // The file is an index. [Open] makes a missing, older or broken one anew from the run folders that
 // have an origin.json. Changes, alerts, gaps and builds have no folder. Each of these rows is also
-// appended to a journal, trend.jsonl, from which a new file gets them.
+// appended to a journal, trend.jsonl, from which a new file gets them. The journal names the sets
+// that were added. A new file gets no other set, for example a partial one.
 //
 //  1. [Read] reads a set's folder. [DB.Add] adds its points and updates the tiles above them.
 //  2. [DB.Get] returns a page of a series: points, or the finest tiles that fit.

@@ -2,6 +2,7 @@ package trend_test
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -164,6 +165,24 @@ func TestBuiltTiles(t *testing.T) {
 	points, err := d.Points(t.Context(), list.Series[0].ID, 0, 0, 7)
 	if err != nil || len(points) != 7 || points[6].Seq != 3000 || len(points[6].Values) != 5 {
 		t.Errorf("%+v, %v", points, err)
+	}
+}
+
+// TestGap: of several gaps at a place, build and reason are those of one.
+func TestGap(t *testing.T) {
+	d, _ := open(t)
+	err := d.Add(t.Context(), "a", point(1, "a", 1))
+	for _, g := range []trend.Gap{{Test: "scene", SeriesGap: api.SeriesGap{Build: "b2", Reason: "broken"}},
+		{SeriesGap: api.SeriesGap{Build: "b1", Reason: "late"}}} {
+		g.Schedule, g.Seq = "awfy", 2
+		err = errors.Join(err, d.AddGap(t.Context(), g))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []api.SeriesGap{{Seq: 2, Build: "b1", Reason: "late"}}
+	if got := page(t, d, api.SeriesParams{Series: 1}).Gaps; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
