@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,6 +152,15 @@ func (u *user) trends() {
 	if u.do("change.list", api.ChangeListParams{}, &changes); len(changes.Changes) != 1 || changes.Changes[0].Text !=
 		"fps.framerate of scene-0 on local: 10 % lower since build build-11 (worse)" {
 		u.t.Errorf("%+v", changes)
+	}
+	wide := change
+	wide.ID, wide.FirstSeq = 0, 80
+	if err := u.api.o.Trends.PutChange(u.t.Context(), &wide); err != nil {
+		u.t.Fatal(err)
+	}
+	u.do("change.list", api.ChangeListParams{}, &changes)
+	if got := changes.Changes[0].Text; !strings.Contains(got, "lower after build build-8, by build build-11") {
+		u.t.Error(got)
 	}
 	u.do("change.confirm", api.ChangeID{Change: change.ID}, nil)
 	if u.do("change.dismiss", api.ChangeID{Change: change.ID, Reason: "known"}, &change); change.State !=

@@ -141,25 +141,42 @@ func (d *DB) Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesS
 // changes returns changes with their texts.
 func (d *DB) changes(ctx context.Context, where string, args ...any) ([]api.SeriesShift, error) {
 	return list(ctx, d, "SELECT content, s.test, s.win, s.measure, s.value, s.unit, s.device, s.network, "+
-		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.last LIMIT 1), '') "+
+		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.last LIMIT 1), ''), "+
+		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.first LIMIT 1), ''), "+
+		"EXISTS (SELECT 1 FROM builds WHERE feed = s.feed AND seq > c.first AND seq < c.last) "+
 		"FROM (SELECT * FROM changes "+where+") c JOIN series s ON s.id = c.series ORDER BY c.id DESC", args,
 		func(scan func(...any) error) (c api.SeriesShift, err error) {
-			var raw, build string
+			var raw string
+			var r shiftRange
 			var k SeriesKey
 			if err := scan(&raw, &k.Test, &k.Window, &k.Measure, &k.Value, &k.Unit, &k.Device, &k.Network,
-				&build); err != nil {
+				&r.last, &r.first, &r.wide); err != nil {
 				return c, err
 			}
 			if err := json.Unmarshal([]byte(raw), &c); err != nil {
 				return c, fmt.Errorf("%w: change: %w", database.ErrDamaged, err)
 			}
-			c.Text = sentence(&c, &k, build)
+			c.Text = sentence(&c, &k, r)
 			return c, nil
 		})
 }
 
+// shiftRange has the builds around a change. It is wide if its feed has builds between them.
+type shiftRange struct {
+	first, last string
+	wide        bool
+}
+
+func (r shiftRange) text(c *api.SeriesShift) string {
+	last := cmp.Or(r.last, fmt.Sprintf("number %d", c.LastSeq))
+	if r.wide {
+		return "after build " + cmp.Or(r.first, fmt.Sprintf("number %d", c.FirstSeq)) + ", by build " + last
+	}
+	return "since build " + last
+}
+
 // sentence describes a change: "fps.framerate of scene on local: 12 % lower since build 7 (worse)".
-func sentence(c *api.SeriesShift, k *SeriesKey, build string) string {
+func sentence(c *api.SeriesShift, k *SeriesKey, r shiftRange) string {
 	amount := func(v float64) string {
 		unit := k.Unit
 		if c.Relative {
@@ -178,11 +195,8 @@ func sentence(c *api.SeriesShift, k *SeriesKey, build string) string {
 	if c.Shift < 0 {
 		way = "lower"
 	}
-	if build == "" {
-		build = fmt.Sprintf("number %d", c.LastSeq)
-	}
-	text := fmt.Sprintf("%s.%s of %s: %s %s since build %s", k.Measure, k.Value, where, amount(math.Abs(c.Shift)), way,
-		build)
+	text := fmt.Sprintf("%s.%s of %s: %s %s %s", k.Measure, k.Value, where, amount(math.Abs(c.Shift)), way,
+		r.text(c))
 	var more []string
 	if c.Direction == "worse" || c.Direction == "better" {
 		more = append(more, c.Direction)
