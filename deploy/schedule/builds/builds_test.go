@@ -385,7 +385,8 @@ func TestMozilla(t *testing.T) {
 // git runs git in a repository.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	args = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)
+	args = append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org",
+		"-c", "commit.gpgsign=false"}, args...)
 	cmd := exec.Command("git", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %q: %v: %s", args, err, out)
