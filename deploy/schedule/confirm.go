@@ -272,7 +272,10 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 	}
 	var sets [][]trend.Measured
 	for i := range c.Tasks {
-		_, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		origin, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		if i == len(c.Tasks)-1 && state == partly && len(complete(&origin, measured)) == 0 {
+			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
+		}
 		if err != nil {
 			return true, e.decideAll(ctx, c, changes, "The fresh runs cannot be read: "+err.Error())
 		}

@@ -57,6 +57,33 @@ func TestAlert(t *testing.T) {
 	}
 }
 
+// TestFailedRuns: a run fails in each job. The complete blocks are the points, and confirmations
+// ask for the blocks that are missing.
+//
+// Fault: A run of a scheduled set fails
+func TestFailedRuns(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.level, w.short = slower(14, 0.2), 1
+	w.end = func(j *api.Job) {
+		if w.params[j.ID].Repeat > 1 {
+			j.State, j.Reason = "failed", "1 of 10 runs failed: crashed"
+		}
+	}
+	e := w.engine()
+	w.days(e, 1, 20)
+	if len(w.alerts) != 1 || w.alerts[0].FirstSeq != 13 || len(w.gaps) != 0 {
+		t.Fatalf("%+v, %+v, gaps %v", w.alerts, w.changes, w.gaps)
+	}
+	if p := w.points[1]; len(p) != 20 || len(p[0].Values) != 4 {
+		t.Errorf("%d points, %+v", len(p), p[0])
+	}
+	w.short = 5 // no block is complete
+	w.days(e, 21, 21)
+	if !strings.Contains(w.gaps["load/local/b1021"], "no complete block: 1 of 10 runs failed") {
+		t.Errorf("gaps %v", w.gaps)
+	}
+}
+
 // TestRange: many builds come at once, and the newest runs first. The confirmation waits for the
 // builds between, and the alert names the right one.
 func TestRange(t *testing.T) {
