@@ -124,6 +124,7 @@ func TestBuildsOfFeeds(t *testing.T) {
 }
 
 // Fault: A job names an unknown build, or a device that cannot run it
+// Fault: An uploaded test or address is to run in a build of a feed
 func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}
@@ -146,13 +147,22 @@ func TestBuildsAreRefused(t *testing.T) {
 		{"twice", "is given twice", s, api.StartParams{Browsers: []string{"firefox@f", "firefox@f:latest"}}},
 		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this", s,
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
+		{"an address", "cannot run in builds of feeds", s,
+			api.StartParams{Browsers: []string{"firefox@f:1"}, URL: "https://example.org/"}},
+		{"an address beside a test", "cannot run in builds of feeds", s, api.StartParams{Variants: []api.Variant{
+			{Name: "a", Test: "scene", Browser: "firefox@f:1"}, {Name: "b", URL: "https://example.org/"}}}},
+		{"an upload", "cannot run in builds of feeds", s, api.StartParams{Browsers: []string{"firefox@f"},
+			Upload: &api.Upload{Test: "t.yaml", Files: map[string]string{
+				"t.yaml": "name: t\nurl: https://example.org/\nend: still 1s\n"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := with
 			if tc.builds == nil {
 				r = without
 			}
-			tc.p.Test = "scene"
+			if tc.p.URL == "" && tc.p.Upload == nil {
+				tc.p.Test = "scene"
+			}
 			_, err := r.Start(context.Background(), "ci", tc.p)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || code(err) == 0 {
 				t.Errorf("%v, want %q", err, tc.want)
