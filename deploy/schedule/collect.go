@@ -29,7 +29,13 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 	j, is := e.Queue.Job(t.ID)
 	if !is {
 		var err error
+		if e.full[t.Origin.Schedule] {
+			return open, j, nil
+		}
 		if j, err = e.submit(ctx, t); err != nil {
+			if told := (*api.Error)(nil); errors.As(err, &told) && told.Code == api.TooMany {
+				e.full[t.Origin.Schedule] = true
+			}
 			if later(err) {
 				e.reason[t.Origin.Schedule] = err.Error()
 				return open, j, nil
@@ -49,7 +55,10 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 		}
 		t.Attempt++
 		t.name()
-		return e.look(ctx, t) // the same ID follows after a restart
+		if err := e.save(); err != nil { // the daemon may forget that the job was interrupted
+			return open, j, err
+		}
+		return e.look(ctx, t)
 	case "failed":
 		return partly, j, nil
 	case "cancelled":
@@ -63,11 +72,11 @@ func (e *Engine) collect(ctx context.Context) (err error) {
 	for _, name := range e.names() {
 		p := e.state.Schedules[name]
 		kept := p.Tasks[:0:0]
-		for _, t := range p.Tasks {
-			over, wrong := e.settle(ctx, name, p, &t)
+		for i := range p.Tasks {
+			over, wrong := e.settle(ctx, name, p, &p.Tasks[i])
 			err = errors.Join(err, wrong)
 			if !over {
-				kept = append(kept, t)
+				kept = append(kept, p.Tasks[i])
 			}
 		}
 		if len(kept) == len(p.Tasks) {
@@ -108,7 +117,10 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			return false, err
 		}
 		if err := e.detect(ctx, origin, t, measured); err != nil {
-			return false, err
+			if ctx.Err() != nil {
+				return false, err
+			}
+			e.Log.Error("a new point could not be searched for changes", "job", t.ID, "error", err)
 		}
 		p.Points++
 		e.worked(&j, t)

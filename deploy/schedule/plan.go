@@ -74,6 +74,10 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 			fresh = append(fresh, b)
 		}
 	}
+	if n := len(f.builds); p.Seen && n > 0 && f.builds[n-1].Seq < p.Seq {
+		return false, fmt.Errorf("feed %s: its newest build is number %d, and number %d has run; restore its ledger",
+			s.Feed(), f.builds[n-1].Seq, p.Seq)
+	}
 	if len(fresh) == 0 {
 		return false, nil
 	}
@@ -153,20 +157,41 @@ func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *
 	if due.IsZero() {
 		return false, nil
 	}
-	tasks, err := e.tasks(ctx, name, s, nil, due.Unix(), "")
+	var tasks []task
+	why := map[time.Time]string{}
+	for _, at := range missed {
+		why[at] = "the rig was off"
+	}
+	if e.waits(p) {
+		why[due] = "jobs of an earlier time wait still"
+	} else {
+		var err error
+		if tasks, err = e.tasks(ctx, name, s, nil, due.Unix(), ""); err != nil {
+			return false, err
+		}
+	}
+	first, err := api.ParseBrowser(s.Browsers[0])
 	if err != nil {
 		return false, err
 	}
-	for _, at := range missed {
-		if tasks[0].Origin.Feed != "" {
+	for at, why := range why {
+		if first.Feed != "" {
 			break // its places are builds
 		}
-		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), "the rig was off"); err != nil {
+		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), why); err != nil {
 			return false, err
 		}
 	}
 	p.Tasks, p.Cron = append(p.Tasks, tasks...), due.UnixNano()
 	return true, nil
+}
+
+// waits reports if a schedule has a job that has not begun.
+func (e *Engine) waits(p *progress) bool {
+	return slices.ContainsFunc(p.Tasks, func(t task) bool {
+		j, is := e.Queue.Job(t.ID)
+		return !is || j.State == "queued"
+	})
 }
 
 // timeName names a time as a build is named.

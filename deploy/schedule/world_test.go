@@ -30,6 +30,10 @@ type world struct {
 	builds   []api.Build
 	absent   error // of the feed
 	jobs     map[string]*api.Job
+	refuses  error // of Submit
+	broken   error // of Points
+	refused  int   // calls of Submit with new jobs
+	asked    int   // calls of Alerts
 	params   map[string]api.StartParams
 	order    []string // of submitted jobs
 	measured map[string][]trend.Measured
@@ -178,6 +182,9 @@ func (w *world) Submit(_ context.Context, id, owner string, p api.StartParams) (
 	if j := w.jobs[id]; j != nil {
 		return *j, nil
 	}
+	if w.refused++; w.refuses != nil {
+		return api.Job{}, w.refuses
+	}
 	w.order = append(w.order, id)
 	w.jobs[id], w.params[id] = &api.Job{ID: id, State: "queued", Owner: owner, QueuedWallNS: w.now.UnixNano()}, p
 	return *w.jobs[id], nil
@@ -234,6 +241,7 @@ func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 			i = len(w.series) - 1
 		}
 		id := w.series[i].ID
+		w.series[i].LastSeq = m.Point.Seq
 		points := slices.DeleteFunc(w.points[id], func(p trend.Point) bool { return p.Set == set })
 		w.points[id] = append(points, m.Point)
 		slices.SortFunc(w.points[id], func(a, b trend.Point) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -261,7 +269,7 @@ func (w *world) Points(_ context.Context, series, from, to int64, limit int) (al
 			all = append(all, p)
 		}
 	}
-	return all[max(0, len(all)-limit):], nil
+	return all[max(0, len(all)-limit):], w.broken
 }
 
 func (w *world) PutChange(_ context.Context, x *api.SeriesShift) error {
@@ -298,5 +306,6 @@ func (w *world) PutAlert(_ context.Context, a *api.Alert) error {
 }
 
 func (w *world) Alerts(context.Context, api.AlertListParams) ([]api.Alert, error) {
+	w.asked++
 	return slices.Clone(w.alerts), nil
 }
