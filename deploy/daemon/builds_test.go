@@ -3,12 +3,14 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/eideticker/eideticker/controller/device"
@@ -120,6 +122,45 @@ func TestBuildsOfFeeds(t *testing.T) {
 	j = r.Ended(r.Scene("ci", api.StartParams{Browsers: []string{"firefox@f"}}).ID)
 	if j.State != "failed" || j.Reason != "browser firefox@f:2: the server answers 404" {
 		t.Errorf("%s: %s", j.State, j.Reason)
+	}
+}
+
+// TestLabFailure: a build cannot be fetched, or the disk is full. A submitted job is interrupted, so
+// that its schedule can submit it again.
+//
+// Fault: A scheduled job cannot fetch its build, or has no space on the disk
+func TestLabFailure(t *testing.T) {
+	t.Parallel()
+	s, devices := &shelf{newest: 1, ready: map[string]bool{}, fail: errors.New("no route")}, virtual("a")
+	var full atomic.Bool
+	r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
+		o.Builds = s
+		o.Room = func() error {
+			if full.Load() {
+				return errors.New("3 bytes are free")
+			}
+			return nil
+		}
+	})
+	p := scheduled()
+	p.Variants[0].Browser = "firefox@f"
+	if _, err := r.Queue().Submit(t.Context(), scheduledID, "schedule", p); err != nil {
+		t.Fatal(err)
+	}
+	if j := r.Ended(scheduledID); j.State != "interrupted" || !strings.Contains(j.Reason, "no route") {
+		t.Errorf("%+v", j)
+	}
+	free := devices[0].Hold()
+	defer free()
+	blocker := r.Scene("x", api.StartParams{Devices: []string{"a"}})
+	r.State(blocker.ID, "running")
+	if _, err := r.Queue().Submit(t.Context(), scheduledID+"-2", "schedule", p); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	free()
+	if j := r.Ended(scheduledID + "-2"); j.State != "interrupted" || !strings.Contains(j.Reason, "3 bytes are free") {
+		t.Errorf("%+v", j)
 	}
 }
 
