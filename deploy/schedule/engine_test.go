@@ -384,8 +384,8 @@ func TestWaiting(t *testing.T) {
 		e.step(t.Context())
 		w.now = w.now.Add(time.Minute)
 	}
-	if n := len(e.state.Schedules["nightly"].Tasks); n != 3 || w.refused != 5 || len(w.gaps) != 4 ||
-		!strings.Contains(w.gaps["//20261102-0002"], "wait still") {
+	if n := len(e.state.Schedules["nightly"].Tasks); n != 3 || w.refused != 5 || len(w.gaps) != 12 ||
+		!strings.Contains(w.gaps["load/a/20261102-0002"], "waits still") {
 		t.Errorf("%d tasks, %d calls, gaps %v", n, w.refused, w.gaps)
 	}
 	w.refuses = nil

@@ -157,40 +157,38 @@ func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *
 	if due.IsZero() {
 		return false, nil
 	}
-	var tasks []task
-	why := map[time.Time]string{}
-	for _, at := range missed {
-		why[at] = "the rig was off"
-	}
-	if e.waits(p) {
-		why[due] = "jobs of an earlier time wait still"
-	} else {
-		var err error
-		if tasks, err = e.tasks(ctx, name, s, nil, due.Unix(), ""); err != nil {
-			return false, err
-		}
-	}
-	first, err := api.ParseBrowser(s.Browsers[0])
+	tasks, err := e.tasks(ctx, name, s, nil, due.Unix(), "")
 	if err != nil {
 		return false, err
 	}
-	for at, why := range why {
-		if first.Feed != "" {
-			break // its places are builds
+	inFeed := tasks[0].Origin.Feed != "" // its places are builds
+	for _, at := range missed {
+		if inFeed {
+			break
 		}
-		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), why); err != nil {
+		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), "the rig was off"); err != nil {
 			return false, err
 		}
 	}
-	p.Tasks, p.Cron = append(p.Tasks, tasks...), due.UnixNano()
+	var more []task
+	for _, t := range tasks {
+		if !e.waits(p, &t) {
+			more = append(more, t)
+		} else if !inFeed {
+			if err := e.gapOf(ctx, name, &t, "a job of an earlier time waits still"); err != nil {
+				return false, err
+			}
+		}
+	}
+	p.Tasks, p.Cron = append(p.Tasks, more...), due.UnixNano()
 	return true, nil
 }
 
-// waits reports if a schedule has a job that has not begun.
-func (e *Engine) waits(p *progress) bool {
+// waits reports if an earlier job of a task's test and device has not begun.
+func (e *Engine) waits(p *progress, as *task) bool {
 	return slices.ContainsFunc(p.Tasks, func(t task) bool {
 		j, is := e.Queue.Job(t.ID)
-		return !is || j.State == "queued"
+		return t.Test == as.Test && t.Device == as.Device && (!is || j.State == "queued")
 	})
 }
 
