@@ -165,7 +165,7 @@ func TestLabFailure(t *testing.T) {
 }
 
 // Fault: A job names an unknown build, or a device that cannot run it
-// Fault: An uploaded test or address is to run in a build of a feed
+// Fault: An untrusted page attacks an old browser
 func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}

@@ -423,7 +423,7 @@ func TestDetect(t *testing.T) {
 	w.days(w.engine(), 1, 13)
 	other := w.series[1] // another control for some time
 	other.ID, other.Product, other.LastSeq = 3, "chromium", 2
-	w.series = append(w.series, other)
+	w.series, w.points[3] = append(w.series, other), w.points[2][:2]
 	e := w.engine()
 	w.days(e, 14, 20)
 	if len(w.alerts) != 1 {
