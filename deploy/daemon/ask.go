@@ -61,6 +61,9 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if untrusted && len(out.builds) > 0 {
+		return nil, api.Errorf(api.InvalidParams, "uploads and addresses cannot run in builds of feeds; name a test")
+	}
 	on, err := d.variants(out, p, subjects)
 	if err != nil {
 		return nil, err

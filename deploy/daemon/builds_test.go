@@ -3,12 +3,14 @@ package daemon_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/eideticker/eideticker/controller/device"
@@ -123,7 +125,47 @@ func TestBuildsOfFeeds(t *testing.T) {
 	}
 }
 
+// TestLabFailure: a build cannot be fetched, or the disk is full. A submitted job is interrupted, so
+// that its schedule can submit it again.
+//
+// Fault: A scheduled job cannot fetch its build, or has no space on the disk
+func TestLabFailure(t *testing.T) {
+	t.Parallel()
+	s, devices := &shelf{newest: 1, ready: map[string]bool{}, fail: errors.New("no route")}, virtual("a")
+	var full atomic.Bool
+	r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
+		o.Builds = s
+		o.Room = func() error {
+			if full.Load() {
+				return errors.New("3 bytes are free")
+			}
+			return nil
+		}
+	})
+	p := scheduled()
+	p.Variants[0].Browser = "firefox@f"
+	if _, err := r.Queue().Submit(t.Context(), scheduledID, "schedule", p); err != nil {
+		t.Fatal(err)
+	}
+	if j := r.Ended(scheduledID); j.State != "interrupted" || !strings.Contains(j.Reason, "no route") {
+		t.Errorf("%+v", j)
+	}
+	free := devices[0].Hold()
+	defer free()
+	blocker := r.Scene("x", api.StartParams{Devices: []string{"a"}})
+	r.State(blocker.ID, "running")
+	if _, err := r.Queue().Submit(t.Context(), scheduledID+"-2", "schedule", p); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	free()
+	if j := r.Ended(scheduledID + "-2"); j.State != "interrupted" || !strings.Contains(j.Reason, "3 bytes are free") {
+		t.Errorf("%+v", j)
+	}
+}
+
 // Fault: A job names an unknown build, or a device that cannot run it
+// Fault: An untrusted page attacks an old browser
 func TestBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := &shelf{newest: 2}
@@ -146,13 +188,22 @@ func TestBuildsAreRefused(t *testing.T) {
 		{"twice", "is given twice", s, api.StartParams{Browsers: []string{"firefox@f", "firefox@f:latest"}}},
 		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this", s,
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
+		{"an address", "cannot run in builds of feeds", s,
+			api.StartParams{Browsers: []string{"firefox@f:1"}, URL: "https://example.org/"}},
+		{"an address beside a test", "cannot run in builds of feeds", s, api.StartParams{Variants: []api.Variant{
+			{Name: "a", Test: "scene", Browser: "firefox@f:1"}, {Name: "b", URL: "https://example.org/"}}}},
+		{"an upload", "cannot run in builds of feeds", s, api.StartParams{Browsers: []string{"firefox@f"},
+			Upload: &api.Upload{Test: "t.yaml", Files: map[string]string{
+				"t.yaml": "name: t\nurl: https://example.org/\nend: still 1s\n"}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := with
 			if tc.builds == nil {
 				r = without
 			}
-			tc.p.Test = "scene"
+			if tc.p.URL == "" && tc.p.Upload == nil {
+				tc.p.Test = "scene"
+			}
 			_, err := r.Start(context.Background(), "ci", tc.p)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || code(err) == 0 {
 				t.Errorf("%v, want %q", err, tc.want)

@@ -279,6 +279,9 @@ func (d *Daemon) end(j *job, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.State, j.Reason = outcome(err, cause)
+	if asked := j.start; j.State == failed && asked != nil && asked.Origin != nil && errors.As(err, new(labError)) {
+		j.State = interrupted // the schedule submits it again
+	}
 	j.Reason = d.withoutFolders(j.Reason)
 	j.EndedWallNS, j.Phase = d.now().UnixNano(), nil
 	d.working = slices.DeleteFunc(d.working, func(o *job) bool { return o == j })
@@ -320,6 +323,18 @@ func outcome(err, cause error) (state, reason string) {
 		return failed, err.Error()
 	}
 	return succeeded, ""
+}
+
+// labError is a failure of the rig before the first run. It says nothing about the browser.
+type labError struct{ error }
+
+func (e labError) Unwrap() error { return e.error }
+
+func inLab(err error) error {
+	if err == nil {
+		return nil
+	}
+	return labError{err}
 }
 
 // secure stops idle work on a job's devices, and locks them.

@@ -106,7 +106,7 @@ func (p *plan) describe(j *api.Job) {
 func (d *Daemon) run(j *job) error {
 	plan, err := d.plan(j.start)
 	if err == nil {
-		err = d.diskRoom(j.context) // there was some when it was queued
+		err = inLab(d.diskRoom(j.context)) // there was some when it was queued
 	}
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
@@ -122,7 +122,7 @@ func (d *Daemon) run(j *job) error {
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
 	done, err := d.programs(j, plan)
 	defer done()
-	if err != nil {
+	if err = inLab(err); err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}
 	release, err := d.replayed(j, &o)

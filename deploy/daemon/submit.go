@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,11 +68,37 @@ func (q Queue) Job(id string) (api.Job, bool) {
 	default:
 		j.Test, j.Label, j.Devices, j.Browsers = set.Test, set.Label, set.Devices, set.Browsers
 		j.StartedWallNS, j.EndedWallNS = set.Started.UnixNano(), set.Started.UnixNano()
-		if set.Counting > 0 {
+		planned, err := q.planned(id)
+		switch bad := set.States[session.Failed] + set.States[session.Rejected]; {
+		case err != nil:
+			j.Reason = err.Error()
+		case set.Counting >= max(1, planned):
 			j.State, j.Reason = succeeded, ""
+		case bad == 0 && set.Counting > 0:
+			j.State, j.Reason = interrupted, fmt.Sprintf("it has %d of %d runs", set.Counting, planned)
 		}
 	}
 	return j, true
+}
+
+// planned returns the number of runs that a set needs.
+func (q Queue) planned(id string) (int, error) {
+	var set struct {
+		Repeat   int      `json:"repeat"`
+		Variants []string `json:"variants"`
+	}
+	dir, err := q.daemon.store.Path(id)
+	if err != nil {
+		return 0, err
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, session.SetFile))
+	if err == nil {
+		err = json.Unmarshal(raw, &set)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the plan of %s: %w", id, err)
+	}
+	return set.Repeat * len(set.Variants), nil
 }
 
 // Cancel takes a job out of the queue, or ends it.

@@ -101,6 +101,24 @@ func TestSubmit(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "ended.json")); err != nil {
 		t.Fatal(err)
 	}
+	// a set of which the plan has more runs is not a whole one
+	file := filepath.Join(dir, "runs", scheduledID, "set.json")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := strings.Replace(string(whole), `"repeat": 1`, `"repeat": 2`, 1)
+	for _, tc := range []struct{ text, state string }{{part, "interrupted"}, {"{", "failed"}} {
+		if err := os.WriteFile(file, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r = daemontest.Start(t, dir, daemontest.Devices{d}, nil)
+		submit(tc.state)
+		r.Stop()
+	}
+	if err := os.WriteFile(file, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r = daemontest.Start(t, dir, daemontest.Devices{d}, nil)
 	if j := submit("ok"); j.Test != "scene" || !slices.Equal(j.Devices, []string{"a"}) {
 		t.Errorf("of the set's folder: %+v", j)

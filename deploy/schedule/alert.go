@@ -11,10 +11,13 @@ import (
 )
 
 // raise puts confirmed changes that are in no alert into one. Changes with overlapping builds of a
-// feed are one alert.
+// feed are one alert. A closed alert takes no new changes.
 func (e *Engine) raise(ctx context.Context) error {
+	if e.raised {
+		return nil
+	}
 	all, err := e.Trends.Changes(ctx, api.ChangeListParams{State: confirmed, Limit: maxChanges})
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	alerts, err := e.Trends.Alerts(ctx, api.AlertListParams{Limit: maxChanges})
@@ -37,7 +40,7 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		s := &data.Series
 		i := slices.IndexFunc(alerts, func(a api.Alert) bool {
-			return a.Feed == s.Feed && overlap(&x, a.FirstSeq, a.LastSeq)
+			return a.Feed == s.Feed && a.State != "fixed" && a.State != "wontfix" && overlap(&x, a.FirstSeq, a.LastSeq)
 		})
 		if i < 0 {
 			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq,
@@ -59,6 +62,7 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		e.Log.Warn("alert", "alert", a.ID, "text", x.Text)
 	}
+	e.raised = true
 	return nil
 }
 

@@ -79,8 +79,10 @@ func (e *Engine) Start(ctx context.Context, p api.ScheduleRun) (api.ScheduleStar
 	if err != nil {
 		return out, told(err)
 	}
-	state.Tasks = append(state.Tasks, tasks...)
+	was := state.Tasks
+	state.Tasks = slices.Concat(was, tasks)
 	if err := e.save(); err != nil {
+		state.Tasks = was
 		return out, api.Errorf(api.Unavailable, "%v", err)
 	}
 	for i := range tasks {

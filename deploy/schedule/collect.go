@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // maxAttempts bounds the jobs of a task that were interrupted.
@@ -16,9 +18,10 @@ const maxAttempts = 3
 type fate int
 
 const (
-	open fate = iota // it waits, works, or cannot be submitted now
-	done             // its set can be read
-	lost             // there will be no runs
+	open   fate = iota // it waits, works, or cannot be submitted now
+	done               // its set can be read
+	partly             // it failed, and some of its runs may count
+	lost               // there will be no runs
 )
 
 // look submits a task's job, if that was not done, and returns what became of it.
@@ -26,7 +29,13 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 	j, is := e.Queue.Job(t.ID)
 	if !is {
 		var err error
+		if e.full[t.Origin.Schedule] {
+			return open, j, nil
+		}
 		if j, err = e.submit(ctx, t); err != nil {
+			if told := (*api.Error)(nil); errors.As(err, &told) && told.Code == api.TooMany {
+				e.full[t.Origin.Schedule] = true
+			}
 			if later(err) {
 				e.reason[t.Origin.Schedule] = err.Error()
 				return open, j, nil
@@ -46,8 +55,13 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 		}
 		t.Attempt++
 		t.name()
-		return e.look(ctx, t) // the same ID follows after a restart
-	case "failed", "cancelled":
+		if err := e.save(); err != nil { // the daemon may forget that the job was interrupted
+			return open, j, err
+		}
+		return e.look(ctx, t)
+	case "failed":
+		return partly, j, nil
+	case "cancelled":
 		return lost, j, nil
 	}
 	return open, j, nil
@@ -58,11 +72,11 @@ func (e *Engine) collect(ctx context.Context) (err error) {
 	for _, name := range e.names() {
 		p := e.state.Schedules[name]
 		kept := p.Tasks[:0:0]
-		for _, t := range p.Tasks {
-			over, wrong := e.settle(ctx, name, p, &t)
+		for i := range p.Tasks {
+			over, wrong := e.settle(ctx, name, p, &p.Tasks[i])
 			err = errors.Join(err, wrong)
 			if !over {
-				kept = append(kept, t)
+				kept = append(kept, p.Tasks[i])
 			}
 		}
 		if len(kept) == len(p.Tasks) {
@@ -86,9 +100,14 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		return false, err
 	}
 	switch {
-	case state == done:
+	case state == done || state == partly:
 		origin, measured, err := e.Read(ctx, t.ID)
-		if err != nil {
+		if state == partly {
+			if measured = complete(&origin, measured); len(measured) == 0 {
+				return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no complete block: "+j.Reason)
+			}
+			e.Log.Warn("runs of a job failed; its complete blocks count", "job", t.ID, "reason", j.Reason)
+		} else if err != nil {
 			return true, e.gapOf(ctx, name, t, err.Error())
 		}
 		if err := e.Trends.Add(ctx, t.ID, measured); err != nil {
@@ -98,7 +117,10 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			return false, err
 		}
 		if err := e.detect(ctx, origin, t, measured); err != nil {
-			return false, err
+			if ctx.Err() != nil {
+				return false, err
+			}
+			e.Log.Error("a new point could not be searched for changes", "job", t.ID, "error", err)
 		}
 		p.Points++
 		e.worked(&j, t)
@@ -112,6 +134,27 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job ended")
 	}
 	return false, nil
+}
+
+// complete returns the values of blocks in which each role has a value.
+func complete(o *trend.Origin, measured []trend.Measured) (all []trend.Measured) {
+	has := map[int]map[trend.Role]bool{}
+	for _, m := range measured {
+		for _, v := range m.Point.Values {
+			if has[v.Block] == nil {
+				has[v.Block] = map[trend.Role]bool{}
+			}
+			has[v.Block][trend.Role{Role: m.Key.Role, Product: m.Key.Product, Feed: m.Key.Feed}] = true
+		}
+	}
+	for _, m := range measured {
+		m.Point.Values = slices.DeleteFunc(slices.Clone(m.Point.Values),
+			func(v trend.Value) bool { return len(has[v.Block]) < len(o.Roles) })
+		if len(m.Point.Values) > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // worked notes the time of a job, which bounds the confirmations of the next period.

@@ -101,6 +101,9 @@ func (e *Engine) pick(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Shift), math.Abs(a.Shift)))
 	})
 	for i := range all {
+		if b := e.budget(); e.left(&b) < 1 {
+			return nil
+		}
 		if _, err := e.begin(ctx, &all[i], all[i+1:], false); err != nil {
 			return err
 		}
@@ -113,8 +116,11 @@ var errBudget = errors.New("the budget of confirmations is used up")
 
 // begin begins the confirmation of a candidate, with others of the same builds, test and device.
 func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.SeriesShift, asked bool) (bool, error) {
-	if x.State != candidate && !asked || e.confirming(x) {
+	if x.State != candidate && !asked {
 		return false, nil
+	}
+	if e.confirming(x) {
+		return false, refusal(asked, "Its fresh runs have begun already.")
 	}
 	data, err := e.Trends.Get(ctx, api.SeriesParams{Series: x.Series, Limit: 1})
 	if err != nil {
@@ -122,30 +128,42 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	}
 	s := &data.Series
 	p := e.state.Schedules[s.Schedule]
+	if _, is := e.Schedules[s.Schedule]; !is || p.Paused {
+		return false, refusal(asked, "Schedule "+s.Schedule+" is paused or not configured.")
+	}
 	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
-	if _, is := e.Schedules[s.Schedule]; !is || p.Paused || !asked && (busy || p.between(s, x)) {
+	if !asked && (busy || p.between(s, x)) {
 		return false, nil
 	}
 	if s.Feed == "" {
 		return false, e.explain(ctx, x, undecided, "The builds are not in a feed, so they cannot run again.")
 	}
-	points, err := e.Trends.Points(ctx, s.ID, x.FirstSeq, x.LastSeq, maxChanges)
-	if err != nil || len(points) < 2 {
-		return false, err
-	}
-	before, after := points[0], points[len(points)-1]
-	if is, err := e.wholeLab(ctx, s, x); err != nil || is {
-		return false, errors.Join(err, e.explain(ctx, x, lab, "Half of the tests of the device changed at once."))
-	}
 	b := e.budget()
 	left := e.left(&b)
 	if left < 1 {
-		return false, errBudgetOf(asked)
+		return false, errBudget
+	}
+	points, err := e.Trends.Points(ctx, s.ID, x.FirstSeq, x.LastSeq, maxChanges)
+	if err != nil {
+		return false, err
+	}
+	if len(points) < 2 {
+		return false, refusal(asked, "Its points are not there any more.")
+	}
+	before, after := points[0], points[len(points)-1]
+	if !asked { // a person may know better
+		is, err := e.wholeLab(ctx, s, x)
+		if err == nil && is {
+			err = e.explain(ctx, x, lab, "Half of the tests of the device changed at once.")
+		}
+		if err != nil || is {
+			return false, err
+		}
 	}
 	for _, build := range []string{before.Build, after.Build} {
 		if found, err := e.Feeds.Resolve(ctx, s.Feed, build); err != nil || found.State != usable {
 			if err != nil && later(err) {
-				return false, nil // the feed may return
+				return false, refusal(asked, err.Error()) // the feed may return
 			}
 			return false, e.explain(ctx, x, undecided, sentence("Build %s cannot run again.", build))
 		}
@@ -200,10 +218,10 @@ func (p *progress) between(s *api.Series, x *api.SeriesShift) bool {
 	})
 }
 
-// errBudgetOf returns an error only to people, who wait for an answer.
-func errBudgetOf(asked bool) error {
+// refusal returns an error only to people, who wait for an answer.
+func refusal(asked bool, why string) error {
 	if asked {
-		return errBudget
+		return api.Errorf(api.Conflict, "the change cannot be confirmed now: %s", why)
 	}
 	return nil
 }
@@ -211,6 +229,7 @@ func errBudgetOf(asked bool) error {
 // explain changes a candidate's state and reason.
 func (e *Engine) explain(ctx context.Context, x *api.SeriesShift, state, why string) error {
 	x.State, x.Reason = state, why
+	e.raised = e.raised && state != confirmed
 	return e.put(ctx, x)
 }
 
@@ -299,7 +318,10 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 	}
 	var sets [][]trend.Measured
 	for i := range c.Tasks {
-		_, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		origin, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		if i == len(c.Tasks)-1 && state == partly && len(complete(&origin, measured)) == 0 {
+			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
+		}
 		if err != nil {
 			return true, e.decideAll(ctx, c, changes, "The fresh runs cannot be read: "+err.Error())
 		}
@@ -400,6 +422,9 @@ func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift
 		if math.IsNaN(*v) || math.IsInf(*v, 0) { // no block had values
 			*v = 0
 		}
+	}
+	if limit == 0 {
+		return 0, e.explain(ctx, x, undecided, noLevel)
 	}
 	switch r.State {
 	case stats.Confirmed:

@@ -23,6 +23,9 @@ const (
 	lab        = "lab"
 )
 
+// noLevel is the reason of changes of which no size is too small.
+const noLevel = "The usual value is 0, and the threshold is a part of it."
+
 const (
 	window = 150 // points that are searched
 	near   = 3   // points between two places that are one change
@@ -53,8 +56,9 @@ func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured [
 		}
 		var control *api.Series
 		for k := range list.Series {
-			if c := &list.Series[k]; c.Role == trend.Control && beside(c) == beside(s) {
-				control = c
+			if c := &list.Series[k]; c.Role == trend.Control && beside(c) == beside(s) &&
+				(control == nil || c.LastSeq > control.LastSeq) {
+				control = c // the configuration may have had another one
 			}
 		}
 		if err := e.detectIn(ctx, s, control, threshold); err != nil {
@@ -127,6 +131,9 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		}
 		if control == nil {
 			x.Reason = "Nothing was measured beside it: the lab may have changed (no control)."
+		}
+		if limit == 0 {
+			x.State, x.Reason = undecided, noLevel
 		}
 		if slices.ContainsFunc(moved, func(m changepoint.Change) bool {
 			return gapBetween(m.Index, found.Index) <= near

@@ -77,6 +77,8 @@ type Engine struct {
 	state  state
 	feeds  map[string]*feed
 	reason map[string]string // why a schedule cannot run
+	full   map[string]bool   // schedules of which the queue takes no more jobs in this step
+	raised bool              // all confirmed changes are in alerts
 }
 
 // feed is the latest state of a feed.
@@ -95,7 +97,7 @@ const (
 // New returns an engine with the state of the one that was here before.
 func New(o Options) (*Engine, error) {
 	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{},
-		reason: map[string]string{}}
+		reason: map[string]string{}, full: map[string]bool{}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}
@@ -143,6 +145,7 @@ func (e *Engine) step(ctx context.Context) {
 	e.readFeeds(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.full = map[string]bool{}
 	err := e.plan(ctx)
 	if err == nil {
 		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx))

@@ -57,6 +57,33 @@ func TestAlert(t *testing.T) {
 	}
 }
 
+// TestFailedRuns: a run fails in each job. The complete blocks are the points, and confirmations
+// ask for the blocks that are missing.
+//
+// Fault: A run of a scheduled set fails
+func TestFailedRuns(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.level, w.short = slower(14, 0.2), 1
+	w.end = func(j *api.Job) {
+		if w.params[j.ID].Repeat > 1 {
+			j.State, j.Reason = "failed", "1 of 10 runs failed: crashed"
+		}
+	}
+	e := w.engine()
+	w.days(e, 1, 20)
+	if len(w.alerts) != 1 || w.alerts[0].FirstSeq != 13 || len(w.gaps) != 0 {
+		t.Fatalf("%+v, %+v, gaps %v", w.alerts, w.changes, w.gaps)
+	}
+	if p := w.points[1]; len(p) != 20 || len(p[0].Values) != 4 {
+		t.Errorf("%d points, %+v", len(p), p[0])
+	}
+	w.short = 5 // no block is complete
+	w.days(e, 21, 21)
+	if !strings.Contains(w.gaps["load/local/b1021"], "no complete block: 1 of 10 runs failed") {
+		t.Errorf("gaps %v", w.gaps)
+	}
+}
+
 // TestRange: many builds come at once, and the newest runs first. The confirmation waits for the
 // builds between, and the alert names the right one.
 func TestRange(t *testing.T) {
@@ -267,6 +294,14 @@ func TestBuilds(t *testing.T) {
 			j.State, j.Reason = "interrupted", "the daemon ended"
 		}
 	}
+	w.now = w.now.Add(2 * time.Minute)
+	e.step(t.Context())
+	w.work()
+	e.step(t.Context())
+	e = w.engine() // it knows the job's second name
+	if id := e.state.Schedules["nightly"].Tasks[0].ID; len(w.order) != 4 || id != w.order[3] {
+		t.Errorf("task %s, jobs %v", id, w.order)
+	}
 	w.settle(e)
 	if s := e.List().Schedules[0]; s.Reason != "" || s.Points != 1 || len(w.order) != 5 {
 		t.Errorf("%+v, %v", s, w.order)
@@ -276,6 +311,12 @@ func TestBuilds(t *testing.T) {
 	w.settle(e)
 	if len(w.order) != 6 || !strings.Contains(w.gaps["load/local/b1010"], "no browser") {
 		t.Errorf("%v, %v", w.order, w.gaps)
+	}
+	w.builds = w.builds[:1] // numbers begin anew
+	w.now = w.now.Add(2 * time.Minute)
+	e.step(t.Context())
+	if s := e.List().Schedules[0]; !strings.Contains(s.Reason, "newest build is number 1, and number 10 has run") {
+		t.Errorf("a lost ledger: %+v", s)
 	}
 }
 
@@ -303,6 +344,13 @@ func TestTimes(t *testing.T) {
 	if s := e.List().Schedules[0]; len(w.order) != 4 || s.NextNS == 0 || s.Points != 4 {
 		t.Errorf("a clock that was set back: %v, %+v", w.order, s)
 	}
+	write := e.write
+	e.write = func(string, []byte, os.FileMode) error { return errors.New("the disk is full") }
+	if _, err := e.Start(t.Context(), api.ScheduleRun{Schedule: "nightly"}); err == nil ||
+		e.List().Schedules[0].Queued != 0 {
+		t.Errorf("%v, and %d jobs are left", err, e.List().Schedules[0].Queued)
+	}
+	e.write = write
 	started, err := e.Start(t.Context(), api.ScheduleRun{Schedule: "nightly"})
 	if err != nil || len(started.Jobs) != 4 || len(w.order) != 8 {
 		t.Errorf("%v, %v", started, err)
@@ -318,6 +366,128 @@ func TestTimes(t *testing.T) {
 	}
 	if _, err := e.Pause(api.SchedulePause{Schedule: "none"}); err == nil {
 		t.Error("an unknown schedule")
+	}
+}
+
+// TestWaiting: a time that comes while jobs of an earlier one wait is a gap. A full queue is asked
+// once in a step.
+//
+// Fault: A schedule's times come faster than its jobs run
+func TestWaiting(t *testing.T) {
+	w := newWorld(t, 7, func(o *Options) {
+		o.Schedules["nightly"] = config.Schedule{Cron: "* * * * *", Tests: []string{"load", "scroll-*"},
+			Devices: []string{"a"}, Browsers: []string{"firefox"}, Runs: 2, Class: api.ClassFill,
+			Deadline: config.Duration(time.Hour)}
+	})
+	w.refuses = api.Errorf(api.TooMany, "200 jobs wait")
+	e := w.engine()
+	for range 6 {
+		e.step(t.Context())
+		w.now = w.now.Add(time.Minute)
+	}
+	if n := len(e.state.Schedules["nightly"].Tasks); n != 3 || w.refused != 5 || len(w.gaps) != 12 ||
+		!strings.Contains(w.gaps["load/a/20261102-0002"], "waits still") {
+		t.Errorf("%d tasks, %d calls, gaps %v", n, w.refused, w.gaps)
+	}
+	w.refuses = nil
+	e.step(t.Context())
+	if len(w.order) != 3 {
+		t.Errorf("%v", w.order)
+	}
+}
+
+// TestClosed: a new change in the range of a closed alert opens another alert.
+//
+// Fault: A series changes in the builds of a fixed alert
+func TestClosed(t *testing.T) {
+	for state, want := range map[string]int{"open": 1, "acknowledged": 1, "fixed": 2, "wontfix": 2} {
+		w := newWorld(t, 1, nil)
+		w.series = []api.Series{{ID: 1, Feed: "f"}}
+		w.alerts = []api.Alert{{ID: 1, Feed: "f", FirstSeq: 3, LastSeq: 9, State: state}}
+		w.changes = []api.SeriesShift{{ID: 1, Series: 1, FirstSeq: 5, LastSeq: 6, State: confirmed}}
+		e := w.engine()
+		e.step(t.Context())
+		e.step(t.Context())
+		if last := w.alerts[len(w.alerts)-1]; len(w.alerts) != want || len(last.Changes) != 1 || w.asked != 1 {
+			t.Errorf("%s: %+v, asked %d times", state, w.alerts, w.asked)
+		}
+	}
+}
+
+// TestDetect: a series near 0 has no threshold, the latest control counts, and a point stays though
+// it cannot be searched.
+//
+// Fault: The points of a series cannot be read
+func TestDetect(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.level = slower(14, 0.2)
+	w.days(w.engine(), 1, 13)
+	other := w.series[1] // another control for some time
+	other.ID, other.Product, other.LastSeq = 3, "chromium", 2
+	w.series, w.points[3] = append(w.series, other), w.points[2][:2]
+	e := w.engine()
+	w.days(e, 14, 20)
+	if len(w.alerts) != 1 {
+		t.Errorf("%d alerts, %+v", len(w.alerts), w.changes)
+	}
+	w.broken = errors.New("no such table")
+	w.days(e, 21, 21)
+	if s := e.List().Schedules[0]; s.Points != 21 || s.Queued != 0 {
+		t.Errorf("%+v", s)
+	}
+
+	w = newWorld(t, 1, nil)
+	w.level = func(_, _ string, seq int64) float64 { return float64(max(0, seq-13)) }
+	e = w.engine()
+	w.days(e, 1, 20)
+	if len(w.changes) == 0 || w.changes[0].State != undecided || w.changes[0].Reason != noLevel ||
+		len(e.state.Spent) != 0 {
+		t.Fatalf("%+v, %+v", w.changes, e.state.Spent)
+	}
+	// a person asks
+	if err := e.Confirm(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(e)
+	if x := w.changes[0]; x.State != undecided || x.Reason != noLevel || len(w.alerts) != 0 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestAsked: a person gets the reason of a change that cannot be confirmed now, and can have one of
+// the whole lab confirmed.
+func TestAsked(t *testing.T) {
+	w := newWorld(t, 8, func(o *Options) {
+		s := o.Schedules["nightly"]
+		s.Control, s.Tests = "", []string{"load", "scroll-*", "other"}
+		o.Schedules["nightly"] = s
+	})
+	w.level = slower(14, 0.2)
+	e := w.engine()
+	w.days(e, 1, 20)
+	if len(w.changes) == 0 || w.changes[0].State != lab {
+		t.Fatalf("%+v", w.changes)
+	}
+	refused := func(why string) {
+		t.Helper()
+		if err := e.Confirm(t.Context(), 1); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v, want %s", err, why)
+		}
+	}
+	pause := func(is bool) {
+		if _, err := e.Pause(api.SchedulePause{Schedule: "nightly", Paused: is}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pause(true)
+	refused("nightly is paused")
+	pause(false)
+	if err := e.Confirm(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(e)
+	if x := w.changes[0]; x.State != confirmed {
+		t.Errorf("%+v", x)
 	}
 }
 

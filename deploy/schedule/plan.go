@@ -74,6 +74,10 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 			fresh = append(fresh, b)
 		}
 	}
+	if n := len(f.builds); p.Seen && n > 0 && f.builds[n-1].Seq < p.Seq {
+		return false, fmt.Errorf("feed %s: its newest build is number %d, and number %d has run; restore its ledger",
+			s.Feed(), f.builds[n-1].Seq, p.Seq)
+	}
 	if len(fresh) == 0 {
 		return false, nil
 	}
@@ -157,16 +161,35 @@ func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *
 	if err != nil {
 		return false, err
 	}
+	inFeed := tasks[0].Origin.Feed != "" // its places are builds
 	for _, at := range missed {
-		if tasks[0].Origin.Feed != "" {
-			break // its places are builds
+		if inFeed {
+			break
 		}
 		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), "the rig was off"); err != nil {
 			return false, err
 		}
 	}
-	p.Tasks, p.Cron = append(p.Tasks, tasks...), due.UnixNano()
+	var more []task
+	for _, t := range tasks {
+		if !e.waits(p, &t) {
+			more = append(more, t)
+		} else if !inFeed {
+			if err := e.gapOf(ctx, name, &t, "a job of an earlier time waits still"); err != nil {
+				return false, err
+			}
+		}
+	}
+	p.Tasks, p.Cron = append(p.Tasks, more...), due.UnixNano()
 	return true, nil
+}
+
+// waits reports if an earlier job of a task's test and device has not begun.
+func (e *Engine) waits(p *progress, as *task) bool {
+	return slices.ContainsFunc(p.Tasks, func(t task) bool {
+		j, is := e.Queue.Job(t.ID)
+		return t.Test == as.Test && t.Device == as.Device && (!is || j.State == "queued")
+	})
 }
 
 // timeName names a time as a build is named.

@@ -30,11 +30,16 @@ type world struct {
 	builds   []api.Build
 	absent   error // of the feed
 	jobs     map[string]*api.Job
+	refuses  error // of Submit
+	broken   error // of Points
+	refused  int   // calls of Submit with new jobs
+	asked    int   // calls of Alerts
 	params   map[string]api.StartParams
 	order    []string // of submitted jobs
 	measured map[string][]trend.Measured
 	end      func(j *api.Job) // what becomes of a job; nil: it is ok
 	single   bool             // one job at a time
+	short    int              // runs of each role but the first that jobs which fail do not have
 	level    func(role, build string, seq int64) float64
 
 	series  []api.Series
@@ -112,7 +117,7 @@ func (w *world) work() (ended int) {
 		if w.end != nil {
 			w.end(j)
 		}
-		if j.State == "ok" {
+		if j.State == "ok" || w.short > 0 {
 			w.run(id)
 		}
 		if w.single {
@@ -136,13 +141,16 @@ func (w *world) run(id string) {
 		blocks[i] = 0.01 * w.random.NormFloat64()
 	}
 	var all []trend.Measured
-	for _, v := range p.Variants {
+	for at, v := range p.Variants {
 		r := o.Roles[v.Name]
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
 			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product,
 			Feed: r.Feed,
 			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
 		for i, block := range blocks {
+			if w.jobs[id].State == "failed" && at > 0 && i >= len(blocks)-w.short {
+				break
+			}
 			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+0.01*w.random.NormFloat64())
 			m.Point.Values = append(m.Point.Values, trend.Value{Run: fmt.Sprint(id, v.Name, i), Block: i, Value: value})
 		}
@@ -177,6 +185,9 @@ func (w *world) Submit(_ context.Context, id, owner string, p api.StartParams) (
 	w.tick()
 	if j := w.jobs[id]; j != nil {
 		return *j, nil
+	}
+	if w.refused++; w.refuses != nil {
+		return api.Job{}, w.refuses
 	}
 	w.order = append(w.order, id)
 	w.jobs[id], w.params[id] = &api.Job{ID: id, State: "queued", Owner: owner, QueuedWallNS: w.now.UnixNano()}, p
@@ -234,6 +245,7 @@ func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 			i = len(w.series) - 1
 		}
 		id := w.series[i].ID
+		w.series[i].LastSeq = m.Point.Seq
 		points := slices.DeleteFunc(w.points[id], func(p trend.Point) bool { return p.Set == set })
 		w.points[id] = append(points, m.Point)
 		slices.SortFunc(w.points[id], func(a, b trend.Point) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -261,7 +273,7 @@ func (w *world) Points(_ context.Context, series, from, to int64, limit int) (al
 			all = append(all, p)
 		}
 	}
-	return all[max(0, len(all)-limit):], nil
+	return all[max(0, len(all)-limit):], w.broken
 }
 
 func (w *world) PutChange(_ context.Context, x *api.SeriesShift) error {
@@ -298,5 +310,6 @@ func (w *world) PutAlert(_ context.Context, a *api.Alert) error {
 }
 
 func (w *world) Alerts(context.Context, api.AlertListParams) ([]api.Alert, error) {
+	w.asked++
 	return slices.Clone(w.alerts), nil
 }
