@@ -413,8 +413,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDetect: a series near 0 has no threshold, the latest control counts, and a point stays though
-// it cannot be searched.
+// TestDetect: a series near 0 has no threshold. The latest control counts. A point stays though it
+// cannot be searched.
 //
 // Fault: The points of a series cannot be read
 func TestDetect(t *testing.T) {
