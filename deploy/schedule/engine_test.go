@@ -453,8 +453,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestAsked: a person gets the reason of a change that cannot be confirmed now. One of the whole lab
-// can be confirmed.
+// TestAsked: a person gets the reason of a change that cannot be confirmed now. A change of the
+// whole lab can be confirmed.
 func TestAsked(t *testing.T) {
 	w := newWorld(t, 8, func(o *Options) {
 		s := o.Schedules["nightly"]
