@@ -125,8 +125,8 @@ func TestBuildsOfFeeds(t *testing.T) {
 	}
 }
 
-// TestLabFailure: a build cannot be fetched, or the disk is full. A submitted job is interrupted, so
-// that its schedule can submit it again.
+// TestLabFailure: a build cannot be fetched, or the disk is full. A submitted job is interrupted.
+// Its schedule can submit it again.
 //
 // Fault: A scheduled job cannot fetch its build, or has no space on the disk
 func TestLabFailure(t *testing.T) {

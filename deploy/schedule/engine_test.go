@@ -414,8 +414,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDetect: a series near 0 has no threshold, the latest control counts, and a point stays though
-// it cannot be searched.
+// TestDetect: a series near 0 has no threshold. The latest control counts. A point stays though it
+// cannot be searched.
 //
 // Fault: The points of a series cannot be read
 func TestDetect(t *testing.T) {
@@ -454,8 +454,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestAsked: a person gets the reason of a change that cannot be confirmed now, and can have one of
-// the whole lab confirmed.
+// TestAsked: a person gets the reason of a change that cannot be confirmed now. A change of the
+// whole lab can be confirmed.
 func TestAsked(t *testing.T) {
 	w := newWorld(t, 8, func(o *Options) {
 		s := o.Schedules["nightly"]
