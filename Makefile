@@ -67,8 +67,8 @@ PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
 	patient=$$($(GO) list $(PATIENT)) && \
-	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vxF "$$patient") \
-		-- -vet=off -p 2 -timeout 60m $$patient ./.ci/gotest ./.ci/cross
+	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vxF "$$patient") ./.ci/gotest ./.ci/cross \
+		-- -vet=off -p 2 -timeout 60m $$patient
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

@@ -18,6 +18,13 @@ type scheduleCmd struct {
 	Pause schedulePauseCmd `cmd:"" help:"Pause a schedule, or let it go on."`
 }
 
+func (scheduleCmd) Help() string {
+	return `Examples:
+
+  eideticker schedule check --config eideticker.toml
+  eideticker schedule list --rig http://localhost:8430`
+}
+
 type scheduleCheckCmd struct {
 	suiteFolders
 	Config  string        `placeholder:"FILE" required:"" help:"TOML configuration of the rig."`
@@ -113,7 +120,7 @@ type scheduleRunCmd struct {
 func (scheduleRunCmd) Help() string {
 	return `Example:
 
-  eideticker schedule run nightly --build 2026-10-01 --rig http://localhost:8430
+  eideticker schedule run nightly --build 2026-10-01 --rig http://rig-3:8430
 
 It prints the IDs of the jobs.`
 }
@@ -138,7 +145,7 @@ type schedulePauseCmd struct {
 func (schedulePauseCmd) Help() string {
 	return `Example:
 
-  eideticker schedule pause nightly --reason "new switch" --rig http://localhost:8430
+  eideticker schedule pause nightly --reason move --rig http://rig-3:8430
 
 Jobs that wait stay in the queue.`
 }
