@@ -255,8 +255,8 @@ func (d *Daemon) carryOut(j *job) {
 		case kindAnalyze:
 			err = d.analyze(j)
 		case kindRecord:
-			if err = d.quiet.Acquire(j.context, 1); err == nil {
-				err = d.record(j)
+			held := d.quiet.Acquire(j.context, 1) == nil // else it was stopped, and ends at once
+			if err = d.record(j); held {
 				d.quiet.Release(1)
 			}
 		}

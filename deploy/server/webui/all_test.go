@@ -14,6 +14,7 @@ type shownPage struct{ name, address, ready, then string }
 
 // allPages are all that there are, of runs that are made for them.
 func (p *played) allPages() []shownPage {
+	p.makeTrends()
 	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
 		p.makeRun("20261121-201531-framerate-k7f3", uneven)
 	p.more = overALine
@@ -77,7 +78,6 @@ func TestAllPages(t *testing.T) {
 	browsertest.Axe(t) // before runs are made
 	p, b := serve(t)
 	p.manyRuns(300)
-	p.makeTrends()
 	pages := p.allPages()
 	for _, width := range []int64{360, 1400} {
 		for _, page := range pages {
