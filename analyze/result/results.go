@@ -88,8 +88,7 @@ const (
 func EnvironmentKeys() []string {
 	return []string{
 		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvBuild, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild,
-		EnvRigOS,
-		EnvAnalysisBuild, EnvVitals, EnvScript, EnvProfile,
+		EnvRigOS, EnvAnalysisBuild, EnvVitals, EnvScript, EnvProfile,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }

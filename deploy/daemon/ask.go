@@ -215,7 +215,6 @@ func (d *Daemon) variants(out *plan, p *api.StartParams, subjects []session.Subj
 		return nil, err
 	}
 	of := append(compare.FolderFiles(), append(store.FolderFiles(), session.FolderNames()...)...)
-	of = append(of, originFile)
 	for _, v := range all {
 		if slices.Contains(of, v.Called) {
 			return nil, api.Errorf(api.InvalidParams, "variant %.80q: a file of the set has this name", v.Called)

@@ -15,9 +15,6 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// originFile is in the folder of a scheduled job's set. It says what the set is for.
-const originFile = "origin.json"
-
 // maxOrigin bounds the origin of a job, which jobs.json holds.
 const maxOrigin = 16 << 10
 
@@ -112,5 +109,5 @@ func writeOrigin(dir string, origin json.RawMessage) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return staging.WriteFile(filepath.Join(dir, originFile), append(origin, '\n'), 0o644)
+	return staging.WriteFile(filepath.Join(dir, session.OriginFile), append(origin, '\n'), 0o644)
 }

@@ -19,14 +19,11 @@ import (
 func skipped(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile ||
-		strings.EqualFold(base, originFile) || strings.EqualFold(base, session.KeyLogFile) || activity.Raw(name)
+		strings.EqualFold(base, session.OriginFile) || strings.EqualFold(base, session.KeyLogFile) || activity.Raw(name)
 }
 
 // pinnedFile is what a rig puts into the folder of a run that it is to keep.
 const pinnedFile = "pinned"
-
-// originFile makes the runs of a set points of a rig's own schedule, see package trend.
-const originFile = "origin.json"
 
 // Pack writes the files of a folder, without links, in the order of their names. progress, if not
 // nil, gets the number of bytes read.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/store/database"
 )
 
@@ -103,7 +104,7 @@ func (d *DB) folders(ctx context.Context, added map[string]bool, sets *int) iter
 		}
 		for _, e := range entries {
 			folder := filepath.Join(runs, e.Name())
-			if _, err := os.Lstat(filepath.Join(folder, OriginFile)); err != nil || !e.IsDir() ||
+			if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil || !e.IsDir() ||
 				len(added) > 0 && !added[e.Name()] {
 				continue
 			}

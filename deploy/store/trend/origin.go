@@ -10,11 +10,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 )
-
-// OriginFile is in the folder of a set that a schedule made.
-const OriginFile = "origin.json"
 
 // Kinds of sets.
 const (
@@ -66,7 +64,7 @@ func DecodeOrigin(from io.Reader) (o Origin, err error) {
 		err = o.decode(raw)
 	}
 	if err != nil {
-		return Origin{}, fmt.Errorf("read %s: %w", OriginFile, err)
+		return Origin{}, fmt.Errorf("read %s: %w", session.OriginFile, err)
 	}
 	return o, nil
 }

@@ -48,7 +48,7 @@ type run struct {
 // values, which the answers of windows show first. It leaves out runs that do not count, warm-ups
 // and suspected values. A value that is a headline in one run is read in all.
 func Read(folder string) (o Origin, all []Measured, err error) {
-	f, err := openRegular(filepath.Join(folder, OriginFile))
+	f, err := openRegular(filepath.Join(folder, session.OriginFile))
 	if err != nil {
 		return o, nil, err
 	}

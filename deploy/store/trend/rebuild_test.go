@@ -108,18 +108,18 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for name, change := range map[string]func() error{
-		"a link":     func() error { return os.Symlink("set.json", filepath.Join(folder, trend.OriginFile)) },
+		"a link":     func() error { return os.Symlink("set.json", filepath.Join(folder, session.OriginFile)) },
 		"no origin":  func() error { return nil },
 		"other role": func() error { return write(folder, strings.Replace(originText, "control", "odd", 2)) },
 		"no role":    func() error { return write(folder, strings.Replace(originText, `"subject":`, `"other":`, 1)) },
 	} {
-		if err := errors.Join(os.Remove(filepath.Join(folder, trend.OriginFile)), change()); err != nil {
+		if err := errors.Join(os.Remove(filepath.Join(folder, session.OriginFile)), change()); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := trend.Read(folder); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
-		err := errors.Join(os.RemoveAll(filepath.Join(folder, trend.OriginFile)), write(folder, originText))
+		err := errors.Join(os.RemoveAll(filepath.Join(folder, session.OriginFile)), write(folder, originText))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ const originText = `{"schedule": "awfy", "feed": "nightly", "seq": 10, "build": 
 	"control": {"role": "control", "product": "firefox", "feed": "nightly", "build": "pinned", "seq": 1}}}`
 
 func write(folder, origin string) error {
-	return os.WriteFile(filepath.Join(folder, trend.OriginFile), []byte(origin), 0o644)
+	return os.WriteFile(filepath.Join(folder, session.OriginFile), []byte(origin), 0o644)
 }
 
 // newSet writes a set of two blocks, a warm-up and a failed run. The subject's second run has a
