@@ -98,7 +98,8 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 	for _, l := range t.last {
 		s.turn[l.key] = l.at
 	}
-	first, owners := int64(0), d.rig.Accept.Owners
+	var first int64
+	owners := d.rig.Accept.Owners
 	for _, g := range d.groups {
 		b := &g.classes[class]
 		if b.waiting == 0 || !s.unheld(g, d, class) {
@@ -108,14 +109,20 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 		if !whole && (d.rig.claim != nil || !s.claimable(g, d, class)) {
 			continue
 		}
+		// In a group the least turn decides between owners who have used the device equally. Between
+		// groups the older job does.
+		var head *entry
+		var turn int64
 		for _, q := range b.queues {
 			if len(q.jobs) == 0 || !accepts(owners, s.names[q.owner]) || !whole && q.jobs[0].claim != nil {
 				continue
 			}
-			e, at := q.jobs[0], max(s.turn[q.owner], t.now)
-			if next == nil || at < first || at == first && e.before(next) {
-				next, first = e, at
+			if at := max(s.turn[q.owner], t.now); head == nil || at < turn || at == turn && q.before(head.queue) {
+				head, turn = q.jobs[0], at
 			}
+		}
+		if head != nil && (next == nil || cmp.Or(cmp.Compare(turn, first), head.compare(next)) < 0) {
+			next, first = head, turn
 		}
 	}
 	for _, l := range t.last {
@@ -124,12 +131,9 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 	return next
 }
 
-// before orders heads of owners who have used a device equally.
-func (e *entry) before(f *entry) bool {
-	if e.queue.group == f.queue.group && e.queue.turn != f.queue.turn {
-		return e.queue.turn < f.queue.turn
-	}
-	return e.compare(f) < 0
+// before orders the queues of a backlog.
+func (q *queue) before(o *queue) bool {
+	return cmp.Or(cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
 // place returns the device and others of its rig for a job, or nil if too few are free. A claim goes

@@ -2,8 +2,8 @@ package sched
 
 import "slices"
 
-// turns shares one device by start-time fair queueing. Each key (a class, or an owner in a class) has
-// a turn, which moves on by its use. The least turn comes next. An idle key saves up no turns.
+// turns shares one device by start-time fair queueing. Each key (class or owner) has a turn. Its use
+// moves the turn on. The least turn comes next. An idle key saves up no turns.
 type turns struct {
 	now  int64 // turn of the latest that was served
 	last []turn

@@ -29,7 +29,7 @@ func (e *entry) place() int {
 			continue
 		}
 		rounds := own
-		if o.jobs[0].before(q.jobs[0]) {
+		if o.before(q) {
 			rounds++
 		}
 		place += min(rounds, len(o.jobs))
