@@ -43,7 +43,7 @@ func job(id, owner string, n Needs) Job {
 // TestNeeds covers the syntax and its bounds.
 func TestNeeds(t *testing.T) {
 	for _, c := range []struct{ in, want, fails string }{
-		{"os=linux,android model=pixel7 os=android,linux", "model=pixel7 and os=android,linux", ""},
+		{"os=linux,android model=pixel7", "model=pixel7 and os=android,linux", ""},
 		{"", "", ""},
 		{"model", "", `needs "model": must be KEY=VALUE or KEY=VALUE,VALUE`},
 		{"=x", "", `needs "=x": must be KEY=VALUE`},
@@ -124,10 +124,10 @@ func TestCheck(t *testing.T) {
 	check(with(same, "modl=pixel8"), "job s-1: no device has a label modl; there are model, os")
 	check(with(same, "model=pixel8", "os=linux"),
 		"job s-1: no device has model=pixel8 and os=linux; lab-01/b has os=android")
-	check(with(same, "os=linux"), "job s-1: no rig with a fitting device accepts kind  of ann")
+	check(with(same, "os=linux"), "job s-1: no rig with a fitting device accepts jobs of kind \"\" of ann")
 	check(with(func(j *Job) { j.Owner = "ci" }, "os=linux"), "<nil>") // it is away, not unknown
 	check(with(func(j *Job) { j.Owner, j.Feeds = "ci", []string{"chrome"} }, "os=linux"),
-		"job s-1: no rig with a fitting device accepts kind  of ci")
+		"job s-1: no rig with a fitting device accepts jobs of kind \"\" of ci")
 	check(with(func(j *Job) { j.Devices = 2 }, "model=pixel8"), "job s-1: no rig has 2 fitting devices that it may use")
 	check(with(func(j *Job) { j.Devices = 2 }, "model=pixel8,pixel7"), "<nil>")
 	check(with(func(j *Job) { j.Devices = 65 }), "job s-1: 65 devices must be at most 64")
@@ -138,7 +138,7 @@ func TestCheck(t *testing.T) {
 	check(with(func(j *Job) { j.Not = []string{"lab-01"} }, "model=pixel8"),
 		"job s-1: no fitting device is on another rig than those that failed")
 	check(with(func(j *Job) { j.Class = "soon" }), `job s-1: class "soon" must be one of now, check, watch, fill`)
-	check(with(func(j *Job) { j.Owner = "" }), "job: ID and owner are missing")
+	check(with(func(j *Job) { j.Owner = "" }), "job s-1: its owner is missing")
 }
 
 // TestWait has a row for each reason to wait, each from the same start: two jobs and two phones.
@@ -178,7 +178,7 @@ func TestWait(t *testing.T) {
 			s.Add(k)
 			s.Assign(noon)
 			s.Ended("k-1", time.Minute)
-		}, want: "1 lab-07/p7 is kept for bisect-1"},
+		}, want: "1 lab-07/p7 is kept for a set of jobs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := New(c.options), rig()
