@@ -94,7 +94,7 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	allowed := s.allowed(d, 1)
 	for _, g := range d.groups {
 		for c := range g.classes {
-			if g.classes[c].waiting > 0 {
+			if g.waiting > 0 && g.classes[c].waiting > 0 {
 				if allowed&(1<<c) != 0 && s.unheld(g, d, c) {
 					there |= 1 << c
 				} else {

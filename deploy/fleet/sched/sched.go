@@ -351,7 +351,7 @@ func (e *entry) compare(f *entry) int {
 
 // sweep forgets groups without waiting jobs, once they are the most.
 func (s *Scheduler) sweep() {
-	if len(s.groups) < 2*s.waiting+64 {
+	if len(s.groups) < 2*s.waiting+256 {
 		return
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *group) bool { return g.waiting == 0 })

@@ -181,9 +181,9 @@ func (c *cell) common() *simJob {
 	case n < 40:
 		j.Class, estimate = "check", c.between(10*time.Minute, 2*time.Hour)
 	case n < 80:
-		j.Class, estimate = "watch", c.between(time.Hour, 5*time.Hour)
+		j.Class, estimate = "watch", c.between(time.Hour, 6*time.Hour)
 	default:
-		j.Class, estimate = "fill", c.between(2*time.Hour, 9*time.Hour)
+		j.Class, estimate = "fill", c.between(2*time.Hour, 10*time.Hour)
 	}
 	terms := []string{"pool=common"}
 	switch c.r.IntN(4) {
@@ -208,7 +208,7 @@ func (c *cell) common() *simJob {
 // flood returns a job of an owner who always wants more. Owners have jobs of different lengths.
 func (c *cell) flood(owner int) *simJob {
 	needs, _ := ParseNeeds([]string{"pool=flood"})
-	length := time.Duration(owner+1) * 6 * time.Minute
+	length := time.Duration(owner+1) * 12 * time.Minute
 	return &simJob{flood: true, replace: true, Job: Job{Owner: fmt.Sprint("f", owner), Class: "fill", Needs: needs, Devices: 1,
 		Estimate: c.between(length/2, length*3/2)}}
 }
@@ -495,7 +495,7 @@ func TestSimulation(t *testing.T) {
 	}
 	f, begin := &figures{}, time.Now()
 	for n := 1; n <= cells; n++ {
-		if newCell(uint64(n), rigs, rigs*8, f).run(); n%50 == 0 || n == cells {
+		if newCell(uint64(n), rigs, rigs*7, f).run(); n%50 == 0 || n == cells {
 			f.print(t, n, time.Since(begin))
 		}
 	}
