@@ -61,6 +61,8 @@ const states = {
   candidate: ['◇', 'bounded'], confirming: ['◆', 'bounded'], confirmed: ['▼', 'bad'], refuted: ['✕', 'refused'],
   lab: ['■', 'doubt'], dismissed: ['–', 'refused'],
   open: ['!', 'bad'], acknowledged: ['✓', 'doubt'], fixed: ['✓', 'good'], wontfix: ['–', 'refused'],
+  ready: ['○', 'good'], busy: ['▶', 'bounded'], draining: ['‖', 'doubt'], drained: ['‖', 'doubt'], away: ['✕', 'bad'],
+  suspended: ['!', 'bad'], assigned: ['→', 'bounded'], lost: ['✕', 'bad'],
   paused: ['‖', 'doubt'], active: ['○', 'good'], broken: ['✕', 'bad'],
 };
 

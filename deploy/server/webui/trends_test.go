@@ -34,7 +34,7 @@ console.log(JSON.stringify([points.places, ...[1, 3, 9, 10, 20, 21, 99].map((s) 
 	}
 }
 
-// TestTrendsPages shows alerts, schedules and series. An admin changes them.
+// TestTrendsPages shows alerts, schedules and series, then a fleet. An admin changes them.
 func TestTrendsPages(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -153,6 +153,10 @@ func TestTrendsPages(t *testing.T) {
 	}
 	b.open("#/trends/99")
 	b.await("an unknown series is an error", `document.querySelector('.refusal')?.textContent === 'unknown series 99'`)
+	p.mu.Lock()
+	p.role = ""
+	p.mu.Unlock()
+	fleetPage(p, b) // in the same browser
 	b.Quiet()
 }
 
