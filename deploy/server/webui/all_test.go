@@ -62,7 +62,7 @@ func (p *played) allPages() []shownPage {
 			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
 		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
 			`document.querySelector('.series-page details').open = true`},
-		{"fleet", "#/fleet", `document.querySelector('[data-device="desk"] canvas')?.width === 320 &&
+		{"fleet", "#/fleet", `document.querySelector('[data-device="pixel"] canvas')?.width === 320 &&
 			document.querySelectorAll('[data-rig], .job[data-job]').length === 7`,
 			`document.querySelectorAll('.fleet details').forEach((d) => { d.open = true; });
 				document.querySelector('.invite input').value = 'lab-10'; document.querySelector('.invite button').click()`},
