@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ func TestTypes(t *testing.T) {
 	w.add(reflect.TypeFor[api.Event]())
 	w.add(reflect.TypeFor[api.RecordedEvents]())
 	methods := "\nexport interface Methods {\n"
-	for _, m := range withFleet(api.Methods()) {
+	for _, m := range api.Methods() {
 		methods += "  '" + m.Name + "': {params: " + w.name(reflect.TypeOf(m.Params)) + "; result: " +
 			w.name(reflect.TypeOf(m.Result)) + "};\n"
 	}
@@ -41,26 +40,6 @@ func TestTypes(t *testing.T) {
 	if have, err := os.ReadFile(file); err != nil || string(have) != text {
 		t.Errorf("%s is not what the program sends (%v): go test -run TestTypes -update", file, err)
 	}
-}
-
-// withFleet adds the methods of fleets, where this program does not have them yet.
-func withFleet(methods []api.Method) []api.Method {
-	for _, m := range []api.Method{
-		{Name: "fleet.status", Params: api.Empty{}, Result: api.FleetStatus{}},
-		{Name: "fleet.rigs", Params: api.Empty{}, Result: api.FleetRigs{}},
-		{Name: "fleet.invite", Params: api.FleetInvite{}, Result: api.FleetInvitation{}},
-		{Name: "fleet.drain", Params: api.FleetDrain{}, Result: api.FleetRig{}},
-		{Name: "fleet.remove", Params: api.FleetRigName{}, Result: api.Empty{}},
-		{Name: "fleet.jobs", Params: api.FleetJobsParams{}, Result: api.FleetJobs{}},
-		{Name: "fleet.job", Params: api.JobID{}, Result: api.FleetJob{}},
-		{Name: "fleet.cancel", Params: api.JobID{}, Result: api.FleetJob{}},
-		{Name: "job.start", Params: api.JobParams{}, Result: api.FleetJob{}},
-	} {
-		if !slices.ContainsFunc(methods, func(have api.Method) bool { return have.Name == m.Name }) {
-			methods = append(methods, m)
-		}
-	}
-	return methods
 }
 
 // typeWriter writes interfaces of TypeScript.

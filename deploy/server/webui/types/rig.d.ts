@@ -1497,6 +1497,87 @@ export interface AlertParams {
   note?: string;
 }
 
+export interface BisectParams {
+  feed: string;
+  good: string;
+  bad: string;
+  test: string;
+  value?: string;
+  device?: string;
+  browser?: string;
+  budget?: number;
+}
+
+export interface BisectShift {
+  estimate: number;
+  low: number;
+  high: number;
+  text: string;
+}
+
+export interface BisectFound {
+  good: string;
+  bad: string;
+  builds: Build[];
+  shift: BisectShift;
+  share: number;
+  p: number;
+}
+
+export interface BisectStep {
+  job: string;
+  builds: string[];
+  blocks: number;
+  reason: string;
+  broken?: string[];
+  over: boolean;
+}
+
+export interface BisectBuild {
+  seq: number;
+  build: string;
+  chance: number;
+  values?: number[];
+  broken?: boolean;
+}
+
+export interface Bisect {
+  bisect: string;
+  feed: string;
+  good: string;
+  bad: string;
+  test: string;
+  value?: string;
+  device?: string;
+  browser?: string;
+  budget?: number;
+  state: string;
+  text: string;
+  reason?: string;
+  owner: string;
+  alert?: number;
+  started_wall_ns: number;
+  ended_wall_ns: number;
+  job?: string;
+  runs: number;
+  left: number;
+  unit?: string;
+  relative: boolean;
+  shift: BisectShift;
+  detectable?: number;
+  found: BisectFound[];
+  steps?: BisectStep[];
+  builds?: BisectBuild[];
+}
+
+export interface BisectID {
+  bisect: string;
+}
+
+export interface Bisects {
+  bisects: Bisect[];
+}
+
 export interface CompareParams {
   base: string;
   with: string;
@@ -1751,142 +1832,6 @@ export interface PreviewStarted {
   max_pictures_per_s: number;
 }
 
-export interface FleetStatus {
-  role: string;
-  epoch?: number;
-  rigs: number;
-  away: number;
-  waiting: {[name: string]: number};
-  running: number;
-  hub?: string;
-  rig?: string;
-  connected: boolean;
-  reason?: string;
-  since_wall_ns: number;
-  results: number;
-}
-
-export interface FleetDevice {
-  device: string;
-  state: string;
-  reason?: string;
-  job?: string;
-  labels: {[name: string]: string};
-}
-
-export interface FleetRig {
-  rig: string;
-  key: string;
-  program: string;
-  state: string;
-  reason?: string;
-  seen_wall_ns: number;
-  clock_offset_ns: number;
-  joined_wall_ns: number;
-  address?: string;
-  devices: FleetDevice[];
-  results: number;
-}
-
-export interface FleetRigs {
-  rigs: FleetRig[];
-}
-
-export interface FleetInvite {
-  rig: string;
-}
-
-export interface FleetInvitation {
-  rig: string;
-  url: string;
-  expires_wall_ns: number;
-}
-
-export interface FleetDrain {
-  rig: string;
-  drain: boolean;
-  reason?: string;
-}
-
-export interface FleetRigName {
-  rig: string;
-}
-
-export interface FleetJobsParams {
-  state?: string;
-  limit?: number;
-}
-
-export interface FleetAttempt {
-  attempt: number;
-  rig: string;
-  devices: string[];
-  state: string;
-  superseded?: boolean;
-  fault?: string;
-  reason?: string;
-  progress?: string;
-  set?: string;
-  started_wall_ns: number;
-  ended_wall_ns: number;
-}
-
-export interface FleetJob {
-  job: string;
-  owner: string;
-  class: string;
-  test: string;
-  label?: string;
-  needs: string[];
-  state: string;
-  reason?: string;
-  position: number;
-  attempts: FleetAttempt[];
-  winner: number;
-  verdict?: string;
-  queued_wall_ns: number;
-  ended_wall_ns: number;
-}
-
-export interface FleetJobs {
-  jobs: FleetJob[];
-  total: number;
-}
-
-export interface JobParams {
-  job?: string;
-  needs?: string[];
-  replace?: boolean;
-  test?: string;
-  url?: string;
-  upload?: Upload;
-  gestures?: Gestures;
-  network?: string;
-  script?: string[];
-  profile?: string;
-  variants?: Variant[];
-  devices?: string[];
-  browsers?: string[];
-  repeat?: number;
-  warm_up?: number;
-  cooldown_ns?: number;
-  retries?: number;
-  max_lost?: number;
-  until_fail?: boolean;
-  seed?: number;
-  no_video?: boolean;
-  filmstrip_step_ns?: number;
-  vitals?: boolean;
-  fresh?: boolean;
-  label?: string;
-  branch?: string;
-  revision?: string;
-  baseline?: string;
-  judge_unlike?: boolean;
-  reservation?: string;
-  class?: string;
-}
-
 export interface Methods {
   'rig.status': {params: Empty; result: Status};
   'sources.list': {params: Empty; result: any};
@@ -1916,6 +1861,10 @@ export interface Methods {
   'change.dismiss': {params: ChangeID; result: SeriesShift};
   'alert.list': {params: AlertListParams; result: AlertList};
   'alert.set': {params: AlertParams; result: Alert};
+  'bisect.start': {params: BisectParams; result: Bisect};
+  'bisect.get': {params: BisectID; result: Bisect};
+  'bisect.list': {params: Empty; result: Bisects};
+  'bisect.cancel': {params: BisectID; result: Bisect};
   'compare': {params: CompareParams; result: Compared};
   'baseline.list': {params: Empty; result: Baselines};
   'baseline.set': {params: Baseline; result: Baselines};
@@ -1941,13 +1890,4 @@ export interface Methods {
   'unsubscribe': {params: Empty; result: Empty};
   'preview.start': {params: PreviewParams; result: PreviewStarted};
   'preview.stop': {params: Empty; result: Empty};
-  'fleet.status': {params: Empty; result: FleetStatus};
-  'fleet.rigs': {params: Empty; result: FleetRigs};
-  'fleet.invite': {params: FleetInvite; result: FleetInvitation};
-  'fleet.drain': {params: FleetDrain; result: FleetRig};
-  'fleet.remove': {params: FleetRigName; result: Empty};
-  'fleet.jobs': {params: FleetJobsParams; result: FleetJobs};
-  'fleet.job': {params: JobID; result: FleetJob};
-  'fleet.cancel': {params: JobID; result: FleetJob};
-  'job.start': {params: JobParams; result: FleetJob};
 }
