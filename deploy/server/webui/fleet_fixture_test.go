@@ -55,13 +55,15 @@ func (f *fleet) makeFleet() {
 			State: "queued", Position: 1, QueuedWallNS: at(14, 1), Attempts: []api.FleetAttempt{},
 			Reason: "The only fitting device, lab-07/pixel, is at work on s-81-pixel-k7f2."},
 		{Job: "s-81-pixel-k7f2", Owner: "ci", Class: "check", Test: "scroll", Label: "nightly",
-			Needs: []string{"os=android,linux"}, State: "running", QueuedWallNS: at(13, 1), Attempts: []api.FleetAttempt{
+			Needs: []string{"os=android,linux"}, State: "running", QueuedWallNS: at(13, 1),
+			Attempts: []api.FleetAttempt{
 				{Attempt: 1, Rig: "lab-08", Devices: []string{"wall"}, State: "lost", Fault: "lab",
 					Reason: "the rig was silent for 2 min after the estimated end", StartedWallNS: at(13, 2)},
 				{Attempt: 2, Rig: "lab-07", Devices: []string{"pixel"}, State: "running", Progress: "run 3 of 8",
 					StartedWallNS: at(13, 40)}}},
 		{Job: "s-80-desk-k7f2", Owner: "schedule awfy", Class: "watch", Test: "load", Needs: []string{}, State: "ok",
-			Winner: 2, Verdict: "regressed", QueuedWallNS: at(11, 0), EndedWallNS: at(12, 3), Attempts: []api.FleetAttempt{
+			Winner: 2, Verdict: "regressed", QueuedWallNS: at(11, 0), EndedWallNS: at(12, 3),
+			Attempts: []api.FleetAttempt{
 				{Attempt: 1, Rig: "lab-08", Devices: []string{"wall"}, State: "ok", Superseded: true,
 					Set: "lab-08/s-80-desk-k7f2.1", StartedWallNS: at(11, 1), EndedWallNS: at(12, 9)},
 				{Attempt: 2, Rig: "lab-07", Devices: []string{"desk"}, State: "ok", Set: "lab-07/s-80-desk-k7f2.2",
@@ -96,7 +98,8 @@ func (f *fleet) do(call *api.Request) (answer any, problem *api.Error, is bool) 
 	case "fleet.jobs":
 		return api.FleetJobs{Jobs: f.jobs, Total: len(f.jobs)}, nil, true
 	case "fleet.invite":
-		return api.FleetInvitation{Rig: params.Rig, URL: "https://hub:8430/#kV8secret", ExpiresWallNS: 1.9e18}, nil, true
+		made := api.FleetInvitation{Rig: params.Rig, URL: "https://hub:8430/#kV8secret", ExpiresWallNS: 1.9e18}
+		return made, nil, true
 	case "fleet.drain":
 		r := &f.rigs[at()]
 		r.State, r.Reason = map[bool]string{true: "drained", false: "ready"}[params.Drain], params.Reason

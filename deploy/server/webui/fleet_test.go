@@ -22,8 +22,9 @@ func fleetPage(p *played, b *tab) {
 	b.click(`#pages a[href="#/fleet"]`)
 	b.await("all are listed", `document.querySelectorAll('[data-rig], .job[data-job]').length === 7`)
 	b.await("pictures are shown", `document.querySelector('[data-device="desk"] canvas').width === 320`)
-	b.says("3 rigs", "1 away", "1 job waits (now 1)", "away since", "it has been silent for 30 s", "2 results not reported",
-		"Its clock is 2 s behind", "new cable", "os=linux", "model="+evilPath, "The only fitting device, lab-07/pixel",
+	b.says("3 rigs", "1 away", "1 job waits (now 1)", "away since", "it has been silent for 30 s",
+		"2 results not reported", "Its clock is 2 s behind", "new cable", "os=linux", "model="+evilPath,
+		"The only fitting device, lab-07/pixel",
 		"run 3 of 8", "superseded: it does not count", "fault of the lab", "the browser crashed",
 		"https://hub.example:8430/", "not connected since", "the hub does not answer")
 	p.mu.Lock()
@@ -31,7 +32,8 @@ func fleetPage(p *played, b *tab) {
 		b.Error("the picture of a rig that is away was asked for")
 	}
 	p.mu.Unlock()
-	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('[data-rig] h3')].map((e) => e.innerHTML).join()`); got !=
+	if got := browsertest.Eval[string](b.Tab,
+		`[...document.querySelectorAll('[data-rig] h3')].map((e) => e.innerHTML).join()`); got !=
 		`<a href="https://lab-07:8430/">lab-07</a>,lab-08,lab-09` {
 		b.Errorf("the rigs have links %s", got)
 	}
@@ -51,7 +53,8 @@ func fleetPage(p *played, b *tab) {
 	b.click(".start .button.main")
 	b.await("it waits", `document.querySelector('[data-job="s-83-k7f2"]')?.textContent.includes('number 2 of those')`)
 	p.mu.Lock()
-	if q := p.fleet.started; q.Test != "framerate" || !slices.Equal(q.Needs, []string{"model=pixel7"}) || q.Class != "now" {
+	if q := p.fleet.started; q.Test != "framerate" || !slices.Equal(q.Needs, []string{"model=pixel7"}) ||
+		q.Class != "now" {
 		b.Errorf("the job is %+v", q)
 	}
 	p.mu.Unlock()
@@ -62,7 +65,8 @@ func fleetPage(p *played, b *tab) {
 	b.Log("rigs are invited, drained and removed")
 	b.Do(chromedp.SendKeys(chromedp.CSS(".invite input"), "lab-10\n"))
 	b.await("the command is shown", `document.querySelector('.invite code')?.textContent ===
-		'eideticker fleet join https://hub:8430/#kV8secret' && document.querySelector('.invite').textContent.includes('until')`)
+		'eideticker fleet join https://hub:8430/#kV8secret' &&
+		document.querySelector('.invite').textContent.includes('until')`)
 	b.click(`[data-rig="lab-07"] [data-do="drain"]`)
 	b.Do(chromedp.SendKeys(chromedp.CSS("dialog[open] input"), "a new card"))
 	b.click(`dialog[open] button[value="yes"]`)
@@ -82,7 +86,8 @@ func fleetPage(p *played, b *tab) {
 	p.mu.Unlock()
 	b.open("#/fleet")
 	b.await("it is shown", `document.querySelectorAll('[data-rig]').length === 2`)
-	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('#main button')].map((e) => e.textContent).join()`); got != "" {
+	if got := browsertest.Eval[string](b.Tab,
+		`[...document.querySelectorAll('#main button')].map((e) => e.textContent).join()`); got != "" {
 		b.Errorf("who may only look can %s", got)
 	}
 	p.mu.Lock()

@@ -1,6 +1,7 @@
 // Alerts: confirmed changes of builds in one range, and somebody's answer to them.
 
 import {announce, complain, fill, h} from '../shared/dom.js';
+import {bisectAlert} from './bisects.js';
 import {changeItem, copied, stateOf} from './changes.js';
 import {counted, moment, stateWord} from '../shared/words.js';
 
@@ -69,5 +70,7 @@ function alertCard(rig, a, changed) {
             : [b.state, b.reason].filter(Boolean).join(': ')].filter(Boolean).join(' · '))))))),
     h('div.fields', null, field('State', state, 'state'), field('Owner', text(a.owner, 128), 'owner'),
       field('Note', text(a.note, 1000), 'note')),
-    a.command ? copied(a.command, 'Repeat it: ') : null);
+    a.command ? copied(a.command, 'Repeat it: ') : null,
+    may && a.changes.length && a.builds.length ? h('p', null, h('button.button.small',
+      {'data-do': 'bisect', onclick: () => bisectAlert(rig, a)}, 'Bisect …')) : null);
 }

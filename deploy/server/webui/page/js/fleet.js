@@ -28,7 +28,8 @@ export async function fleetPage({main, rig, signal}) {
   };
   drawStatus();
   if (!isHub()) {
-    fill(main, top, status.hub ? own : h('p.card', null, 'This rig is in no fleet. Make a hub or join one: docs/fleet.md'));
+    fill(main, top, status.hub ? own
+      : h('p.card', null, 'This rig is in no fleet. Make a hub or join one: docs/fleet.md'));
   }
   const rigs = new RigBoard(rig, signal, () => soon());
   const queue = new QueueBoard(rig, signal, () => soon());
@@ -36,8 +37,9 @@ export async function fleetPage({main, rig, signal}) {
   if (isHub()) {
     main.className = 'wide';
     fill(main, top, own, h('div.two-columns.rig.fleet', null,
-      h('section.card', {'aria-label': 'Rigs'}, h('div.card-head', null, h('h2', null, 'Rigs'), rigs.filter, rigs.found),
-        rigs.root, rig.may('admin') ? inviteForm(rig, () => soon()) : null),
+      h('section.card', {'aria-label': 'Rigs'},
+        h('div.card-head', null, h('h2', null, 'Rigs'), rigs.filter, rigs.found), rigs.root,
+        rig.may('admin') ? inviteForm(rig, () => soon()) : null),
       h('div', null, h('section.card', {'aria-label': 'Queue'}, h('h2', null, 'Queue'),
         rig.may('run') ? form : null, queue.live),
       h('section.card', {'aria-label': 'Ended jobs'}, h('h2', null, 'Ended'), queue.ended))));
@@ -62,7 +64,7 @@ export async function fleetPage({main, rig, signal}) {
   const soon = later(again, 150);
   const timer = setInterval(again, every);
   signal.addEventListener('abort', () => clearInterval(timer));
-  rig.follow(signal, (event) => (event.store || event.job) && soon(), soon);
+  rig.follow(signal, (event) => (event.fleet || event.store) && soon(), soon);
   await load();
 }
 

@@ -7,6 +7,7 @@ import {Cards} from './fleetrigs.js';
 
 /** @typedef {import('rig').FleetJob} FleetJob */
 /** @typedef {import('rig').FleetAttempt} Attempt */
+/** @typedef {{dir: string, state: string, reason?: string}} Made of set.json */
 
 const live = ['queued', 'assigned', 'running'];
 
@@ -76,9 +77,9 @@ export class QueueBoard {
       try {
         const answer = await fetch(`fleet/v1/runs/${at}/set.json`, {signal: this.signal});
         const runs = answer.ok ? (await answer.json()).runs : []; // a run alone has no set
-        fill(list, runs.length ? runs.map((/** @type {{dir: string, state: string, reason?: string}} */ r) => h('li', null,
-          h('a', {href: `fleet/v1/runs/${at}~${r.dir.split('/').map(encodeURIComponent).join('~')}/report.html`}, r.dir),
-          ' ', stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null))
+        fill(list, runs.length ? runs.map((/** @type {Made} */ r) => h('li', null, h('a', {href:
+          `fleet/v1/runs/${at}~${r.dir.split('/').map(encodeURIComponent).join('~')}/report.html`}, r.dir), ' ',
+        stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null))
           : h('li', null, h('a', {href: `fleet/v1/runs/${at}/report.html`}, 'the run')));
       } catch (error) {
         complain(error);

@@ -57,6 +57,8 @@ export const since = (ns) => new Date(ns / 1e6).toDateString() === new Date().to
 /** @param {FleetRig} r */
 const awayText = ({seen_wall_ns: seen}) => seen ? `away since ${since(seen)}` : 'has not connected yet';
 
+const silent = / is away/; // the same in words and another zone of time
+
 const clockLimit = 1e9; // ns
 
 /** RigBoard shows rigs. */
@@ -104,10 +106,11 @@ export class RigBoard {
     const clock = clockText(r);
     const web = /^https?:\/\//.test(r.address ?? '');
     const away = r.state === 'away';
+    const why = [away ? awayText(r) : '', away && silent.test(r.reason ?? '') ? '' : r.reason].filter(Boolean);
     return h('article.fleet-rig', {'data-rig': r.rig, 'aria-label': r.rig},
-      h('div.job-head', null, h('h3', null, web ? h('a', {href: r.address}, r.rig) : r.rig), stateOf(stateWord(r.state)),
-        h('span.quiet-text', null, r.program), this.actions(r)),
-      away || r.reason ? h('p.quiet-text.why', null, [away ? awayText(r) : '', r.reason].filter(Boolean).join(': ')) : null,
+      h('div.job-head', null, h('h3', null, web ? h('a', {href: r.address}, r.rig) : r.rig),
+        stateOf(stateWord(r.state)), h('span.quiet-text', null, r.program), this.actions(r)),
+      why.length ? h('p.quiet-text.why', null, why.join(': ')) : null,
       clock ? h('p.clock-off', null, `! ${clock}`) : null,
       r.results ? h('p.quiet-text', null, `${counted(r.results, 'result')} not reported yet`) : null,
       h('div.fleet-devices', null, r.devices.map((d) => h('div.fleet-device', {'data-device': d.device},
@@ -166,7 +169,8 @@ export const labelsOf = (d, every) => Object.entries(d.labels ?? {})
 
 /** @param {FleetRig} r */
 const clockText = ({clock_offset_ns: ns}) => Math.abs(ns) > clockLimit
-  ? `Its clock is ${duration(Math.round(Math.abs(ns) / 1e9) * 1e9).replace('.0', '')} ${ns > 0 ? 'ahead' : 'behind'}` : '';
+  ? `Its clock is ${duration(Math.round(Math.abs(ns) / 1e9) * 1e9).replace('.0', '')} ${ns > 0 ? 'ahead' : 'behind'}`
+  : '';
 
 /**
  * inviteForm asks for the name of a rig that may join, and shows the command for it.

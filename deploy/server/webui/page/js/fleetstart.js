@@ -20,6 +20,12 @@ export const fits = (needs, {labels}) => needs.every((need) => {
   return values.split(',').some((v) => v.trim() !== '' && has.includes(v.trim()));
 });
 
+/** @param {import('rig').FleetDevice} d each value of a label that is a list alone */
+const singles = (d) => labelsOf(d).flatMap((l) => {
+  const [key, values] = [l.slice(0, l.indexOf('=')), l.slice(l.indexOf('=') + 1)];
+  return values.split(',').map((v) => `${key}=${v}`);
+});
+
 /**
  * jobForm asks for a test and labels of devices.
  * @param {import('./api.js').Rig} rig
@@ -27,11 +33,12 @@ export const fits = (needs, {labels}) => needs.every((need) => {
  * @param {() => void} started
  */
 export function jobForm(rig, rigs, started) {
-  const test = textField({required: true, list: 'fleet-tests', placeholder: 'framerate or example.org', maxlength: 2048});
+  const test = textField({required: true, list: 'fleet-tests', placeholder: 'framerate or example.org',
+    maxlength: 2048});
   const tests = h('datalist', {id: 'fleet-tests'});
   const needs = textField({placeholder: 'any device', maxlength: 1000, oninput: () => show()});
   const browsers = textField({placeholder: 'the device’s first'});
-  const repeat = h('input', {type: 'number', min: 1, max: 10000, placeholder: 'the test’s'});
+  const repeat = h('input', {type: 'number', min: 1, max: 10000});
   const label = textField();
   const kind = h('select', null, [['now', 'now: you wait for it'], ['check', 'check: a program waits'],
     ['watch', 'watch: runs of each build'], ['fill', 'fill: idle time only']].map(([value, text]) =>
@@ -39,13 +46,13 @@ export function jobForm(rig, rigs, started) {
   const replace = h('input', {type: 'checkbox'});
   const [labels, count] = [h('div.choices.labels'), h('p.quiet-text', {role: 'status'})];
   const start = h('button.button.main', null, 'Start');
-  const wanted = () => needs.value.split(/\s+/).filter(Boolean);
+  const wanted = () => needs.value.trim().split(/\s+(?=\S+=)/).filter(Boolean); // values may have spaces
   const show = () => {
     const devices = rigs().flatMap((r) => r.devices.map((d) => ({...d, rig: r.rig})));
     const fit = devices.filter((d) => fits(wanted(), d));
     count.textContent = fit.length ? `${counted(fit.length, 'device')} of ${counted(new Set(fit.map((d) => d.rig)).size,
       'rig')} ${fit.length === 1 ? 'fits' : 'fit'}` : 'No device fits: the hub will refuse this';
-    const of = [...new Set((fit.length ? fit : devices).flatMap((d) => labelsOf(d)))].sort();
+    const of = [...new Set((fit.length ? fit : devices).flatMap((d) => singles(d)))].sort();
     fill(labels, of.slice(0, shownLabels).map((l) => h('button.label-choice', {type: 'button',
       'aria-pressed': String(wanted().includes(l)), onclick: () => toggle(l)}, l)));
   };

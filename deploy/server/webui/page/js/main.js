@@ -13,6 +13,7 @@ import {runPage} from './run.js';
 import {comparePage} from './compare.js';
 import {trendsPage} from './trends.js';
 import {seriesPage} from './series.js';
+import {bisectPage} from './bisects.js';
 import {fleetPage} from './fleet.js';
 
 /**
@@ -43,7 +44,7 @@ function pageFor(path) {
     case 'jobs': return jobPage;
     case 'runs': return path.length > 1 ? runPage : runsPage;
     case 'compare': return comparePage;
-    case 'trends': return path.length > 1 ? seriesPage : trendsPage;
+    case 'trends': return path[1] === 'bisect' ? bisectPage : path.length > 1 ? seriesPage : trendsPage;
     case 'fleet': return fleetPage;
     default: return null;
   }

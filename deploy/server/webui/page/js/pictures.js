@@ -63,7 +63,8 @@ export class Pictures {
 
   /** look asks for each picture in sight once. */
   async look() {
-    const wanted = document.visibilityState === 'visible' ? [...this.inSight].filter((n) => !this.all.get(n)?.away) : [];
+    const wanted = document.visibilityState === 'visible'
+      ? [...this.inSight].filter((n) => !this.all.get(n)?.away) : [];
     await Promise.all(Array.from({length: atOnce}, async () => {
       for (let name = wanted.shift(); name && !this.signal.aborted; name = wanted.shift()) {
         await this.ask(name);
