@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
-	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // maxAttempts bounds the jobs of a task that were interrupted.
@@ -25,7 +23,8 @@ const (
 )
 
 // look submits a task's job, if that was not done, and returns what became of it.
-func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
+// save keeps the task's name.
+func (e *Engine) look(ctx context.Context, t *task, save func() error) (fate, api.Job, error) {
 	j, is := e.Queue.Job(t.ID)
 	if !is {
 		var err error
@@ -55,10 +54,10 @@ func (e *Engine) look(ctx context.Context, t *task) (fate, api.Job, error) {
 		}
 		t.Attempt++
 		t.name()
-		if err := e.save(); err != nil { // the daemon may forget that the job was interrupted
+		if err := save(); err != nil { // the daemon may forget that the job was interrupted
 			return open, j, err
 		}
-		return e.look(ctx, t)
+		return e.look(ctx, t, save)
 	case "failed":
 		return partly, j, nil
 	case "cancelled":
@@ -95,7 +94,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	if _, is := e.Queue.Job(t.ID); late && !is {
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job was queued")
 	}
-	state, j, err := e.look(ctx, t)
+	state, j, err := e.look(ctx, t, e.save)
 	if err != nil {
 		return false, err
 	}
@@ -103,7 +102,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	case state == done || state == partly:
 		origin, measured, err := e.Read(ctx, t.ID)
 		if state == partly {
-			if measured = complete(&origin, measured); len(measured) == 0 {
+			if len(measured) == 0 {
 				return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no complete block: "+j.Reason)
 			}
 			e.Log.Warn("runs of a job failed; its complete blocks count", "job", t.ID, "reason", j.Reason)
@@ -134,27 +133,6 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job ended")
 	}
 	return false, nil
-}
-
-// complete returns the values of blocks in which each role has a value.
-func complete(o *trend.Origin, measured []trend.Measured) (all []trend.Measured) {
-	has := map[int]map[trend.Role]bool{}
-	for _, m := range measured {
-		for _, v := range m.Point.Values {
-			if has[v.Block] == nil {
-				has[v.Block] = map[trend.Role]bool{}
-			}
-			has[v.Block][trend.Role{Role: m.Key.Role, Product: m.Key.Product, Feed: m.Key.Feed}] = true
-		}
-	}
-	for _, m := range measured {
-		m.Point.Values = slices.DeleteFunc(slices.Clone(m.Point.Values),
-			func(v trend.Value) bool { return len(has[v.Block]) < len(o.Roles) })
-		if len(m.Point.Values) > 0 {
-			all = append(all, m)
-		}
-	}
-	return all
 }
 
 // worked notes the time of a job, which bounds the confirmations of the next period.

@@ -181,21 +181,11 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 			}
 		}
 	}
-	role := func(role string, p trend.Point) trend.Role {
-		return trend.Role{Role: role, Product: s.Product, Feed: s.Feed, Build: p.Build, Seq: p.Seq}
-	}
-	browser := func(p trend.Point) string {
-		return api.Browser{Kind: s.Product, Feed: s.Feed, Build: p.Build}.String()
-	}
-	t := task{Test: s.Test, Device: s.Device, Class: api.ClassCheck,
-		Repeat: stats.DefaultConfirmation(1, 0).Looks[0],
-		Variants: []api.Variant{{Name: trend.Before, Browser: browser(before)},
-			{Name: trend.After, Browser: browser(after)}},
-		Origin: trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build,
-			Kind: trend.KindConfirm, Change: x.ID,
-			Roles: map[string]trend.Role{trend.Before: role(trend.Before, before),
-				trend.After: role(trend.After, after)}},
-		Salt: fmt.Sprintf("look 1 from %d", e.Now().UnixNano())}
+	t := freshTask(trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build,
+		Kind: trend.KindConfirm, Change: x.ID}, s.Product,
+		[]side{{trend.Before, before.Build, before.Seq}, {trend.After, after.Build, after.Seq}})
+	t.Test, t.Device, t.Repeat = s.Test, s.Device, stats.DefaultConfirmation(1, 0).Looks[0]
+	t.Salt = fmt.Sprintf("look 1 from %d", e.Now().UnixNano())
 	t.name()
 	c.Tasks = []task{t}
 	e.state.Confirms = append(e.state.Confirms, c)
@@ -204,6 +194,41 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	}
 	e.Log.Info("a change is being confirmed", "change", x.ID, "job", t.ID)
 	return true, e.save()
+}
+
+// side is a build that runs afresh.
+type side struct {
+	role, build string
+	seq         int64
+}
+
+// freshTask returns a task of fresh runs of builds of a feed. Variants are named by their roles.
+func freshTask(o trend.Origin, product string, sides []side) task {
+	t := task{Class: api.ClassCheck, Origin: o}
+	t.Origin.Roles = map[string]trend.Role{}
+	for _, s := range sides {
+		t.Origin.Roles[s.role] = trend.Role{Role: s.role, Product: product, Feed: o.Feed, Build: s.build, Seq: s.seq}
+		t.Variants = append(t.Variants, api.Variant{Name: s.role,
+			Browser: api.Browser{Kind: product, Feed: o.Feed, Build: s.build}.String()})
+	}
+	return t
+}
+
+// valuesOf returns the values of the runs by role and block, and the threshold of their measure.
+func valuesOf(measured []trend.Measured, key trend.SeriesKey) (map[string]map[int]float64, float64) {
+	threshold, blocks := 0.0, map[string]map[int]float64{}
+	for _, m := range measured {
+		if shared(m.Key) != key {
+			continue
+		}
+		if threshold = cmp.Or(m.Threshold, stats.UsualThreshold); blocks[m.Key.Role] == nil {
+			blocks[m.Key.Role] = map[int]float64{}
+		}
+		for _, v := range m.Point.Values {
+			blocks[m.Key.Role][v.Block] = v.Value
+		}
+	}
+	return blocks, threshold
 }
 
 // confirming reports if a change has fresh runs.
@@ -309,7 +334,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		}
 	}
 	last := &c.Tasks[len(c.Tasks)-1]
-	state, j, err := e.look(ctx, last)
+	state, j, err := e.look(ctx, last, e.save)
 	switch {
 	case err != nil || state == open:
 		return false, err
@@ -318,8 +343,8 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 	}
 	var sets [][]trend.Measured
 	for i := range c.Tasks {
-		origin, measured, err := e.Read(ctx, c.Tasks[i].ID)
-		if i == len(c.Tasks)-1 && state == partly && len(complete(&origin, measured)) == 0 {
+		_, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		if i == len(c.Tasks)-1 && state == partly && len(measured) == 0 {
 			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
 		}
 		if err != nil {
@@ -373,22 +398,13 @@ func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift
 	if err != nil {
 		return 0, err
 	}
-	key := beside(&data.Series)
+	key := shared(keyOf(&data.Series))
 	sign := math.Copysign(1, x.Shift)
 	var differences, level []float64
 	threshold := 0.0
 	for _, measured := range sets {
-		blocks := map[string]map[int]float64{trend.Before: {}, trend.After: {}}
-		for _, m := range measured {
-			role := m.Key.Role
-			if m.Key.Product, m.Key.Feed, m.Key.Role = "", "", ""; m.Key != key || blocks[role] == nil {
-				continue
-			}
-			threshold = cmp.Or(m.Threshold, stats.UsualThreshold)
-			for _, v := range m.Point.Values {
-				blocks[role][v.Block] = v.Value
-			}
-		}
+		blocks, limit := valuesOf(measured, key)
+		threshold = cmp.Or(limit, threshold)
 		for _, n := range slices.Sorted(maps.Keys(blocks[trend.Before])) {
 			before := blocks[trend.Before][n]
 			after, is := blocks[trend.After][n]

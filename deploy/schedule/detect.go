@@ -56,7 +56,7 @@ func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured [
 		}
 		var control *api.Series
 		for k := range list.Series {
-			if c := &list.Series[k]; c.Role == trend.Control && beside(c) == beside(s) &&
+			if c := &list.Series[k]; c.Role == trend.Control && shared(keyOf(c)) == shared(keyOf(s)) &&
 				(control == nil || c.LastSeq > control.LastSeq) {
 				control = c // the configuration may have had another one
 			}
@@ -74,10 +74,9 @@ func keyOf(s *api.Series) trend.SeriesKey {
 		Feed: s.Feed, Role: s.Role}
 }
 
-// beside is the part of a key that series of one set share.
-func beside(s *api.Series) trend.SeriesKey {
-	k := keyOf(s)
-	k.Product, k.Feed, k.Role = "", "", ""
+// shared is the part of a key that series of one set share, and sets of equal tests.
+func shared(k trend.SeriesKey) trend.SeriesKey {
+	k.Schedule, k.Product, k.Feed, k.Role = "", "", "", ""
 	return k
 }
 

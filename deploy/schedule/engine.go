@@ -61,6 +61,8 @@ type Options struct {
 	Trends    Trends
 	// Read reads the set of a job.
 	Read func(ctx context.Context, set string) (trend.Origin, []trend.Measured, error)
+	// Browser returns the usual kind of browser of a feed's builds; "": unknown. It may be nil.
+	Browser func(feed string) string
 	// Tests returns the names of all tests, for patterns.
 	Tests func() []string
 	Now   func() time.Time // nil: the system's
@@ -79,6 +81,8 @@ type Engine struct {
 	reason map[string]string // why a schedule cannot run
 	full   map[string]bool   // schedules of which the queue takes no more jobs in this step
 	raised bool              // all confirmed changes are in alerts
+
+	bisections []*bisection // in the order of their start
 }
 
 // feed is the latest state of a feed.
@@ -118,6 +122,7 @@ func New(o Options) (*Engine, error) {
 	if err := e.load(); err != nil {
 		e.Log.Error("the state of the schedules cannot be read, and is put aside", "error", err)
 	}
+	e.loadBisections()
 	for name := range o.Schedules {
 		if e.state.Schedules[name] == nil {
 			e.state.Schedules[name] = &progress{}
@@ -148,7 +153,7 @@ func (e *Engine) step(ctx context.Context) {
 	e.full = map[string]bool{}
 	err := e.plan(ctx)
 	if err == nil {
-		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx))
+		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx), e.bisectAll(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn("a schedule could not go on; it is tried again", "error", err)

@@ -76,21 +76,10 @@ const (
 
 func (e *Engine) load() error {
 	e.state = state{Version: stateVersion, Schedules: map[string]*progress{}}
-	staging.CleanFile(e.File)
-	st, err := os.Stat(e.File)
+	read := state{}
+	err := readJSON(e.File, &read)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err == nil && st.Size() > maxState {
-		err = fmt.Errorf("it has %d bytes", st.Size())
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(e.File)
-	}
-	read := state{}
-	if err == nil {
-		err = json.Unmarshal(raw, &read)
 	}
 	if err == nil && read.Version != stateVersion {
 		err = fmt.Errorf("version %d", read.Version)
@@ -105,6 +94,23 @@ func (e *Engine) load() error {
 	}
 	e.state.Confirms, e.state.Spent, e.state.Work = read.Confirms, read.Spent, read.Work
 	return nil
+}
+
+// readJSON reads a file that was written whole.
+func readJSON(path string, to any) error {
+	staging.CleanFile(path)
+	st, err := os.Stat(path)
+	if err == nil && st.Size() > maxState {
+		err = fmt.Errorf("it has %d bytes", st.Size())
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(path)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, to)
+	}
+	return err
 }
 
 func (e *Engine) save() error {

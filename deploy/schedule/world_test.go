@@ -41,6 +41,8 @@ type world struct {
 	single   bool             // one job at a time
 	short    int              // runs of each role but the first that jobs which fail do not have
 	level    func(role, build string, seq int64) float64
+	noise    func() float64  // of a run's logarithm; nil: 1 %
+	dead     map[string]bool // builds whose runs fail, which ends their sets
 
 	series  []api.Series
 	points  map[int64][]trend.Point
@@ -48,7 +50,8 @@ type world struct {
 	alerts  []api.Alert
 	gaps    map[string]string // reason by test, device and build
 
-	calls, crash int // the world ends at this call; 0: never
+	calls, crash int  // the world ends at this call; 0: never
+	kill         bool // writes are calls
 }
 
 // errCrash is thrown where a program ends in the middle.
@@ -72,7 +75,7 @@ func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
 		Read: func(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
 			var o trend.Origin
 			err := json.Unmarshal(w.params[set].Origin, &o)
-			return o, w.measured[set], err
+			return o, complete(&o, w.measured[set]), err
 		},
 		Tests: func() []string { return []string{"load", "scroll-a", "scroll-b"} },
 		Alarm: config.Alarm{FalseAlarms: 1, Per: config.Duration(7 * 24 * time.Hour), Confirmations: 200},
@@ -94,7 +97,12 @@ func (w *world) engine() *Engine {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	e.write = os.WriteFile // thousands of tests' writes need not be on the disk
+	e.write = func(path string, content []byte, mode os.FileMode) error {
+		if w.kill {
+			w.tick()
+		}
+		return os.WriteFile(path, content, mode) // thousands of writes need not be on the disk
+	}
 	return e
 }
 
@@ -141,8 +149,19 @@ func (w *world) run(id string) {
 		blocks[i] = 0.01 * w.random.NormFloat64()
 	}
 	var all []trend.Measured
+	for _, v := range p.Variants {
+		if w.dead[o.Roles[v.Name].Build] {
+			j := w.jobs[id]
+			j.State, j.Reason = "failed", "1 run failed: crashed"
+			j.Runs = []api.Made{{Variant: v.Name, State: "failed"}}
+			blocks = blocks[:1]
+		}
+	}
 	for at, v := range p.Variants {
 		r := o.Roles[v.Name]
+		if len(w.jobs[id].Runs) > 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
+			continue // the set ended before
+		}
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
 			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product,
 			Feed: r.Feed,
@@ -151,12 +170,34 @@ func (w *world) run(id string) {
 			if w.jobs[id].State == "failed" && at > 0 && i >= len(blocks)-w.short {
 				break
 			}
-			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+0.01*w.random.NormFloat64())
+			noise := 0.01 * w.random.NormFloat64()
+			if w.noise != nil {
+				noise = w.noise()
+			}
+			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+noise)
 			m.Point.Values = append(m.Point.Values, trend.Value{Run: fmt.Sprint(id, v.Name, i), Block: i, Value: value})
 		}
 		all = append(all, m)
 	}
 	w.measured[id] = all
+}
+
+// complete leaves out incomplete blocks, as trend.Read does.
+func complete(o *trend.Origin, measured []trend.Measured) (all []trend.Measured) {
+	has := map[int]int{}
+	for _, m := range measured {
+		for _, v := range m.Point.Values {
+			has[v.Block]++
+		}
+	}
+	for _, m := range measured {
+		m.Point.Values = slices.DeleteFunc(slices.Clone(m.Point.Values),
+			func(v trend.Value) bool { return o.Kind != trend.KindBisect && has[v.Block] < len(o.Roles) })
+		if len(m.Point.Values) > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 // settle has an engine go on until nothing is left to do.

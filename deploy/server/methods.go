@@ -77,7 +77,15 @@ func (s *Server) allMethods() map[string]handler {
 		"change.dismiss": method(s.dismiss),
 		"alert.list":     trends(s, s.alerts),
 		"alert.set":      method(s.setAlert),
-		"compare":        method(s.compare),
+		"bisect.start":   bisects(s, s.startBisect),
+		"bisect.cancel":  bisects(s, s.cancelBisect),
+		"bisect.get": bisects(s, func(e Engine, _ context.Context, _ *call, p api.BisectID) (api.Bisect, error) {
+			return e.Bisect(p.Bisect)
+		}),
+		"bisect.list": bisects(s, func(e Engine, _ context.Context, _ *call, _ api.Empty) (api.Bisects, error) {
+			return e.Bisects(), nil
+		}),
+		"compare": method(s.compare),
 		"baseline.list": method(func(context.Context, *call, api.Empty) (api.Baselines,
 			error) {
 			return s.baselines()

@@ -81,6 +81,7 @@ func TestEveryMethod(t *testing.T) {
 	u.trends()
 	u.schedules()
 	u.fleet(messages)
+	u.bisects()
 	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
 	if _, err := s.Store.Path(sets[0]); err == nil {
 		t.Error("what was deleted is still there")
@@ -109,8 +110,34 @@ func (engine) Pause(p api.SchedulePause) (api.Schedule, error) {
 	return api.Schedule{Name: p.Schedule, Paused: p.Paused, Reason: p.Reason}, nil
 }
 
+func (engine) StartBisect(_ context.Context, owner string, p api.BisectParams) (api.Bisect, error) {
+	return api.Bisect{ID: "bisect-1", BisectParams: p, Owner: owner, Found: []api.BisectFound{}}, nil
+}
+
+func (engine) Bisects() api.Bisects { return api.Bisects{Bisects: []api.Bisect{}} }
+
+func (engine) Bisect(id string) (api.Bisect, error) {
+	return api.Bisect{ID: id, Owner: "local", Found: []api.BisectFound{}}, nil
+}
+
+func (engine) CancelBisect(id, by string) (api.Bisect, error) {
+	return api.Bisect{ID: id, Owner: by, Found: []api.BisectFound{}}, nil
+}
+
 func (engine) Confirm(context.Context, int64) error { return nil }
 func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200} }
+
+// bisects starts a bisection, and ends it.
+func (u *user) bisects() {
+	var b api.Bisect
+	u.do("bisect.start", api.BisectParams{Feed: "f", Good: "a", Bad: "c", Test: "load"}, &b)
+	if b.ID != "bisect-1" || b.Good != "a" || b.Owner != "local" {
+		u.t.Errorf("%+v", b)
+	}
+	u.do("bisect.list", api.Empty{}, &api.Bisects{})
+	u.do("bisect.get", api.BisectID{Bisect: b.ID}, &b)
+	u.do("bisect.cancel", api.BisectID{Bisect: b.ID}, &b)
+}
 
 // schedules lists the schedule, starts it and pauses it.
 func (u *user) schedules() {

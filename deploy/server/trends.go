@@ -7,13 +7,17 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
-// Engine makes the runs of schedules.
+// Engine makes the runs of schedules and bisections.
 type Engine interface {
 	// Confirm queues fresh runs that judge a change.
 	Confirm(ctx context.Context, change int64) error
 	// Budget returns the account of false alarms.
 	Budget() api.Budget
 	Schedules
+	StartBisect(ctx context.Context, owner string, p api.BisectParams) (api.Bisect, error)
+	Bisect(id string) (api.Bisect, error)
+	Bisects() api.Bisects
+	CancelBisect(id, by string) (api.Bisect, error)
 }
 
 // trends makes a handler of a method that reads series.
@@ -28,14 +32,41 @@ func trends[P, R any](s *Server, read func(*trend.DB, context.Context, P) (R, er
 
 func (s *Server) hasTrends() error {
 	if s.o.Trends == nil {
-		return api.Errorf(api.Unavailable, "this rig has no series: it has no schedules")
+		return api.Errorf(api.Unavailable, "this rig has no series: it has no schedules or feeds")
 	}
 	return nil
 }
 
+// bisects makes a handler of a method of bisections.
+func bisects[P, R any](s *Server, do func(e Engine, ctx context.Context, c *call, p P) (R, error)) handler {
+	return method(func(ctx context.Context, c *call, p P) (out R, err error) {
+		if s.o.Engine == nil {
+			return out, api.Errorf(api.Unavailable, "this rig cannot bisect: it has no feeds")
+		}
+		return do(s.o.Engine, ctx, c, p)
+	})
+}
+
+func (s *Server) startBisect(e Engine, ctx context.Context, c *call, p api.BisectParams) (api.Bisect, error) {
+	out, err := e.StartBisect(ctx, c.owner(), p)
+	return out, s.did(c, err, "bisection started", "bisect", out.ID)
+}
+
+func (s *Server) cancelBisect(e Engine, _ context.Context, c *call, p api.BisectID) (api.Bisect, error) {
+	b, err := e.Bisect(p.Bisect)
+	if err == nil && !c.may(b.Owner) {
+		err = api.Errorf(api.Forbidden, "bisection %s is of %s", p.Bisect, b.Owner)
+	}
+	if err != nil {
+		return b, err
+	}
+	b, err = e.CancelBisect(p.Bisect, c.owner())
+	return b, s.did(c, err, "bisection cancelled", "bisect", p.Bisect)
+}
+
 func (s *Server) confirm(ctx context.Context, c *call, p api.ChangeID) (out api.SeriesShift, err error) {
 	if s.o.Trends == nil || s.o.Engine == nil {
-		return out, api.Errorf(api.Unavailable, "this rig cannot confirm changes: it has no schedules")
+		return out, api.Errorf(api.Unavailable, "this rig cannot confirm changes: it has no schedules or feeds")
 	}
 	if err := s.o.Engine.Confirm(ctx, p.Change); err != nil {
 		return out, err

@@ -17,7 +17,7 @@ import (
 // Bounds of options.
 const (
 	MaxBuilds = 20_000
-	maxBudget = 100_000
+	MaxBudget = 100_000
 )
 
 // Options describe a search.
@@ -113,8 +113,8 @@ func New(o Options) (*Search, error) {
 		return nil, fmt.Errorf("bisect: delta is %v, want up to 0.2", o.Delta)
 	case !(o.Threshold >= 0 && o.Threshold <= math.MaxFloat32):
 		return nil, fmt.Errorf("bisect: threshold is %v, want 0 or more", o.Threshold)
-	case o.Budget < 1 || o.Budget > maxBudget:
-		return nil, fmt.Errorf("bisect: budget is %d runs, want 1 to %d", o.Budget, maxBudget)
+	case o.Budget < 1 || o.Budget > MaxBudget:
+		return nil, fmt.Errorf("bisect: budget is %d runs, want 1 to %d", o.Budget, MaxBudget)
 	}
 	s.broken, s.evidence, s.odds = make([]bool, n), make([]float64, n), make([]float64, n)
 	s.seg = segment{0, n - 1}
@@ -163,7 +163,7 @@ func (s *Search) Next() (Step, bool) {
 		return Step{[]string{name(at.good), name(at.bad)}, s.missing(),
 			fmt.Sprintf("Confirm %s against %s.", name(at.good), name(at.bad))}, true
 	case narrow:
-		middle, _, _ := s.posterior()
+		_, middle, _ := s.posterior()
 		return Step{[]string{name(s.seg.good), name(s.seg.bad), name(middle)}, searchBlocks,
 			fmt.Sprintf("Compare %s with %s and %s.", name(middle), name(s.seg.good), name(s.seg.bad))}, true
 	}

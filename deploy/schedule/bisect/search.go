@@ -70,8 +70,8 @@ func (s *Search) decide() bool {
 	case ends:
 		return s.decideEnds()
 	case narrow:
-		_, first, chance := s.posterior()
-		if chance < sure {
+		weights, _, first := s.posterior()
+		if weights[first-s.seg.good-1] < sure {
 			return false
 		}
 		s.stage, s.pair, s.differences = pair, segment{s.before(first), first}, nil
@@ -239,13 +239,47 @@ func pick(readings []reading, relative bool) (values []float64) {
 	return values
 }
 
-// posterior returns the most probable first bad build and its chance. middle is the usable build
-// between the ends that divides the chances best. Before runs all builds are equally likely. The
-// chance of a broken build is that of the next usable one.
-func (s *Search) posterior() (middle, first int, chance float64) {
+// Builds returns the builds that the search has, in order.
+func (s *Search) Builds() []string { return slices.Clone(s.options.Builds) }
+
+// Chances returns the chance of each build to be the first bad one in the part that is searched.
+func (s *Search) Chances() []float64 {
+	all := make([]float64, len(s.options.Builds))
+	if s.stage != done {
+		weights, _, _ := s.posterior()
+		copy(all[s.seg.good+1:], weights)
+	}
+	return all
+}
+
+// Values returns the values of each build's runs, in their order.
+func (s *Search) Values() map[string][]float64 {
+	all := map[string][]float64{}
+	for _, r := range s.results {
+		for _, block := range r.Blocks {
+			for build, v := range block {
+				all[build] = append(all[build], v)
+			}
+		}
+	}
+	return all
+}
+
+// Stop ends the search without a decision. Changes that were found stay valid.
+func (s *Search) Stop(reason string) {
+	if s.stage != done {
+		s.end(NotDecided, reason)
+	}
+}
+
+// posterior returns the chances of the segment's builds after the good one, and the most probable
+// first bad build. middle is the usable build between the ends that divides the chances best.
+// Before runs all builds are equally likely. The chance of a broken build is that of the next
+// usable one.
+func (s *Search) posterior() (weights []float64, middle, first int) {
 	good, bad := s.seg.good, s.seg.bad
-	weights := make([]float64, bad-good) // of builds good+1 … bad
-	suffix, most := 0.0, math.Inf(-1)
+	weights = make([]float64, bad-good) // of builds good+1 … bad
+	suffix, highest := 0.0, math.Inf(-1)
 	for i := bad; i > good; i-- {
 		if s.broken[i] {
 			weights[i-good-1] = math.Inf(-1)
@@ -255,19 +289,20 @@ func (s *Search) posterior() (middle, first int, chance float64) {
 			suffix += s.evidence[i] // first bad ≤ i: its values are of a bad build
 		}
 		weights[i-good-1] = suffix + s.odds[i] + math.Log(float64(i-s.before(i)))
-		most = max(most, weights[i-good-1])
+		highest = max(highest, weights[i-good-1])
 	}
 	sum := 0.0
 	for i, w := range weights {
-		weights[i] = math.Exp(w - most)
+		weights[i] = math.Exp(w - highest)
 		sum += weights[i]
 	}
-	below, nearest := 0.0, math.Inf(1)
-	for i, w := range weights {
+	below, most, nearest := 0.0, 0.0, math.Inf(1)
+	for i := range weights {
 		at := good + 1 + i
-		below += w / sum
-		if w/sum > chance {
-			first, chance = at, w/sum
+		weights[i] /= sum
+		below += weights[i]
+		if weights[i] > most {
+			first, most = at, weights[i]
 		}
 		distance := math.Abs(below - 0.5)
 		if at < bad && !s.broken[at] && (distance < nearest-1e-9 ||
@@ -275,7 +310,7 @@ func (s *Search) posterior() (middle, first int, chance float64) {
 			middle, nearest = at, distance
 		}
 	}
-	return middle, first, chance
+	return weights, middle, first
 }
 
 // detectable returns the smallest shift with which the differences would have been confirmed, or 0

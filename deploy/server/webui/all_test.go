@@ -15,6 +15,8 @@ type shownPage struct{ name, address, ready, then string }
 // allPages are all that there are, of runs that are made for them.
 func (p *played) allPages() []shownPage {
 	p.makeTrends()
+	p.trends.makeBisects()
+	p.fleet.makeFleet()
 	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
 		p.makeRun("20261121-201531-framerate-k7f3", uneven)
 	p.more = overALine
@@ -61,6 +63,12 @@ func (p *played) allPages() []shownPage {
 			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
 		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
 			`document.querySelector('.series-page details').open = true`},
+		{"bisect", "#/trends/bisect/bisect-20261012-5d1e02ab", `document.querySelector('[data-build]') !== null`, ""},
+		{"fleet", "#/fleet", `document.querySelector('[data-device="pixel"] canvas')?.width === 320 &&
+			document.querySelectorAll('[data-rig], .job[data-job]').length === 7`,
+			`document.querySelectorAll('.fleet details').forEach((d) => { d.open = true; });
+				document.querySelector('.invite input').value = 'lab-10';
+				document.querySelector('.invite button').click()`},
 		{"help", "#/runs", `document.querySelector('.row-run') !== null`, `document.getElementById('help').click()`},
 		{"device", "#/rig", `document.querySelector('.device .row button') !== null`,
 			`document.querySelectorAll('.tab')[1].click()`},

@@ -43,6 +43,7 @@ type played struct {
 	trend   []api.Point
 
 	trends    trends
+	fleet     fleet
 	baselines []api.Baseline
 	seq       uint64
 	clients   []*client
@@ -75,6 +76,8 @@ func (c *client) send(kind int, message []byte) {
 
 func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path, _ := strings.CutPrefix(r.URL.Path, "/api/v1/"); {
+	case strings.HasPrefix(path, "/fleet/v1/"):
+		p.fleetFile(w, strings.TrimPrefix(path, "/fleet/v1/"))
 	case !strings.HasPrefix(r.URL.Path, "/api/"):
 		p.page.ServeHTTP(w, r)
 	case path == "login":
@@ -311,6 +314,9 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 	case "preview.stop":
 		c.stop()
 		return api.Empty{}, nil
+	}
+	if answer, problem, is := p.fleet.do(call); is {
+		return answer, problem
 	}
 	return p.doTrends(call)
 }

@@ -16,6 +16,7 @@ type trends struct {
 	schedules []api.Schedule
 	series    []api.SeriesData
 	alerts    []api.Alert
+	bisects   []api.Bisect
 	limits    []int     // asked for by series.get
 	stored    *trend.DB // has other series; nil: none
 	none      bool      // the rig has no schedules
@@ -128,6 +129,9 @@ func (p *played) doTrends(call *api.Request) (any, *api.Error) {
 		return nil, api.Errorf(api.InvalidParams, "%v", err)
 	}
 	t := &p.trends
+	if answer, is := t.doBisect(call); is {
+		return answer, nil
+	}
 	if t.none {
 		return nil, api.Errorf(api.Unavailable, "this rig has no schedules")
 	}

@@ -34,7 +34,7 @@ console.log(JSON.stringify([points.places, ...[1, 3, 9, 10, 20, 21, 99].map((s) 
 	}
 }
 
-// TestTrendsPages shows alerts, schedules and series. An admin changes them.
+// TestTrendsPages shows alerts, schedules, bisections and series, then a fleet. An admin changes them.
 func TestTrendsPages(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)
@@ -46,6 +46,7 @@ func TestTrendsPages(t *testing.T) {
 	p.mu.Lock()
 	p.trends.none = false
 	p.makeTrends()
+	p.trends.makeBisects()
 	p.mu.Unlock()
 	b.open("#/trends")
 	b.await("all are listed",
@@ -65,6 +66,31 @@ func TestTrendsPages(t *testing.T) {
 		t.Errorf("the alert is %+v", a)
 	}
 	p.mu.Unlock()
+	b.Log("an alert's change is bisected")
+	b.click(`[data-alert="7"] [data-do="bisect"]`)
+	b.click("dialog[open] .button.main")
+	b.await("it is shown", `location.hash === '#/trends/bisect/bisect-20261013-k7f2'`)
+	b.await("it searches", `document.getElementById('main').textContent.includes('39 builds left')`)
+	p.mu.Lock()
+	if q := p.trends.bisects[0]; q.Feed != "nightly" || q.Test != "framerate" || q.Value != "fps.framerate" ||
+		q.Good >= q.Bad || q.Budget != 600 {
+		t.Errorf("the bisection is %+v", q.BisectParams)
+	}
+	p.mu.Unlock()
+	b.click(".series-page .row button")
+	b.await("it is cancelled", `document.querySelector('.outcome').textContent.includes('Cancelled by local')`)
+	b.open("#/trends")
+	b.click(`[data-bisect="bisect-20261012-5d1e02ab"] a`)
+	b.await("the other one is shown", `document.querySelectorAll('[data-build]').length === 31`)
+	b.says("since build 2026-10-01", "330 of 600", "97 % of the whole shift", "cannot run", "94 %", "< 0.1 %")
+	if got := browsertest.Eval[string](b.Tab,
+		`[...document.querySelectorAll('[data-found] a')].map((e) => e.href).join()`); got !=
+		"https://hg.example/rev/77aa01be99" {
+		t.Errorf("the found build has links %s", got)
+	}
+	b.open("#/trends")
+	b.await("all are listed again", `document.querySelectorAll('[data-series]').length > 1`)
+
 	b.Log("series are filtered, and the address has it")
 	b.Do(chromedp.Evaluate[chromedp.Void](`(s => { s.value = 'framerate'; s.dispatchEvent(new Event('change')); })(
 		document.querySelector('[data-filter="test"]'))`))
@@ -153,6 +179,10 @@ func TestTrendsPages(t *testing.T) {
 	}
 	b.open("#/trends/99")
 	b.await("an unknown series is an error", `document.querySelector('.refusal')?.textContent === 'unknown series 99'`)
+	p.mu.Lock()
+	p.role = ""
+	p.mu.Unlock()
+	fleetPage(p, b) // in the same browser
 	b.Quiet()
 }
 

@@ -18,26 +18,29 @@ import (
 const (
 	KindPoint   = "point"   // its runs are points
 	KindConfirm = "confirm" // fresh runs of two builds, which judge a change
+	KindBisect  = "bisect"  // a step of a bisection, of which incomplete blocks count too
 )
 
-// Roles of variants. Before and After are those of a confirmation.
+// Roles of variants. Before and After are those of a confirmation. A bisection has Middle too.
 const (
 	Subject = "subject"
 	Rival   = "rival"
 	Control = "control"
 	Before  = "before"
 	After   = "after"
+	Middle  = "middle"
 )
 
 // Origin says why a set was made.
 type Origin struct {
-	Schedule string `json:"schedule"`
+	Schedule string `json:"schedule"` // or bisection
 	Feed     string `json:"feed,omitempty"`
 	// Seq and Build are those of the subject; of a confirmation, those at the candidate.
 	Seq    int64           `json:"seq"`
 	Build  string          `json:"build"`
 	Kind   string          `json:"kind"`
 	Change int64           `json:"change,omitempty"` // that a confirmation is about
+	Value  string          `json:"value,omitempty"`  // MEASURE.VALUE that is read beside the headlines
 	Roles  map[string]Role `json:"roles"`            // by the name of the variant
 }
 
@@ -89,19 +92,19 @@ func (o *Origin) check() error {
 	if !plainName.MatchString(o.Schedule) {
 		return fmt.Errorf("schedule is %.40q: must be a name", o.Schedule)
 	}
-	if o.Kind != KindPoint && o.Kind != KindConfirm {
-		return fmt.Errorf("kind is %.40q: must be %s or %s", o.Kind, KindPoint, KindConfirm)
+	if !slices.Contains([]string{KindPoint, KindConfirm, KindBisect}, o.Kind) {
+		return fmt.Errorf("kind is %.40q: must be %s, %s or %s", o.Kind, KindPoint, KindConfirm, KindBisect)
 	}
 	if o.Seq < 0 || o.Seq > maxSeq || o.Change < 0 || len(o.Roles) == 0 || len(o.Roles) > maxRoles {
 		return fmt.Errorf("seq, change or the number of roles is out of range; roles: 1 to %d", maxRoles)
 	}
-	texts := []string{o.Feed, o.Build}
+	texts := []string{o.Feed, o.Build, o.Value}
 	seen := map[Role]bool{}
 	for name, r := range o.Roles {
 		if !plainName.MatchString(name) {
 			return fmt.Errorf("variant is %.40q: must be a name", name)
 		}
-		if !slices.Contains([]string{Subject, Rival, Control, Before, After}, r.Role) || r.Seq < 0 ||
+		if !slices.Contains([]string{Subject, Rival, Control, Before, After, Middle}, r.Role) || r.Seq < 0 ||
 			r.Seq > maxSeq {
 			return fmt.Errorf("variant %s has role %.40q and seq %d", name, r.Role, r.Seq)
 		}

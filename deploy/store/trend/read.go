@@ -45,8 +45,8 @@ type run struct {
 }
 
 // Read reads the folder of a set that a schedule made. It returns the points of its headline
-// values, which the answers of windows show first. It leaves out runs that do not count, warm-ups
-// and suspected values. A value that is a headline in one run is read in all.
+// values, which the answers of windows show first. It leaves out runs that do not count, warm-ups,
+// incomplete blocks and suspected values. A value that is a headline in one run is read in all.
 func Read(folder string) (o Origin, all []Measured, err error) {
 	f, err := openRegular(filepath.Join(folder, session.OriginFile))
 	if err != nil {
@@ -108,7 +108,7 @@ func readPlan(folder string, o *Origin) (p plan, err error) {
 	return p, nil
 }
 
-// readRuns reads the runs that count.
+// readRuns reads the runs that count. Those of a bisection alone may be of incomplete blocks.
 func readRuns(folder string, o *Origin) (all []*run, err error) {
 	p, err := readPlan(folder, o)
 	if err != nil {
@@ -136,7 +136,18 @@ func readRuns(folder string, o *Origin) (all []*run, err error) {
 			all = append(all, one)
 		}
 	}
-	return all, nil
+	if o.Kind == KindBisect {
+		return all, nil
+	}
+	// a failed job has incomplete blocks
+	roles := map[int]map[Role]bool{}
+	for _, r := range all {
+		if roles[r.record.Block] == nil {
+			roles[r.record.Block] = map[Role]bool{}
+		}
+		roles[r.record.Block][r.role] = true
+	}
+	return slices.DeleteFunc(all, func(r *run) bool { return len(roles[r.record.Block]) < len(o.Roles) }), nil
 }
 
 // read reads run.json and results.json of a run.
@@ -182,7 +193,7 @@ func measured(set string, o *Origin, runs []*run) (all []Measured, err error) {
 			if alone {
 				r.names[j] = ""
 			}
-			for _, name := range r.windows[j].Answer.Primary {
+			for _, name := range append(slices.Clone(r.windows[j].Answer.Primary), o.Value) {
 				if h := (headline{r.names[j], name}); !slices.Contains(names, h) {
 					names = append(names, h)
 				}
@@ -220,10 +231,10 @@ func measured(set string, o *Origin, runs []*run) (all []Measured, err error) {
 // seq returns the sequence number of a role's point: that of the subject, or in a confirmation that
 // of its own build.
 func (o *Origin) seq(r *Role) int64 {
-	if o.Kind == KindConfirm {
-		return r.Seq
+	if o.Kind == KindPoint {
+		return o.Seq
 	}
-	return o.Seq
+	return r.Seq
 }
 
 // value returns a headline value of a run, unless it was refused or is suspected.

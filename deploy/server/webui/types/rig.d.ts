@@ -1497,6 +1497,87 @@ export interface AlertParams {
   note?: string;
 }
 
+export interface BisectParams {
+  feed: string;
+  good: string;
+  bad: string;
+  test: string;
+  value?: string;
+  device?: string;
+  browser?: string;
+  budget?: number;
+}
+
+export interface BisectShift {
+  estimate: number;
+  low: number;
+  high: number;
+  text: string;
+}
+
+export interface BisectFound {
+  good: string;
+  bad: string;
+  builds: Build[];
+  shift: BisectShift;
+  share: number;
+  p: number;
+}
+
+export interface BisectStep {
+  job: string;
+  builds: string[];
+  blocks: number;
+  reason: string;
+  broken?: string[];
+  over: boolean;
+}
+
+export interface BisectBuild {
+  seq: number;
+  build: string;
+  chance: number;
+  values?: number[];
+  broken?: boolean;
+}
+
+export interface Bisect {
+  bisect: string;
+  feed: string;
+  good: string;
+  bad: string;
+  test: string;
+  value?: string;
+  device?: string;
+  browser?: string;
+  budget?: number;
+  state: string;
+  text: string;
+  reason?: string;
+  owner: string;
+  alert?: number;
+  started_wall_ns: number;
+  ended_wall_ns: number;
+  job?: string;
+  runs: number;
+  left: number;
+  unit?: string;
+  relative: boolean;
+  shift: BisectShift;
+  detectable?: number;
+  found: BisectFound[];
+  steps?: BisectStep[];
+  builds?: BisectBuild[];
+}
+
+export interface BisectID {
+  bisect: string;
+}
+
+export interface Bisects {
+  bisects: Bisect[];
+}
+
 export interface CompareParams {
   base: string;
   with: string;
@@ -1780,6 +1861,10 @@ export interface Methods {
   'change.dismiss': {params: ChangeID; result: SeriesShift};
   'alert.list': {params: AlertListParams; result: AlertList};
   'alert.set': {params: AlertParams; result: Alert};
+  'bisect.start': {params: BisectParams; result: Bisect};
+  'bisect.get': {params: BisectID; result: Bisect};
+  'bisect.list': {params: Empty; result: Bisects};
+  'bisect.cancel': {params: BisectID; result: Bisect};
   'compare': {params: CompareParams; result: Compared};
   'baseline.list': {params: Empty; result: Baselines};
   'baseline.set': {params: Baseline; result: Baselines};

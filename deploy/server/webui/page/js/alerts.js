@@ -1,8 +1,9 @@
 // Alerts: confirmed changes of builds in one range, and somebody's answer to them.
 
 import {announce, complain, fill, h} from '../shared/dom.js';
-import {changeItem, stateOf} from './changes.js';
-import {counted, moment, stateWord, titled} from '../shared/words.js';
+import {bisectAlert} from './bisects.js';
+import {changeItem, copied, stateOf} from './changes.js';
+import {counted, moment, stateWord} from '../shared/words.js';
 
 /** @typedef {import('rig').Alert} Alert */
 
@@ -69,20 +70,7 @@ function alertCard(rig, a, changed) {
             : [b.state, b.reason].filter(Boolean).join(': ')].filter(Boolean).join(' · '))))))),
     h('div.fields', null, field('State', state, 'state'), field('Owner', text(a.owner, 128), 'owner'),
       field('Note', text(a.note, 1000), 'note')),
-    a.command ? command(a.command) : null);
-}
-
-/** @param {string} text to copy */
-function command(text) {
-  const code = h('code', null, text);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      announce('Copied');
-    } catch { // without TLS, or not permitted
-      getSelection()?.selectAllChildren(code);
-    }
-  };
-  return h('p.repeat', null, h('span.quiet-text', null, titled('repeat it: ')), code, ' ',
-    h('button.button.small', {onclick: copy}, 'Copy'));
+    a.command ? copied(a.command, 'Repeat it: ') : null,
+    may && a.changes.length && a.builds.length ? h('p', null, h('button.button.small',
+      {'data-do': 'bisect', onclick: () => bisectAlert(rig, a)}, 'Bisect …')) : null);
 }

@@ -100,3 +100,22 @@ export function askText(question, detail, name, yes) {
     dialog.showModal();
   });
 }
+
+/**
+ * copied is a command with a button that copies it.
+ * @param {string} text
+ * @param {string} [before]
+ */
+export function copied(text, before = '') {
+  const code = h('code', null, text);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      announce('Copied');
+    } catch { // without TLS, or not permitted
+      getSelection()?.selectAllChildren(code);
+    }
+  };
+  return h('p.repeat', null, before ? h('span.quiet-text', null, before) : null, code, ' ',
+    h('button.button.small', {type: 'button', onclick: copy}, 'Copy'));
+}

@@ -13,6 +13,8 @@ import {runPage} from './run.js';
 import {comparePage} from './compare.js';
 import {trendsPage} from './trends.js';
 import {seriesPage} from './series.js';
+import {bisectPage} from './bisects.js';
+import {fleetPage} from './fleet.js';
 
 /**
  * @typedef {object} Page what a page is given
@@ -25,12 +27,13 @@ import {seriesPage} from './series.js';
 const pages = [
   {name: 'rig', title: 'Rig', key: '1'}, {name: 'tests', title: 'Tests', key: '2'},
   {name: 'runs', title: 'Runs', key: '3'}, {name: 'compare', title: 'Compare', key: '4'},
-  {name: 'trends', title: 'Trends', key: '5'},
+  {name: 'trends', title: 'Trends', key: '5'}, {name: 'fleet', title: 'Fleet', key: '6'},
 ];
 
 const rig = new Rig();
 let shown = new AbortController();
 let state = 'connecting';
+let inFleet = false; // the rig is a hub, or has one
 let failed = false; // what is shown could not be asked for
 
 /** @param {string[]} path */
@@ -41,16 +44,23 @@ function pageFor(path) {
     case 'jobs': return jobPage;
     case 'runs': return path.length > 1 ? runPage : runsPage;
     case 'compare': return comparePage;
-    case 'trends': return path.length > 1 ? seriesPage : trendsPage;
+    case 'trends': return path[1] === 'bisect' ? bisectPage : path.length > 1 ? seriesPage : trendsPage;
+    case 'fleet': return fleetPage;
     default: return null;
   }
 }
 
 /** @param {string} current page in the bar */
 function showPages(current) {
-  fill(get('pages'), pages.map((p) => h('a',
+  fill(get('pages'), pages.filter((p) => p.name !== 'fleet' || inFleet || current === 'fleet').map((p) => h('a',
     {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`},
       p.title)));
+}
+
+/** currentPage is the page's name in the bar. */
+function currentPage() {
+  const [name = 'rig'] = route().path;
+  return name === 'jobs' ? 'tests' : name;
 }
 
 function show() {
@@ -61,7 +71,7 @@ function show() {
   const main = get('main');
   fill(main);
   main.removeAttribute('class');
-  showPages(now.path[0] === 'jobs' ? 'tests' : now.path[0] ?? 'rig');
+  showPages(currentPage());
   if (state === 'login') {
     loginPage(main, rig);
     return;
@@ -88,6 +98,15 @@ function show() {
   });
 }
 
+/** askFleet shows the tab of a fleet where there is one. A rig without knows no such method. */
+async function askFleet() {
+  const {role} = await rig.call('fleet.status', {}).catch(() => ({role: 'alone'}));
+  if (inFleet !== (role !== 'alone')) {
+    inFleet = !inFleet;
+    showPages(currentPage());
+  }
+}
+
 /** @type {Record<string, string>} */
 const titles = {connected: '', connecting: 'the rig does not answer: trying again', login: 'not logged in'};
 
@@ -97,6 +116,9 @@ rig.onstate = (/** @type {string} */ now) => {
   state = now;
   if (now === 'login' || before === 'login' || now === 'connected' && (failed || !get('main').firstChild)) {
     show();
+  }
+  if (now === 'connected') {
+    askFleet();
   }
 };
 

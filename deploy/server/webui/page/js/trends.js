@@ -3,6 +3,7 @@
 import {announce, complain, fill, h, later} from '../shared/dom.js';
 import {showAlerts} from './alerts.js';
 import {RigError} from './api.js';
+import {showBisects} from './bisects.js';
 import {askText, seriesTitle, stateOf} from './changes.js';
 import {address, note} from './router.js';
 import {grouped} from '../shared/format.js';
@@ -15,14 +16,16 @@ const names = /** @type {const} */ (['schedule', 'test', 'value', 'device']);
 
 /** @param {import('./main.js').Page} page */
 export async function trendsPage({main, rig, route: {query}, signal}) {
-  const [alerts, schedules] = [h('section.card.alerts'), h('section.card')];
+  const [alerts, schedules, bisects] = [h('section.card.alerts'), h('section.card'), h('section.card.bisects')];
   const list = new SeriesList(rig, query);
-  fill(main, h('h1.unseen', null, 'Trends'), h('div.trends', null, alerts, schedules, list.root));
+  fill(main, h('h1.unseen', null, 'Trends'), h('div.trends', null, alerts, schedules, bisects, list.root));
   const load = () => Promise.all([
     section(alerts, 'Alerts', ifAny(rig.call('alert.list', {}), {alerts: [],
       budget: {text: ''}}), (all) => showAlerts(rig, alerts, all, load)),
     section(schedules, 'Schedules', ifAny(rig.call('schedule.list', {}), {schedules: []}),
       (all) => showSchedules(rig, schedules, all.schedules, load)),
+    section(bisects, 'Bisections', ifAny(rig.call('bisect.list', {}), {bisects: []}),
+      (all) => showBisects(rig, bisects, all.bisects)),
     list.load(),
   ]);
   const again = later(() => main.contains(document.activeElement) && document.activeElement?.closest('.fields')

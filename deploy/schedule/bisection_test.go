@@ -1,0 +1,212 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/schedule/bisect"
+)
+
+// newLab is a world with builds and without schedules.
+func newLab(t testing.TB, seed uint64, builds int64) *world {
+	w := newWorld(t, seed, func(o *Options) {
+		o.Schedules, o.Browser = nil, func(string) string { return "firefox" }
+	})
+	for seq := range builds {
+		w.build(seq + 1)
+	}
+	w.dead = map[string]bool{}
+	return w
+}
+
+// bisects runs a bisection to its end. The engine is made anew at each crash.
+func (w *world) bisects(p api.BisectParams) api.Bisect {
+	w.t.Helper()
+	e := w.engine()
+	started, err := e.StartBisect(w.t.Context(), "eva", p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for range 1000 {
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					if err, is := r.(error); !is || !errors.Is(err, errCrash) {
+						panic(r)
+					}
+					e = w.engine()
+				}
+			}()
+			w.now = w.now.Add(time.Minute)
+			e.step(w.t.Context())
+		}()
+		b, err := e.Bisect(started.ID)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if b.EndedNS != 0 {
+			return b
+		}
+		w.work()
+	}
+	w.t.Fatal("it does not come to an end")
+	return api.Bisect{}
+}
+
+// TestBisections plant a change in 60 builds. The noise of runs has two modes or outliers, and
+// builds are broken. No outcome names a build that is not the changed one.
+//
+// Fault: Builds of a bisection cannot run
+func TestBisections(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		by     float64 // slower
+		noise  func(w *world) float64
+		broken int // percent
+		state  string
+	}{
+		{"plain", 0.1, nil, 0, bisect.FirstBad},
+		{"two modes", 0.15, func(w *world) float64 {
+			return 0.2*float64(w.random.IntN(2)) + 0.02*w.random.NormFloat64()
+		}, 0, ""},
+		{"outliers", 0.2, func(w *world) float64 {
+			if w.random.IntN(20) == 0 {
+				return 2 * w.random.Float64()
+			}
+			return 0.03 * w.random.NormFloat64()
+		}, 0, ""},
+		{"broken builds", 0.1, nil, 30, bisect.FirstBad},
+		{"equal", 0, nil, 0, bisect.NotReproduced},
+	} {
+		right := 0
+		for seed := range uint64(8) {
+			w := newLab(t, 40+seed, 60)
+			at := 2 + w.random.Int64N(58)
+			if w.level = slower(at, tc.by); tc.noise != nil {
+				w.noise = func() float64 { return tc.noise(w) }
+			}
+			for _, b := range w.builds[1:59] {
+				w.dead[b.Name] = w.random.IntN(100) < tc.broken
+			}
+			b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1060", Test: "load"})
+			for _, f := range b.Found {
+				first, last := f.Builds[0].Seq, f.Builds[len(f.Builds)-1].Seq
+				if tc.by == 0 || at < first || at > last {
+					t.Errorf("%s, seed %d: the change is at %d, found %+v", tc.name, seed, at, f)
+				}
+			}
+			if len(b.Found) == 1 && b.State == bisect.FirstBad || tc.by == 0 && b.State == bisect.NotReproduced {
+				right++
+			}
+			if tc.state != "" && b.State != tc.state || b.Runs > b.Budget || b.Text == "" ||
+				b.State == bisect.NotReproduced && b.Detectable <= 0 {
+				t.Errorf("%s, seed %d: %+v", tc.name, seed, b)
+			}
+		}
+		t.Logf("%s: %d of 8 right", tc.name, right)
+		if right < 6 {
+			t.Errorf("%s: only %d of 8 are right", tc.name, right)
+		}
+	}
+}
+
+// TestBisectCrash ends the engine at each of its calls and writes. The outcome and the jobs are as
+// without.
+//
+// Fault: A rig is killed at any step of a bisection
+func TestBisectCrash(t *testing.T) {
+	story := func(crash int) (*world, api.Bisect) {
+		w := newLab(t, 7, 20)
+		w.level, w.dead["b1012"] = slower(13, 0.1), true
+		w.builds[4].State = "broken"
+		w.crash = crash
+		w.kill = true
+		interrupted := false
+		w.end = func(j *api.Job) {
+			if len(w.order) == 2 && !interrupted {
+				interrupted, j.State = true, "interrupted"
+			}
+		}
+		return w, w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1020", Test: "load", Value: "load.complete"})
+	}
+	first, want := story(0)
+	if f := want.Found; want.State != bisect.FirstBad || len(f) != 1 || f[0].Good != "b1011" || f[0].Bad != "b1013" ||
+		len(f[0].Builds) != 2 || want.Steps[0].Blocks != 12 || len(want.Builds) < 4 {
+		t.Fatalf("%+v", want)
+	}
+	for crash := 3; crash < first.calls; crash++ { // the first two are of the start
+		w, got := story(crash)
+		got.EndedNS = want.EndedNS // a step later
+		if !reflect.DeepEqual(got, want) || len(w.order) != len(first.order) {
+			t.Fatalf("crash at call %d: %d jobs, %+v; want %d, %+v", crash, len(w.order), got, len(first.order), want)
+		}
+	}
+}
+
+// TestBisectCalls: parameters are checked. A bisection can be cancelled, and its file may be gone.
+func TestBisectCalls(t *testing.T) {
+	w := newLab(t, 1, 10)
+	w.builds[9].State, w.builds[9].Reason = "broken", "no program"
+	e := w.engine()
+	for want, p := range map[string]api.BisectParams{
+		"unknown build":         {Good: "b1001", Bad: "x"},
+		"must be builds":        {Good: "b1001"},
+		"must be older":         {Good: "b1004", Bad: "b1004"},
+		"is broken: no program": {Good: "b1004", Bad: "b1010"},
+		"must be 24 to":         {Good: "b1001", Bad: "b1004", Budget: 23},
+	} {
+		p.Feed, p.Test = "f", "load"
+		if _, err := e.StartBisect(t.Context(), "eva", p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	p := api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load"}
+	w.refuses = api.Errorf(api.NotFound, "unknown test")
+	if _, err := e.StartBisect(t.Context(), "eva", p); err == nil || len(e.Bisects().Bisects) != 0 {
+		t.Errorf("%v, %+v", err, e.Bisects())
+	}
+	w.refuses = nil
+	b, err := e.StartBisect(t.Context(), "eva", p)
+	if err != nil || b.State != bisect.Searching || b.Left != 8 || b.Job != w.order[0] ||
+		w.params[b.Job].Class != api.ClassCheck || w.params[b.Job].Repeat != 12 {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	if err := os.WriteFile(e.file("bisect-x"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e = w.engine()
+	if b, err = e.CancelBisect(b.ID, "max"); err != nil || b.State != "cancelled" || w.jobs[b.Steps[0].Job].State != b.State {
+		t.Errorf("%+v, %v", b, err)
+	}
+	e = w.engine()
+	if again, err := e.Bisect(b.ID); err != nil || !reflect.DeepEqual(again, b) || again.Reason != "Cancelled by max." {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if _, err := e.CancelBisect(b.ID, "max"); err == nil {
+		t.Error("it is cancelled twice")
+	}
+	p.Value = "fps.median"
+	if b := w.bisects(p); b.State != bisect.NotDecided || b.Reason != "The test has no value fps.median; it has load.complete." {
+		t.Errorf("%+v", b)
+	}
+	p.Value, w.dead["b1001"] = "", true
+	if b := w.bisects(p); b.State != bisect.NotDecided || b.Reason != "Build b1001 cannot run." || len(w.order) != 5 {
+		t.Errorf("%d jobs, %+v", len(w.order), b)
+	}
+	for i := range keptBisects {
+		old := *e.bisections[0]
+		old.ID = fmt.Sprint("bisect-", i)
+		if err := e.keep(&old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.engine().Bisects().Bisects); n != keptBisects {
+		t.Errorf("%d bisections are kept", n)
+	}
+}
