@@ -103,7 +103,8 @@ type LightState struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Polled answers a poll. A rig ignores an answer of a lower epoch than it has seen.
+// Polled answers a poll. A rig ignores an answer of a lower epoch than it has seen. An answer with
+// an error has no other content: the rig goes on with its attempts.
 type Polled struct {
 	Epoch   uint64 `json:"epoch"`
 	Error   string `json:"error,omitempty"` // the rig is too old, suspended or removed: a sentence
@@ -139,6 +140,10 @@ type Ticket struct {
 	Path  string `json:"path,omitempty"`
 	Range string `json:"range,omitempty"`
 }
+
+// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a file.
+// The POST has the content and the headers Content-Type, Content-Range and ETag of that answer.
+const StatusHeader = "Eideticker-Status"
 
 // Relay asks for the next ticket of a file. The hub answers when there is one, or after WaitNS.
 type Relay struct {
