@@ -211,7 +211,7 @@ func (a *Agent) take(ctx context.Context, bus Bus, d *wire.Assignment) (changed 
 	if t != nil {
 		known = *t
 	}
-	done, full := slices.Contains(a.state.Done, d.Attempt), len(a.state.Attempts) >= wire.MaxRunning
+	done, full := slices.ContainsFunc(a.state.Done, isAttempt(d.Attempt)), len(a.state.Attempts) >= wire.MaxRunning
 	hold := !a.held.IsZero() && a.o.Now().Sub(a.held) > maxHold
 	a.mu.Unlock()
 	switch {
@@ -247,14 +247,24 @@ func (a *Agent) add(id string) error {
 
 // again reports the result of an attempt that a hub has acknowledged, and lost.
 func (a *Agent) again(id string) bool {
+	_, stored := a.o.Queue.Job(id)
 	err := a.change(func(s *state) {
-		s.Done = slices.DeleteFunc(s.Done, func(o string) bool { return o == id })
-		s.Attempts = append(s.Attempts, attempt{ID: id, Submitted: true})
+		t := attempt{ID: id, Submitted: true}
+		if i := slices.IndexFunc(s.Done, isAttempt(id)); !stored {
+			e := s.Done[i]
+			t.Ended = &e
+		}
+		s.Done = slices.DeleteFunc(s.Done, isAttempt(id))
+		s.Attempts = append(s.Attempts, t)
 	})
 	if err != nil {
 		a.o.Log.Error("the state of the fleet could not be kept", "error", err)
 	}
 	return err == nil
+}
+
+func isAttempt(id string) func(wire.Ended) bool {
+	return func(e wire.Ended) bool { return e.Attempt == id }
 }
 
 // submit puts an accepted attempt into the rig's queue. The file states it before and after. In

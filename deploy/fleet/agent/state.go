@@ -25,7 +25,8 @@ type state struct {
 	Rig      string    `json:"rig"`
 	Epoch    uint64    `json:"epoch"` // greatest of the hub
 	Attempts []attempt `json:"attempts"`
-	Done     []string  `json:"done"` // acknowledged, oldest first
+	// Done are acknowledged results without their runs, oldest first.
+	Done []wire.Ended `json:"done"`
 }
 
 // attempt is one that the rig has accepted or refused. It is in the file before it is submitted.
@@ -61,11 +62,13 @@ func (s *state) ended() (all []wire.Ended) {
 
 // forget drops an acknowledged attempt.
 func (s *state) forget(id string) {
-	s.Attempts = slices.DeleteFunc(s.Attempts, func(t attempt) bool { return t.ID == id })
-	if !slices.Contains(s.Done, id) {
-		s.Done = append(s.Done, id)
+	if t := s.find(id); t != nil && t.Ended != nil {
+		e := *t.Ended
+		e.Set, e.Runs, e.Light = "", nil, nil
+		s.Done = append(s.Done, e)
 		s.Done = s.Done[max(0, len(s.Done)-maxDone):]
 	}
+	s.Attempts = slices.DeleteFunc(s.Attempts, func(t attempt) bool { return t.ID == id })
 }
 
 // load reads the state. A file that cannot be read is an error: an attempt could run twice.
