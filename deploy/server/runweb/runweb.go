@@ -46,10 +46,15 @@ func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 		return
 	}
 	defer f.Close() // was only read
-	w.Header().Set("Content-Type", contentType(name))
-	w.Header().Set("Content-Security-Policy", policy)
+	Typed(w.Header(), name)
 	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
 	http.ServeContent(w, r, name, st.ModTime(), f)
+}
+
+// Typed sets the type of a file by its name, so that its content does not run.
+func Typed(h http.Header, name string) {
+	h.Set("Content-Type", contentType(name))
+	h.Set("Content-Security-Policy", policy)
 }
 
 // Hidden reports whether a path is not a visible file. Paths must be clean and below the folder.

@@ -1,0 +1,181 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+func TestLifeCycle(t *testing.T) {
+	t.Parallel()
+	ok, lab := wire.Ended{State: "ok", Verdict: "passed"}, wire.Ended{State: "failed", Fault: "lab", Reason: "no signal"}
+	product := wire.Ended{State: "failed", Fault: "product", Reason: "the browser crashed"}
+	anywhere := api.JobParams{Replace: true}
+	for name, c := range map[string]struct {
+		params api.JobParams
+		do     func(w *world, a, b *simRig)
+		want   string
+	}{
+		"ends ok": {do: func(w *world, a, _ *simRig) {
+			w.expect("s-1", "assigned a:assigned")
+			a.poll().poll()
+			w.expect("s-1", "running a:running")
+			a.end("s-1.1", ok).poll()
+			if len(a.has) != 0 || w.job("s-1").Winner != 1 || w.job("s-1").Verdict != "passed" {
+				t.Errorf("%v %+v", a.has, w.job("s-1"))
+			}
+		}, want: "ok a:ok"},
+		"is submitted again": {do: func(w *world, a, _ *simRig) {
+			a.poll().end("s-1.1", ok).poll()
+			if j := w.submit("s-1", api.JobParams{}); j.State != "ok" {
+				t.Errorf("%+v", j)
+			}
+		}, want: "ok a:ok"},
+		"repeated, old polls": {do: func(w *world, a, _ *simRig) {
+			a.poll().poll()
+			old := a.last
+			a.end("s-1.1", ok).poll()
+			for _, raw := range [][]byte{old, a.last, old, a.last} {
+				w.hub.handle(w.Context(), "a", "poll", raw)
+			}
+		}, want: "ok a:ok"},
+		"product fault": {do: func(w *world, a, _ *simRig) { a.poll().end("s-1.1", product).poll() },
+			want: "failed a:failed"},
+		"lab fault": {do: func(w *world, a, _ *simRig) { a.poll().end("s-1.1", lab).poll() },
+			want: "assigned a:failed a:assigned"},
+		"lab fault, replaced": {params: anywhere, do: func(w *world, a, b *simRig) { a.poll().end("s-1.1", lab).poll() },
+			want: "assigned a:failed b:assigned"},
+		"lab faults": {do: func(w *world, a, _ *simRig) {
+			for _, id := range []string{"s-1.1", "s-1.2", "s-1.3"} {
+				a.poll().end(id, lab).poll()
+			}
+		}, want: "failed a:failed a:failed a:failed"},
+		"interrupted": {do: func(w *world, a, _ *simRig) {
+			a.poll().end("s-1.1", wire.Ended{State: "interrupted"}).poll()
+			a.poll().end("s-1.2", ok).poll()
+		}, want: "ok a:interrupted a:ok"},
+		"refused": {do: func(w *world, a, b *simRig) {
+			a.poll().end("s-1.1", wire.Ended{State: "refused", Reason: "kind"}).poll()
+			w.expect("s-1", "assigned a:refused b:assigned")
+			b.poll().end("s-1.2", wire.Ended{State: "refused", Reason: "kind"}).poll()
+		}, want: "failed a:refused b:refused"},
+		"cancelled at work": {do: func(w *world, a, _ *simRig) {
+			a.poll().poll()
+			w.cancel("s-1")
+			w.expect("s-1", "running a:running")
+			a.poll().poll()
+		}, want: "cancelled a:cancelled"},
+		"cancelled before the rig knows": {do: func(w *world, a, _ *simRig) { w.cancel("s-1") },
+			want: "cancelled a:cancelled"},
+		"cancelled, rig is lost": {do: func(w *world, a, _ *simRig) {
+			a.poll()
+			w.cancel("s-1")
+			w.pass(4*time.Minute, "b")
+		}, want: "cancelled a:lost"},
+		"ended before the cancel": {do: func(w *world, a, _ *simRig) {
+			a.poll().end("s-1.1", ok)
+			w.cancel("s-1")
+			a.poll()
+		}, want: "ok a:ok"},
+		"rig dies, replaced": {params: anywhere, do: func(w *world, a, b *simRig) {
+			a.poll()
+			w.pass(2*time.Minute, "b")
+			w.expect("s-1", "assigned a:assigned")
+			w.pass(2*time.Minute, "b")
+			w.expect("s-1", "running a:lost b:running")
+			b.end("s-1.2", ok).poll()
+			a.end("s-1.1", ok).poll() // late
+			if len(a.has) != 0 || !w.job("s-1").Attempts[0].Superseded {
+				t.Errorf("%v %+v", a.has, w.job("s-1"))
+			}
+		}, want: "ok a:lost b:ok"},
+		"late ok wins": {params: anywhere, do: func(w *world, a, b *simRig) {
+			a.poll()
+			w.pass(4*time.Minute, "b")
+			a.end("s-1.1", ok).poll()
+			if b.poll(); b.has["s-1.2"].ended == nil {
+				t.Error("the other attempt goes on")
+			}
+			b.poll()
+		}, want: "ok a:ok b:cancelled"},
+		"rig dies, waits for its device": {do: func(w *world, a, b *simRig) {
+			a.poll()
+			w.pass(4*time.Minute, "b")
+			w.expect("s-1", "queued a:lost")
+			a.has, a.boot = map[string]*simAttempt{}, "again" // with an empty disk
+			a.poll()
+		}, want: "assigned a:lost a:assigned"},
+		"rig comes back at work": {do: func(w *world, a, b *simRig) {
+			a.poll()
+			w.pass(4*time.Minute, "b")
+			w.expect("s-1", "queued a:lost")
+			a.poll()
+			if a.has["s-1.1"].ended != nil {
+				t.Error("it was cancelled")
+			}
+		}, want: "running a:running"},
+		"rig forgets it": {do: func(w *world, a, _ *simRig) {
+			a.poll()
+			delete(a.has, "s-1.1")
+			a.done["s-1.1"] = true
+			w.pass(3*time.Minute, "a")
+			w.expect("s-1", "running a:lost a:running")
+		}, want: "running a:lost a:running"},
+		"rig drains": {do: func(w *world, a, b *simRig) {
+			if r, err := w.hub.Drain(w.Context(), api.FleetDrain{Rig: "b", Drain: true, Reason: "upgrade"}); err != nil ||
+				r.State != "drained" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			w.submit("s-2", api.JobParams{})
+			w.expect("s-2", "queued")
+			if _, err := w.hub.Drain(w.Context(), api.FleetDrain{Rig: "b"}); err != nil {
+				t.Error(err)
+			}
+			w.expect("s-2", "assigned b:assigned")
+		}, want: "assigned a:assigned"},
+		"rig is removed": {params: anywhere, do: func(w *world, a, _ *simRig) {
+			a.poll()
+			if err := w.hub.Remove(w.Context(), "a"); err != nil {
+				t.Error(err)
+			}
+			if a.poll(); a.answer.Error == "" {
+				t.Error("a removed rig is answered")
+			}
+		}, want: "assigned a:lost b:assigned"},
+		"hub restarts": {do: func(w *world, a, b *simRig) {
+			a.poll().poll()
+			w.restart()
+			if s := w.hub.Status(); s.Away != 0 || s.Rigs != 2 || s.Running != 1 {
+				t.Errorf("%+v", s)
+			}
+			w.expect("s-1", "running a:running")
+			w.pass(40*time.Second, "b")
+			if s := w.hub.Status(); s.Away != 1 {
+				t.Errorf("%+v", s)
+			}
+			a.end("s-1.1", ok).poll()
+		}, want: "ok a:ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "a", "b")
+			w.submit("s-1", c.params)
+			c.do(w, w.rigs["a"], w.rigs["b"])
+			w.expect("s-1", c.want)
+			before := w.job("s-1")
+			w.restart() // the storage has the same
+			if after := w.job("s-1"); after.State != before.State || len(after.Attempts) != len(before.Attempts) ||
+				after.Winner != before.Winner {
+				t.Errorf("after a restart: %+v, before: %+v", after, before)
+			}
+		})
+	}
+}
+
+func (w *world) cancel(id string) {
+	w.Helper()
+	if _, err := w.hub.Cancel(w.Context(), id, "no longer needed", func(string) bool { return true }); err != nil {
+		w.Fatal(err)
+	}
+}

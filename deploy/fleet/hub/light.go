@@ -1,0 +1,192 @@
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/store/runzip"
+)
+
+// Files of the folder of light folders. Hidden names are never in a zip file.
+const (
+	stagingDir = ".staging"
+	bytesFile  = ".bytes" // of a light folder: the size of its zip file
+)
+
+// lightStore has the light folders RIG/ATTEMPT. Above its limit it deletes those that were used
+// longest ago.
+type lightStore struct {
+	root *os.Root
+	dir  string
+	max  int64
+
+	mu    sync.Mutex
+	all   map[string]*lightFolder // by RIG/ATTEMPT
+	bytes int64
+}
+
+type lightFolder struct {
+	bytes int64
+	used  time.Time
+}
+
+func openLight(dir string, most int64) (*lightStore, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("open light folders: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open light folders: %w", err)
+	}
+	l := &lightStore{root: root, dir: dir, max: most, all: map[string]*lightFolder{}}
+	if err := errors.Join(root.RemoveAll(stagingDir), root.Mkdir(stagingDir, 0o750)); err != nil {
+		return nil, fmt.Errorf("open light folders: %w", err)
+	}
+	names, err := fs.Glob(root.FS(), "*/*")
+	for _, name := range names {
+		raw, e := root.ReadFile(path.Join(name, bytesFile))
+		st, e2 := root.Stat(name)
+		if strings.HasPrefix(name, ".") || e != nil || e2 != nil {
+			continue
+		}
+		n, _ := strconv.ParseInt(string(raw), 10, 64) // else it is small
+		l.all[name] = &lightFolder{n, st.ModTime()}
+		l.bytes += n
+	}
+	return l, err
+}
+
+func (l *lightStore) has(rig, attempt string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[rig+"/"+attempt] != nil
+}
+
+// path returns a folder for packages that take a path.
+func (l *lightStore) path(rig, attempt string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.all[rig+"/"+attempt]
+	if f == nil {
+		return "", fmt.Errorf("the hub has no light folder of %s/%s: %w", rig, attempt, fs.ErrNotExist)
+	}
+	f.used = time.Now()
+	return filepath.Join(l.dir, rig, attempt), nil
+}
+
+// receive takes in a zip file of a stated size and hash. It is visible after all checks. The origin
+// is the hub's own: the rig's is not unpacked.
+func (l *lightStore) receive(ctx context.Context, rig, attempt string, s wire.LightState, from io.Reader,
+	origin json.RawMessage) (err error) {
+	in := path.Join(stagingDir, rand.Text())
+	folder := path.Join(in, "set")
+	if err := l.root.MkdirAll(folder, 0o750); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.root.RemoveAll(in)) }()
+	f, err := l.root.OpenFile(path.Join(in, "zip"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // is deleted
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(from, s.Bytes+1))
+	if err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); n != s.Bytes || got != s.SHA256 {
+		return fmt.Errorf("%w: it has another size or hash than was announced", runzip.ErrRefused)
+	}
+	z, err := runzip.Open(f, n, runzip.Limits{Bytes: wire.MaxLight})
+	if err != nil {
+		return err
+	}
+	into, err := l.root.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer into.Close() // holds no data
+	if err := z.Unpack(ctx, into, nil); err != nil {
+		return err
+	}
+	if len(origin) > 0 {
+		if err := staging.WriteFile(filepath.Join(l.dir, folder, session.OriginFile), origin, 0o640); err != nil {
+			return err
+		}
+	}
+	if err := staging.WriteFile(filepath.Join(l.dir, folder, bytesFile), strconv.AppendInt(nil, n, 10),
+		0o640); err != nil {
+		return err
+	}
+	if err := fs.WalkDir(into.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			err = syncDir(filepath.Join(l.dir, folder, name))
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return l.place(folder, rig, attempt, n)
+}
+
+// place makes a folder visible.
+func (l *lightStore) place(folder, rig, attempt string, bytes int64) error {
+	name := rig + "/" + attempt
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all[name] != nil {
+		return nil // it came twice
+	}
+	if err := l.root.MkdirAll(rig, 0o750); err != nil {
+		return err
+	}
+	_ = l.root.RemoveAll(name) // a part that was left by a deletion
+	if err := l.root.Rename(folder, name); err != nil {
+		return err
+	}
+	if err := errors.Join(syncDir(filepath.Join(l.dir, rig)), syncDir(l.dir)); err != nil {
+		return err
+	}
+	l.all[name] = &lightFolder{bytes, time.Now()}
+	l.bytes += bytes
+	for l.bytes > l.max && len(l.all) > 1 {
+		oldest := ""
+		for k, f := range l.all {
+			if k != name && (oldest == "" || f.used.Before(l.all[oldest].used)) {
+				oldest = k
+			}
+		}
+		l.bytes -= l.all[oldest].bytes
+		delete(l.all, oldest)
+		// without this file the folder is not found again
+		if err := errors.Join(l.root.Remove(oldest+"/"+bytesFile), l.root.RemoveAll(oldest)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,277 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+// maxMember bounds the stored state of a rig.
+const maxMember = 48 << 10
+
+// maxDesired bounds the parameters in an answer.
+const maxDesired = 400 << 10
+
+// handle answers a request of a rig.
+func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []byte {
+	var answer any
+	switch kind {
+	case "poll":
+		answer = h.poll(ctx, rig, request)
+	case "event":
+		answer = h.event(ctx, rig, request)
+	case "ask":
+		answer = h.ask(ctx, rig, request)
+	case "relay":
+		answer = h.nextTickets(ctx, rig, request)
+	default:
+		answer = wire.Polled{Error: fmt.Sprintf("the hub has no request %.20q", kind)}
+	}
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		h.o.Log.Error("an answer to a rig cannot be encoded", "rig", rig, "error", err)
+	}
+	return raw
+}
+
+// poll takes a rig's state and returns the desired one.
+func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled {
+	var p wire.Poll
+	err := json.Unmarshal(request, &p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.figures.Polls++
+	now := h.o.Now()
+	out := wire.Polled{Epoch: h.epoch, NextNS: int64(pollEvery), ClockNS: now.UnixNano()}
+	r := h.rigs[name]
+	switch {
+	case h.ready() != nil:
+		out.Error = h.ready().Error()
+	case err != nil:
+		out.Error = "the poll cannot be read: " + clip(err.Error(), 200)
+	case r == nil || !r.known:
+		out.Error = "the hub does not know " + name + "; invite it again"
+	case p.Version < wire.Oldest:
+		out.Error = fmt.Sprintf("the rig's program is too old for the hub: it speaks version %d, needs %d", p.Version,
+			wire.Oldest)
+	default:
+		if err := check(&p); err != nil {
+			out.Error = err.Error()
+			break
+		}
+		h.meet(r, p.Boot, now)
+		out.Error = r.Suspend
+	}
+	if out.Error != "" {
+		return out
+	}
+	h.take(r, &p, now)
+	var lights []*wire.Ended
+	for i := range p.Ended {
+		e := &p.Ended[i]
+		switch h.settle(ctx, name, e) {
+		case stored:
+			out.Acknowledged = append(out.Acknowledged, e.Attempt)
+		case wanted:
+			lights = append(lights, e)
+		}
+	}
+	for i := range p.Running {
+		h.mention(ctx, name, &p.Running[i])
+	}
+	h.show(r)
+	h.assign(ctx)
+	out.Light = h.lightTickets(name, lights, now) // the rig sends nothing while it measures
+	out.Drain = r.Drain
+	out.Desired = h.desired(ctx, r, p.Running, p.Ended)
+	if jwt, due, err := h.o.Authority.Renew(name, r.Key, now); err == nil && due {
+		out.JWT = jwt
+	} else if err != nil {
+		h.o.Log.Warn("a rig's rights could not be renewed", "rig", name, "error", err)
+	}
+	return out
+}
+
+// desired returns the attempts of a rig. Those that it does not have yet wait if there are too many
+// for one message.
+func (h *Hub) desired(ctx context.Context, r *rig, has []wire.Running, ended []wire.Ended) []wire.Assignment {
+	out, size := []wire.Assignment{}, 0
+	known := func(id string) bool {
+		return slices.ContainsFunc(has, func(m wire.Running) bool { return m.Attempt == id }) ||
+			slices.ContainsFunc(ended, func(e wire.Ended) bool { return e.Attempt == id })
+	}
+	ids := sortedKeys(r.live)
+	slices.SortStableFunc(ids, func(a, b string) int {
+		return map[bool]int{true: 0, false: 1}[known(r.live[a].id())] -
+			map[bool]int{true: 0, false: 1}[known(r.live[b].id())]
+	})
+	for _, id := range ids {
+		j := r.live[id]
+		if err := h.details(ctx, j); err != nil {
+			h.o.Log.Warn("an attempt cannot be sent", "job", id, "error", err)
+			continue
+		}
+		if size += j.size; size > maxDesired && !known(j.id()) {
+			continue
+		}
+		j.told = true
+		a := wire.Assignment{Attempt: j.id(), Owner: j.Owner, Class: j.Class, Cancel: j.Cancel, Params: j.spec.Params,
+			Upload: j.Upload, Origin: j.spec.Origin}
+		a.Params.Devices, a.Params.Class = j.last().Devices, j.Class
+		out = append(out, a)
+	}
+	return out
+}
+
+// meet notes the boot nonce of a poll. Two starts of one rig that poll in turns are a cloned disk.
+func (h *Hub) meet(r *rig, boot string, now time.Time) {
+	_, before := r.boots[boot]
+	if before && boot != r.boot {
+		r.backs = append(slices.DeleteFunc(r.backs, func(t time.Time) bool { return now.Sub(t) >= lease }), now)
+	}
+	if len(r.boots) >= 16 && !before { // it starts again and again
+		clear(r.boots)
+	}
+	r.boot, r.boots[boot] = boot, now
+	if r.Suspend != "" || len(r.backs) < maxBacks {
+		return
+	}
+	r.Suspend = "two machines poll as " + r.Rig + ", its disk may be cloned; remove or invite it again"
+	r.dirty = true
+	h.o.Log.Warn("rig suspended", "rig", r.Rig, "reason", r.Suspend)
+	h.show(r)
+	h.changed(r.Rig, "")
+}
+
+// unite ends the suspension of a rig after all but one of its starts have been silent for long.
+func (h *Hub) unite(r *rig, now time.Time) {
+	for boot, at := range r.boots {
+		if now.Sub(at) >= cloneTime {
+			delete(r.boots, boot)
+		}
+	}
+	if r.Suspend == "" || len(r.boots) > 1 || now.Sub(h.began) < cloneTime {
+		return
+	}
+	r.Suspend, r.backs, r.dirty = "", nil, true
+	h.o.Log.Info("rig no longer suspended", "rig", r.Rig)
+	h.show(r)
+	h.changed(r.Rig, "")
+}
+
+// take keeps the state of a poll.
+func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
+	if !r.online(now) || r.busy != p.Busy || r.reason != p.Reason || !slices.EqualFunc(r.Devices, p.Devices, sameDevice) {
+		h.changed(r.Rig, "")
+	}
+	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
+	r.polled, r.SeenNS = now, now.UnixNano()
+	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
+	r.busy, r.reason = p.Busy, p.Reason
+	r.unreported, r.reported = p.Results, len(p.Ended)
+	if p.ClockNS != 0 {
+		r.clock = time.Duration(p.ClockNS - now.UnixNano())
+	}
+}
+
+func sameDevice(a, b wire.Device) bool {
+	return a.State == b.State && a.Reason == b.Reason && sameLabels(a, b)
+}
+
+func sameLabels(a, b wire.Device) bool {
+	if a.Name != b.Name || len(a.Labels) != len(b.Labels) {
+		return false
+	}
+	for k, v := range a.Labels {
+		if b.Labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// check bounds the content of a poll. Texts are cut, and the rest must be valid.
+func check(p *wire.Poll) error {
+	if len(p.Devices) > wire.MaxDevices || len(p.Running) > wire.MaxRunning || len(p.Ended) > wire.MaxResults {
+		return errors.New("the poll has too many devices, attempts or results")
+	}
+	p.Program, p.Boot, p.Reason = clip(p.Program, 200), clip(p.Boot, 64), clip(p.Reason, maxReason)
+	if u, err := url.Parse(p.Address); err != nil || len(p.Address) > 300 || u.Scheme != "https" && u.Scheme != "http" {
+		p.Address = ""
+	}
+	p.Results = min(max(p.Results, 0), 1_000_000)
+	seen := map[string]bool{}
+	for i := range p.Devices {
+		d := &p.Devices[i]
+		if !labelForm.MatchString(d.Name) || seen[d.Name] || len(d.Labels) > wire.MaxLabels {
+			return fmt.Errorf("device %.80q: has an invalid name or too many labels", d.Name)
+		}
+		seen[d.Name] = true
+		d.State, d.Reason = clip(d.State, 32), clip(d.Reason, maxReason)
+		for k, v := range d.Labels {
+			if !labelForm.MatchString(k) || len(v) > 128 || clip(v, 128) != v {
+				return fmt.Errorf("device %s: label %.80q is invalid", d.Name, k)
+			}
+		}
+	}
+	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds} {
+		if len(list) > 64 || slices.ContainsFunc(list, func(s string) bool { return len(s) > 256 }) {
+			return errors.New("the rig's own limits are too long")
+		}
+	}
+	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept}); err != nil || len(raw) > maxMember {
+		return errors.New("the rig's devices have too many labels")
+	}
+	states := []string{succeeded, failed, interrupted, cancelled, refused}
+	p.Ended = slices.DeleteFunc(p.Ended, func(e wire.Ended) bool { return !slices.Contains(states, e.State) })
+	return nil
+}
+
+// event shows progress at once.
+func (h *Hub) event(ctx context.Context, name string, request []byte) wire.Event {
+	var e wire.Event
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.rigs[name]; json.Unmarshal(request, &e) == nil && r != nil && r.known && r.Suspend == "" &&
+		h.ready() == nil && len(e.Running) <= wire.MaxRunning {
+		for i := range e.Running {
+			h.mention(ctx, name, &e.Running[i])
+		}
+	}
+	return wire.Event{}
+}
+
+// ask returns the upload of a job that the rig works at.
+func (h *Hub) ask(ctx context.Context, name string, request []byte) (out wire.Asked) {
+	var q wire.Ask
+	if err := json.Unmarshal(request, &q); err != nil {
+		return wire.Asked{Error: "the request cannot be read"}
+	}
+	h.mu.Lock()
+	own := false
+	if r := h.rigs[name]; r != nil && r.known {
+		for _, j := range r.live {
+			own = own || j.Upload == q.Upload
+		}
+	}
+	h.mu.Unlock()
+	if !own || q.Upload == "" {
+		return wire.Asked{Error: "no job of " + name + " has this upload"}
+	}
+	raw, err := h.o.Bus.Blobs().Get(ctx, q.Upload)
+	switch {
+	case errors.Is(err, bus.ErrNotFound):
+		return wire.Asked{Error: "the upload is lost"}
+	case err != nil:
+		return wire.Asked{Error: "the upload cannot be read: " + strings.TrimSpace(clip(err.Error(), 200))}
+	}
+	return wire.Asked{Upload: raw}
+}
