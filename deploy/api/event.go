@@ -6,17 +6,18 @@ const EventMethod = "event"
 // Event is something that has happened. Beside the first three fields it has the one that its kind
 // names, and job the phase's too.
 type Event struct {
-	Seq        uint64  `json:"seq" doc:"increases with each event, over restarts too"`
-	TimeWallNS int64   `json:"time_wall_ns"`
-	Kind       string  `json:"kind" doc:"\"job\", \"phase\", \"run\", \"device\", \"log\", \"record\", \"store\""`
-	Job        *Job    `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
-	Phase      *Phase  `json:"phase,omitempty" doc:"how far a job is; job_id says which"`
-	JobID      string  `json:"job_id,omitempty" doc:"of phase, run and record"`
-	Run        *Made   `json:"run,omitempty" doc:"a run of a job is over"`
-	Device     *Device `json:"device,omitempty" doc:"what a device is at has changed"`
-	Log        *Log    `json:"log,omitempty"`
-	Record     *Record `json:"record,omitempty" doc:"how a recording is going, twice a second"`
-	Store      *Change `json:"store,omitempty" doc:"a run was added, changed or deleted"`
+	Seq        uint64       `json:"seq" doc:"increases with each event, over restarts too"`
+	TimeWallNS int64        `json:"time_wall_ns"`
+	Kind       string       `json:"kind" doc:"\"job\", \"phase\", \"run\", \"device\", \"log\", \"record\", \"store\", \"fleet\""`
+	Job        *Job         `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
+	Phase      *Phase       `json:"phase,omitempty" doc:"how far a job is; job_id says which"`
+	JobID      string       `json:"job_id,omitempty" doc:"of phase, run and record"`
+	Run        *Made        `json:"run,omitempty" doc:"a run of a job is over"`
+	Device     *Device      `json:"device,omitempty" doc:"what a device is at has changed"`
+	Log        *Log         `json:"log,omitempty"`
+	Record     *Record      `json:"record,omitempty" doc:"how a recording is going, twice a second"`
+	Store      *Change      `json:"store,omitempty" doc:"a run was added, changed or deleted"`
+	Fleet      *FleetChange `json:"fleet,omitempty" doc:"a job or a rig of the fleet has changed: get it anew"`
 }
 
 // Log is a line of the daemon's log.
@@ -37,6 +38,12 @@ type Change struct {
 	ID   string `json:"id" doc:"of a run or a set; empty after changes by hand"`
 	What string `json:"what" doc:"\"added\", \"changed\", \"deleted\""`
 	Why  string `json:"why,omitempty" doc:"\"retention\": deleted to make room; \"by hand\": changed by others"`
+}
+
+// FleetChange is one of the fleet: of a rig, of a job, or of many if neither is given.
+type FleetChange struct {
+	Rig string `json:"rig,omitempty"`
+	Job string `json:"job,omitempty"`
 }
 
 // SubscribeParams are those of subscribe.

@@ -128,6 +128,30 @@ func Methods() []Method {
 		{Name: "build.list", Role: View, About: "The builds of a feed, with those that are broken or gone.",
 			Params: BuildListParams{}, Result: BuildList{}, Errors: []Code{NotFound}},
 
+		{Name: "job.start", Role: Run,
+			About: "Queue a test on the fleet: on any device that fits the needs, or on devices RIG/DEVICE. The hub " +
+				"tries it again after a lost rig or a fault of the lab.",
+			Params: JobParams{}, Result: FleetJob{}, Errors: []Code{NotFound, TooMany, Unavailable}},
+		{Name: "fleet.status", Role: View, About: "The fleet, and what this rig is in it.", Params: Empty{},
+			Result: FleetStatus{}},
+		{Name: "fleet.rigs", Role: View, About: "The rigs of the fleet, with their devices.", Params: Empty{},
+			Result: FleetRigs{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "fleet.jobs", Role: View, About: "The jobs of the fleet.", Params: FleetJobsParams{},
+			Result: FleetJobs{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "fleet.job", Role: View, About: "One job of the fleet.", Params: JobID{}, Result: FleetJob{},
+			Errors: []Code{NotFound, Unavailable}},
+		{Name: "fleet.cancel", Role: Run,
+			About: "End a job of the fleet. A job on a rig ends when the rig reports it, or is lost. Only the job's " +
+				"owner and admins may.",
+			Params: JobID{}, Result: FleetJob{}, Errors: []Code{Forbidden, NotFound, Conflict, Unavailable}},
+		{Name: "fleet.invite", Role: Admin, About: "Let a rig join the fleet, once within an hour.",
+			Params: FleetInvite{}, Result: FleetInvitation{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "fleet.drain", Role: Admin, About: "Begin no more jobs on a rig, or go on.", Params: FleetDrain{},
+			Result: FleetRig{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "fleet.remove", Role: Admin,
+			About:  "Revoke a rig's key and close its connection. Its jobs are lost there.",
+			Params: FleetRigName{}, Result: Empty{}, Errors: []Code{NotFound, Unavailable}},
+
 		{Name: "subscribe", Role: View, Socket: true,
 			About:  "Send all events in order as notifications `event`. A second call replaces the first.",
 			Params: SubscribeParams{}, Result: Subscribed{}},
@@ -154,5 +178,5 @@ func FindMethod(name string) (Method, bool) {
 
 // Kinds are the kinds of events.
 func Kinds() []string {
-	return []string{"job", "phase", "run", "device", "log", "record", "store"}
+	return []string{"job", "phase", "run", "device", "log", "record", "store", "fleet"}
 }

@@ -26,7 +26,7 @@ import (
 // allMethods binds the methods to what carries them out.
 func (s *Server) allMethods() map[string]handler {
 	d := s.daemon
-	return map[string]handler{
+	all := map[string]handler{
 		"rig.status":   method(s.status),
 		"sources.list": method(s.sources),
 		"suite.list":   method(s.tests),
@@ -137,6 +137,8 @@ func (s *Server) allMethods() map[string]handler {
 			return api.Empty{}, nil
 		}),
 	}
+	s.fleetMethods(all)
+	return all
 }
 
 // did logs the caller of a visible change, if it succeeded.

@@ -18,6 +18,9 @@ func (s *Server) newRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		figures{s})
+	if s.o.Fleet != nil {
+		r.MustRegister(s.o.Fleet)
+	}
 	return r
 }
 

@@ -54,6 +54,10 @@ type Options struct {
 	Engine Engine
 	// Builds returns the builds of a feed, oldest first. Nil: no feeds are configured.
 	Builds func(ctx context.Context, feed string) ([]api.Build, error)
+	// Fleet is the hub of a fleet; nil: this rig is not one.
+	Fleet Fleet
+	// FleetRig returns the state of this rig in a fleet. Nil: it is in none.
+	FleetRig func() api.FleetStatus
 	// Page answers all other requests.
 	Page http.Handler
 	// Health is why the rig is not well, or nil. Nil: it always is.
@@ -164,6 +168,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusNotFound, "there is nothing here; API.md says what there is")
 	})
+	s.fleetRoutes(mux)
 	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{MaxRequestsInFlight: heavyAtOnce})
 	mux.HandleFunc("GET /metrics",
 		s.as(api.View, func(w http.ResponseWriter, r *http.Request, _ *caller) { metrics.ServeHTTP(w, r) }))

@@ -58,7 +58,7 @@ func (h *Hub) write(ctx context.Context, j *job, next record) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, writeTime)
 	defer stop()
-	h.figures.Writes++
+	h.figures.writes++
 	revision, err := h.bucket.Put(ctx, next.Job, raw, j.revision)
 	if errors.Is(err, bus.ErrConflict) && j.revision != 0 {
 		return errors.Join(err, h.reload(ctx, j))
@@ -355,7 +355,7 @@ func (h *Hub) lose(ctx context.Context, now time.Time) {
 			if now.Sub(until) <= h.o.LostAfter {
 				continue
 			}
-			h.figures.Lost++
+			h.figures.lost++
 			next := j.clone()
 			a := next.last()
 			a.State, a.Fault, a.EndedNS = lost, "lab", now.UnixNano()

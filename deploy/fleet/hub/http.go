@@ -70,7 +70,7 @@ func (h *Hub) picture(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	h.relay(w, r, rig, "/preview/"+device, func() { w.Header().Set("Content-Type", "image/jpeg") })
+	h.relay(w, r, rig, previewPath+device, func() { w.Header().Set("Content-Type", "image/jpeg") })
 }
 
 // file answers with a file of a run: from the light folder, or else from its rig.

@@ -48,16 +48,6 @@ type Options struct {
 	Log     *slog.Logger     // nil: none
 }
 
-// Figures count what a hub does.
-type Figures struct {
-	Polls, Writes, Lost uint64
-	// Waiting are jobs by class, Oldest their greatest ages.
-	Waiting map[string]int
-	Oldest  map[string]time.Duration
-	Running int
-	Away    int
-}
-
 // Hub is the queue of a fleet. Its methods may be called from any goroutine.
 type Hub struct {
 	o      Options
@@ -81,7 +71,7 @@ type Hub struct {
 	took     map[string]time.Duration
 	tickets  map[string]*ticket
 	news     map[[2]string]bool // rig or job
-	figures  Figures
+	figures  figures
 }
 
 // Bounds of ended jobs.
@@ -387,10 +377,10 @@ func (h *Hub) Jobs(p api.FleetJobsParams) (api.FleetJobs, error) {
 
 // Status returns the state of the hub.
 func (h *Hub) Status() api.FleetStatus {
-	f := h.Figures()
+	f := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := api.FleetStatus{Role: "hub", Epoch: h.epoch, Away: f.Away, Waiting: f.Waiting, Running: f.Running}
+	out := api.FleetStatus{Role: "hub", Epoch: h.epoch, Away: f.away, Waiting: f.waiting, Running: f.running}
 	for _, r := range h.rigs {
 		if r.known {
 			out.Rigs++
@@ -400,29 +390,6 @@ func (h *Hub) Status() api.FleetStatus {
 		out.Reason = err.Error()
 	}
 	return out
-}
-
-// Figures returns counters and the state of the queue.
-func (h *Hub) Figures() Figures {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f, now := h.figures, h.o.Now()
-	f.Waiting, f.Oldest = map[string]int{}, map[string]time.Duration{}
-	for _, j := range h.jobs {
-		switch {
-		case j.live():
-			f.Running++
-		case !j.ended():
-			f.Waiting[j.Class]++
-			f.Oldest[j.Class] = max(f.Oldest[j.Class], now.Sub(time.Unix(0, j.QueuedNS)))
-		}
-	}
-	for _, r := range h.rigs {
-		if r.known && h.away(r, now) {
-			f.Away++
-		}
-	}
-	return f
 }
 
 func (h *Hub) free() (int64, error) { return h.o.Free() }

@@ -48,7 +48,7 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 	err := json.Unmarshal(request, &p)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.figures.Polls++
+	h.figures.polls++
 	now := h.o.Now()
 	out := wire.Polled{Epoch: h.epoch, NextNS: int64(pollEvery), ClockNS: now.UnixNano()}
 	r := h.rigs[name]

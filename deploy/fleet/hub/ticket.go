@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
@@ -27,6 +28,9 @@ const (
 	minSpeed     = 64 << 10         // bytes a second
 	maxRelayed   = 64 << 30         // bytes
 )
+
+// previewPath has the pictures of devices. A rig sends them also while it measures.
+const previewPath = "/preview/"
 
 // ticket permits one transfer of a rig.
 type ticket struct {
@@ -257,7 +261,7 @@ func (h *Hub) queue(t *ticket) string {
 		return "unknown rig " + t.rig
 	case !r.online(now):
 		return r.silence(now)
-	case r.busy:
+	case r.busy && !strings.HasPrefix(t.Path, previewPath):
 		return r.Rig + " measures now and sends no files; try again later"
 	case r.relaying >= relaysOfRig:
 		return "too many files are being fetched from " + r.Rig

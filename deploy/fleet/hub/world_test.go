@@ -44,7 +44,7 @@ type world struct {
 	o      Options
 	rigs   map[string]*simRig
 	random *rand.Rand
-	began  map[string]int  // of attempts, by ID
+	began  map[string]int // of attempts, by ID
 }
 
 func newWorld(t testing.TB, rigs ...string) *world {

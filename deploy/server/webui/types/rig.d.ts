@@ -916,6 +916,11 @@ export interface Change {
   why?: string;
 }
 
+export interface FleetChange {
+  rig?: string;
+  job?: string;
+}
+
 export interface Event {
   seq: number;
   time_wall_ns: number;
@@ -928,6 +933,7 @@ export interface Event {
   log?: Log;
   record?: ApiRecord;
   store?: Change;
+  fleet?: FleetChange;
 }
 
 export interface RecordedEvent {
@@ -1589,6 +1595,142 @@ export interface BuildList {
   reason?: string;
 }
 
+export interface JobParams {
+  job?: string;
+  needs?: string[];
+  replace?: boolean;
+  test?: string;
+  url?: string;
+  upload?: Upload;
+  gestures?: Gestures;
+  network?: string;
+  script?: string[];
+  profile?: string;
+  variants?: Variant[];
+  devices?: string[];
+  browsers?: string[];
+  repeat?: number;
+  warm_up?: number;
+  cooldown_ns?: number;
+  retries?: number;
+  max_lost?: number;
+  until_fail?: boolean;
+  seed?: number;
+  no_video?: boolean;
+  filmstrip_step_ns?: number;
+  vitals?: boolean;
+  fresh?: boolean;
+  label?: string;
+  branch?: string;
+  revision?: string;
+  baseline?: string;
+  judge_unlike?: boolean;
+  reservation?: string;
+  class?: string;
+}
+
+export interface FleetAttempt {
+  attempt: number;
+  rig: string;
+  devices: string[];
+  state: string;
+  superseded?: boolean;
+  fault?: string;
+  reason?: string;
+  progress?: string;
+  set?: string;
+  started_wall_ns: number;
+  ended_wall_ns: number;
+}
+
+export interface FleetJob {
+  job: string;
+  owner: string;
+  class: string;
+  test: string;
+  label?: string;
+  needs: string[];
+  state: string;
+  reason?: string;
+  position: number;
+  attempts: FleetAttempt[];
+  winner: number;
+  verdict?: string;
+  queued_wall_ns: number;
+  ended_wall_ns: number;
+}
+
+export interface FleetStatus {
+  role: string;
+  epoch?: number;
+  rigs: number;
+  away: number;
+  waiting: {[name: string]: number};
+  running: number;
+  hub?: string;
+  rig?: string;
+  connected: boolean;
+  reason?: string;
+  since_wall_ns: number;
+  results: number;
+}
+
+export interface FleetDevice {
+  device: string;
+  state: string;
+  reason?: string;
+  job?: string;
+  labels: {[name: string]: string};
+}
+
+export interface FleetRig {
+  rig: string;
+  key: string;
+  program: string;
+  state: string;
+  reason?: string;
+  seen_wall_ns: number;
+  clock_offset_ns: number;
+  joined_wall_ns: number;
+  address?: string;
+  devices: FleetDevice[];
+  results: number;
+}
+
+export interface FleetRigs {
+  rigs: FleetRig[];
+}
+
+export interface FleetJobsParams {
+  state?: string;
+  limit?: number;
+}
+
+export interface FleetJobs {
+  jobs: FleetJob[];
+  total: number;
+}
+
+export interface FleetInvite {
+  rig: string;
+}
+
+export interface FleetInvitation {
+  rig: string;
+  url: string;
+  expires_wall_ns: number;
+}
+
+export interface FleetDrain {
+  rig: string;
+  drain: boolean;
+  reason?: string;
+}
+
+export interface FleetRigName {
+  rig: string;
+}
+
 export interface SubscribeParams {
   from_seq?: number;
   kinds?: string[];
@@ -1650,6 +1792,15 @@ export interface Methods {
   'device.quarantine': {params: QuarantineParams; result: Device};
   'device.power': {params: PowerParams; result: Device};
   'build.list': {params: BuildListParams; result: BuildList};
+  'job.start': {params: JobParams; result: FleetJob};
+  'fleet.status': {params: Empty; result: FleetStatus};
+  'fleet.rigs': {params: Empty; result: FleetRigs};
+  'fleet.jobs': {params: FleetJobsParams; result: FleetJobs};
+  'fleet.job': {params: JobID; result: FleetJob};
+  'fleet.cancel': {params: JobID; result: FleetJob};
+  'fleet.invite': {params: FleetInvite; result: FleetInvitation};
+  'fleet.drain': {params: FleetDrain; result: FleetRig};
+  'fleet.remove': {params: FleetRigName; result: Empty};
   'subscribe': {params: SubscribeParams; result: Subscribed};
   'unsubscribe': {params: Empty; result: Empty};
   'preview.start': {params: PreviewParams; result: PreviewStarted};
