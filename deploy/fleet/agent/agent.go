@@ -61,10 +61,11 @@ type Queue interface {
 type Options struct {
 	Dir string // data directory
 	// Dial connects to a hub. jwt returns the rig's current rights.
-	Dial    func(ctx context.Context, f Fleet, seed []byte, jwt func() string) (Bus, error)
+	Dial    func(f Fleet, seed []byte, jwt func() (string, error)) (Bus, error)
 	Queue   Queue
 	Devices func() []api.Device
-	// Open opens the folder of a set. It is not deleted before release.
+	// Open opens the folder of a set. It is not deleted before release. The error wraps
+	// fs.ErrNotExist if there is none.
 	Open    func(set string) (root *os.Root, release func(), err error)
 	Files   http.Handler // answers requests of the relay, without a token
 	Program string
@@ -184,7 +185,7 @@ func (a *Agent) enter(f Fleet) {
 
 // connect begins the work for a hub. stop ends it. A nil stop means that another try is needed.
 func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
-	bus, err := a.dial(ctx, f)
+	bus, err := a.dial(f)
 	if err != nil {
 		a.mu.Lock()
 		a.reason = err.Error()
@@ -219,17 +220,14 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 	}
 }
 
-func (a *Agent) dial(ctx context.Context, f Fleet) (Bus, error) {
+func (a *Agent) dial(f Fleet) (Bus, error) {
 	seed, err := os.ReadFile(filepath.Join(a.o.Dir, SeedFile))
 	if err != nil {
 		return nil, fmt.Errorf("connect to hub %s: read the rig's key: %w", f.Hub, err)
 	}
-	return a.o.Dial(ctx, f, seed, func() string {
+	return a.o.Dial(f, seed, func() (string, error) {
 		jwt, err := os.ReadFile(filepath.Join(a.o.Dir, JWTFile))
-		if err != nil {
-			a.o.Log.Error("the rig's rights cannot be read", "error", err)
-		}
-		return string(jwt)
+		return string(jwt), err
 	})
 }
 
@@ -333,9 +331,15 @@ func readJSON(file string, into any) error {
 	return nil
 }
 
-// Write writes the files of a rig that joined a fleet. The last one makes a running rig connect.
+// Write writes the files of a rig that joined a fleet, with the owner of the folder. The last one
+// makes a running rig connect.
 func Write(dir string, f Fleet, seed []byte, jwt string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "secrets"), 0o700); err != nil {
+	secrets := filepath.Join(dir, "secrets")
+	err := os.Mkdir(secrets, 0o700)
+	if err == nil {
+		err = staging.Adopt(secrets)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	raw, err := json.MarshalIndent(f, "", "  ")
@@ -347,7 +351,7 @@ func Write(dir string, f Fleet, seed []byte, jwt string) error {
 		text []byte
 		mode os.FileMode
 	}{{SeedFile, seed, 0o600}, {JWTFile, []byte(jwt), 0o600}, {FileName, append(raw, '\n'), 0o640}} {
-		if err := staging.WriteFile(filepath.Join(dir, file.name), file.text, file.mode); err != nil {
+		if err := staging.WriteFileOfFolder(filepath.Join(dir, file.name), file.text, file.mode); err != nil {
 			return err
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -145,11 +147,14 @@ func (httpBus) Close() error             { return nil }
 // rig is what an agent needs.
 func options(dir string, s *store.Store, q agent.Queue, devices func() []api.Device) agent.Options {
 	return agent.Options{Dir: dir, Queue: q, Devices: devices, Program: "test",
-		Dial: func(_ context.Context, f agent.Fleet, _ []byte, _ func() string) (agent.Bus, error) {
+		Dial: func(f agent.Fleet, _ []byte, _ func() (string, error)) (agent.Bus, error) {
 			return httpBus{f, agent.PinnedClient(f.Fingerprint)}, nil
 		},
 		Open: func(set string) (*os.Root, func(), error) {
 			release, err := s.Use(set)
+			if errors.Is(err, store.ErrNotFound) {
+				err = fs.ErrNotExist
+			}
 			if err != nil {
 				return nil, nil, err
 			}

@@ -40,6 +40,9 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 		err = json.Unmarshal(raw, &answer)
 	}
 	if err != nil {
+		if _, why := bus.Connected(); why != nil {
+			err = why
+		}
 		if ctx.Err() == nil {
 			a.linked(false, err.Error())
 		}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/deploy/api/fingerprint"
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
@@ -45,16 +44,7 @@ func PinnedClient(print string) *http.Client {
 		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: requestTime}).DialContext,
 			TLSHandshakeTimeout: requestTime, ResponseHeaderTimeout: transferTime, MaxIdleConns: 4,
-			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, // see below
-				VerifyConnection: func(s tls.ConnectionState) error {
-					if len(s.PeerCertificates) == 0 {
-						return errors.New("the hub has no certificate")
-					}
-					if got := fingerprint.Of(s.PeerCertificates[0].Raw); !fingerprint.Equal(got, print) {
-						return fmt.Errorf("the hub's certificate has another fingerprint, %s", got)
-					}
-					return nil
-				}},
+			TLSClientConfig: bus.Pinned(print),
 		},
 	}
 }
