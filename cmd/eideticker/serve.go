@@ -121,6 +121,8 @@ type rigService struct {
 	notify systemd
 	first  bool // the rig has neither configuration nor data
 
+	devices daemon.Devices // nil: those of the configuration
+
 	store  *store.Store
 	daemon *daemon.Daemon
 	api    *server.Server
@@ -215,9 +217,13 @@ func (s *rigService) open() (err error) {
 }
 
 func (s *rigService) newDaemon() (*daemon.Daemon, error) {
-	devices, err := session.FindDevices(s.conf.Devices)
-	if err != nil {
-		return nil, err
+	devices := s.devices
+	if devices == nil {
+		found, err := session.FindDevices(s.conf.Devices)
+		if err != nil {
+			return nil, err
+		}
+		devices = found
 	}
 	tests, err := suiteFolders{Suite: s.conf.Suite}.sources()
 	if err != nil {
