@@ -49,6 +49,15 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*DB, error) {
 	return d, nil
 }
 
+// OpenReader opens a file to read it beside the program that writes it.
+func OpenReader(ctx context.Context, path string) (*DB, error) {
+	db, err := schema.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open trends %s: %w", path, err)
+	}
+	return &DB{path: path, log: slog.New(slog.DiscardHandler), db: db}, nil
+}
+
 // Close is idempotent.
 func (d *DB) Close() error {
 	d.mu.Lock()
@@ -129,7 +138,7 @@ func (d *DB) addFolders(w *writer) (sets int, err error) {
 // with has work done with the file. A file that turns out to be damaged is made anew once.
 func (d *DB) with(ctx context.Context, work func(*sql.DB) error) error {
 	used, err := d.try(work)
-	if !database.Damaged(err) {
+	if !database.Damaged(err) || d.journal == nil {
 		return err
 	}
 	d.log.Error("the file of trends is damaged and made anew", "why", err)

@@ -210,6 +210,12 @@ func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int
 	return all, nil
 }
 
+// Since returns the sequence numbers of points with runs that started after a time, ascending.
+func (d *DB) Since(ctx context.Context, series, wallNS int64) ([]int64, error) {
+	return list(ctx, d, "SELECT DISTINCT seq FROM points WHERE series = ? AND wall > ? ORDER BY seq",
+		[]any{series, wallNS}, scanOne[int64])
+}
+
 // point is one with the revision of its build.
 type point struct {
 	Point
