@@ -61,7 +61,8 @@ func (c *collector) collect(ctx context.Context) (overview page, err error) {
 		}
 		for i := range v.Products {
 			p := &v.Products[i]
-			p.Points, p.Tiles, p.Level, p.Film = p.recent[max(0, len(p.recent)-onIndex):], nil, 0, nil
+			p.Points, p.Level, p.Film = p.recent[max(0, len(p.recent)-onIndex):], 0, nil
+			p.Tiles = []api.SeriesTile{}
 		}
 		overview.Values = append(overview.Values, v)
 		overview.Changes = append(overview.Changes, changes...)

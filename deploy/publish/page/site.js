@@ -1,7 +1,7 @@
 // The public site: an overview of values, or the page of one.
 
 import {fill, get, h} from './dom.js';
-import {spoken} from './format.js';
+import {rounded, spoken} from './format.js';
 import {counted, measureTitle, valueTitle} from './words.js';
 import {Order} from './order.js';
 import {nearest, SeriesPlot} from './seriesplot.js';
@@ -10,10 +10,12 @@ const data = JSON.parse(get('data').textContent);
 
 const look = (i) => `line-${i % 6}`;
 
-function title({test, measure, value, window}) {
+function valueName({measure, value, window}) {
   const [first, second] = [measureTitle(measure), valueTitle(value)];
-  return `${test}: ${first === second ? first : `${first}, ${second}`}${window ? ` (${window})` : ''}`;
+  return `${first === second ? first : `${first}, ${second}`}${window ? ` (${window})` : ''}`;
 }
+
+const title = (v) => v.test.toLowerCase() === valueName(v).toLowerCase() ? valueName(v) : `${v.test}: ${valueName(v)}`;
 
 const facts = (v) => h('p.about', null, [v.device, v.network, v.better && `${v.better} is better`]
   .filter(Boolean).map((text) => h('span', null, text)));
@@ -26,7 +28,8 @@ function lead(v) {
     return null;
   }
   return h('p.lead', null, l.product ? [h('b', null, l.product), ` is ahead of ${l.next} by `, h('b', null, percent(l.by)),
-    `, since ${l.longer ? 'before ' : ''}build ${l.since} (${l.day}).`]
+    `, since ${l.longer ? 'before ' : ''}build `, build(l.since), ' ',
+    h('span.day', null, `(${l.day}).`)]
     : `No product is clearly ahead: the intervals of the best ones overlap.`);
 }
 
@@ -35,15 +38,19 @@ function shifted(c) {
   const way = c.shift < 0 ? 'lower' : 'higher';
   return [h(`span.state.${c.direction === 'worse' ? 'bad' : c.direction === 'better' ? 'good' : 'bounded'}`, null,
     c.direction === 'worse' ? '▼ worse' : c.direction === 'better' ? '▲ better' : '≠ changed'),
-  ` ${c.product} is ${text(c.shift)} ${way} since build ${c.to}${c.day ? ` (${c.day})` : ''}.`];
+  ` ${c.product} is ${text(c.shift)} ${way} since build `, build(c.to), ' ',
+  h('span.day', null, c.day ? `(${c.day}).` : '.')];
 }
 
-const table = (v) => h('table.products', null, h('thead', null, h('tr', null, h('th', null, 'product'),
-  h('th', null, 'latest'), h('th', null, 'build'))), h('tbody', null, v.products.map((p, i) => h('tr', null,
-  h(`td.${look(i)}`, null, h('span.swatch'), p.name),
-  h('td', null, h('span.latest', null, p.text), ' ', p.latest.interval
-    ? h('small', null, `${spoken(p.latest.low, v.unit)} to ${spoken(p.latest.high, v.unit)}`) : null),
-  h('td', null, p.latest.build, ' ', h('small', null, p.latest.day))))));
+const scaled = (x, unit) => rounded(unit === 'fraction' ? 100 * x : x);
+
+// build is the name of a build, which may be long.
+const build = (name) => h('span', {title: name}, name.length > 28 ? name.slice(0, 27) + '…' : name);
+
+const products = (v) => h('ul.products', null, v.products.map((p, i) => h('li', null,
+  h(`span.name.${look(i)}`, null, h('span.swatch'), p.name), h('span.latest', null, p.text),
+  h('small', null, p.latest.interval ? `${scaled(p.latest.low, v.unit)} to ${scaled(p.latest.high, v.unit)}` : ''),
+  h('small', null, 'build ', build(p.latest.build), ', ', h('span.day', null, p.latest.day)))));
 
 const spots = (p, order) => p.level
   ? p.tiles.map((t) => ({x: (order.place(t.first_seq) + order.place(t.last_seq)) / 2, y: t.median, low: t.min,
@@ -77,7 +84,7 @@ function chart(v, height, changes, about) {
   return plot.root;
 }
 
-const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, build ${film.build}`),
+const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, build `, build(film.build)),
   film.video ? h('video', {src: data.folder + film.video, controls: true, muted: true, preload: 'none', playsinline: true,
     'aria-label': `Film of ${name}, build ${film.build}`}) : null,
   film.strip ? h('img', {src: data.folder + film.strip, loading: 'lazy', alt: `Filmstrip of ${name}, build ${film.build}`})
@@ -96,7 +103,7 @@ function changesCard(changes, link) {
 
 function overview() {
   return [data.values.length ? h('div.values', null, data.values.map((v) => h('section.card', null,
-    h('h2', null, h('a', {href: data.folder + v.address}, title(v))), facts(v), lead(v), table(v),
+    h('h2', null, h('a', {href: data.folder + v.address}, title(v))), facts(v), lead(v), products(v),
     chart(v, 170, [], h('p'))))) : h('p.card', null, 'No test has public results yet.'),
   data.values.length ? changesCard(data.changes, true) : null];
 }
@@ -106,8 +113,8 @@ function valuePage() {
   const about = h('p.spot-about', null, 'Point at the chart to read a build.');
   const films = v.products.filter((p) => p.film).map((p) => figure(p.name, p.film));
   return [h('p.back', null, h('a', {href: data.home}, '← all tests')),
-    h('section.card', null, h('h2', null, title(v)), facts(v), lead(v), h('div.legend', null, v.products.map((p, i) =>
-      h(`span.${look(i)}`, null, h('span.swatch'), p.name))), chart(v, 320, data.changes, about), about, table(v)),
+    h('section.card', null, h('h2', null, valueName(v)), facts(v), lead(v), h('div.legend', null, v.products.map((p, i) =>
+      h(`span.${look(i)}`, null, h('span.swatch'), p.name))), chart(v, 320, data.changes, about), about, products(v)),
     films.length ? h('section.card', null, h('h2', null, 'Films of the latest builds'), h('div.films', null, films)) : null,
     changesCard(data.changes, false)];
 }
