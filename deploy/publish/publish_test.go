@@ -20,6 +20,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store/trend"
+	"github.com/eideticker/eideticker/deploy/store/trend/trendtest"
 )
 
 // Secrets are texts that a site must not have.
@@ -324,5 +325,24 @@ func TestEmbargo(t *testing.T) {
 				t.Errorf("%d days: %s has build %s", days, name, hidden)
 			}
 		}
+	}
+}
+
+// BenchmarkWrite writes a page of a million points.
+func BenchmarkWrite(b *testing.B) {
+	const points = 1_000_000
+	db := trendtest.Open(b, trendtest.Filling{Points: points, Alone: true, Runs: 5})
+	o := Options{Data: b.TempDir(), Tests: []string{"*"}, Now: time.Now().AddDate(10_000, 0, 0)}
+	for name, embargo := range map[string]time.Duration{"all": 0, "embargo": time.Hour} {
+		b.Run(name, func(b *testing.B) {
+			o.Embargo = embargo
+			for b.Loop() {
+				o.Dir = b.TempDir()
+				if r := write(b, db, o); r.Values != 1 || r.Points == 0 {
+					b.Fatalf("%+v", r)
+				}
+			}
+			b.ReportMetric(points*float64(b.N)/b.Elapsed().Seconds(), "points/s")
+		})
 	}
 }
