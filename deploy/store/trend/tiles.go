@@ -151,12 +151,21 @@ func (w *writer) parts(series int64, level int, from, to int64) (all []tile, err
 				values = more
 			}
 			if err == nil {
-				median := summarize(values).Estimate
-				all = append(all, tile{seq, seq, 1, median, median, median})
+				all = append(all, pointTile(seq, values))
 			}
 			return err
 		})
 	return all, err
+}
+
+// pointTile is that of a point: its median, from the tiles of its values.
+func pointTile(seq int64, values []Value) tile {
+	parts := make([]tile, len(values))
+	for i, v := range values {
+		parts[i] = tile{points: 1, median: v.Value}
+	}
+	m := combine(parts).median
+	return tile{seq, seq, 1, m, m, m}
 }
 
 func (w *writer) putTile(series int64, level int, t tile) error {

@@ -58,7 +58,7 @@ func seq(n int) int64   { return 10 * int64(n+1) }
 func name(n int) string { return fmt.Sprintf("build-%d", n+1) }
 
 // largest is the number of builds that one set has here.
-const largest = 50_000
+const largest = 250_000
 
 func (f Filling) add(ctx context.Context, d *trend.DB) error {
 	random := rand.New(rand.NewPCG(f.Seed, 1))
