@@ -121,35 +121,8 @@ func sortedRuns(entries []os.DirEntry) []string {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortStableFunc(names, naturally)
+	slices.SortStableFunc(names, wording.Natural)
 	return names
-}
-
-// naturally compares names, runs of digits in them as numbers.
-func naturally(a, b string) int {
-	for a != "" && b != "" {
-		da, db := digits(a), digits(b)
-		if da > 0 && db > 0 {
-			na, nb := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
-			if len(na) != len(nb) {
-				return len(na) - len(nb)
-			}
-			if c := strings.Compare(na, nb); c != 0 {
-				return c
-			}
-			a, b = a[da:], b[db:]
-			continue
-		}
-		if a[0] != b[0] {
-			return int(a[0]) - int(b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return len(a) - len(b)
-}
-
-func digits(s string) int {
-	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
 func (s *Set) add(file, dir string) error {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"regexp"
 	"strings"
 )
@@ -11,15 +10,16 @@ import (
 // A page that is a file cannot load modules. So the report inlines them as functions: an import
 // becomes the constants that the other module's function returned.
 var (
-	importLine  = regexp.MustCompile(`(?m)^import \{([^}]*)\} from '\./([a-z]+)\.js';\n`)
+	importLine  = regexp.MustCompile(`(?m)^import \{([^}]*)\} from '(?:\.|\.\./shared)/([a-z]+)\.js';\n`)
 	exportStart = regexp.MustCompile(`(?m)^export (?:async )?(?:function|class|const) ([A-Za-z_$][\w$]*)`)
 	anyModule   = regexp.MustCompile(`(?m)^(?:import|export)\b.*`)
 )
 
-// bundle returns a classic script that runs the module named last, after those that it imports.
-// Modules import each other by name from one folder, without cycles, and export declarations.
-func bundle(folder fs.FS, last string) (string, error) {
-	b := bundler{folder: folder, state: map[string]int{}}
+// Bundle returns a classic script that runs the module named last, after those that it imports.
+// Modules import each other by name without cycles, and export declarations. They are in one of the
+// folders.
+func Bundle(last string, folders ...fs.FS) (string, error) {
+	b := bundler{folders: folders, state: map[string]int{}}
 	b.out.WriteString("(() => {\n'use strict';\n")
 	if err := b.add(last); err != nil {
 		return "", fmt.Errorf("bundle %s: %w", last, err)
@@ -29,9 +29,9 @@ func bundle(folder fs.FS, last string) (string, error) {
 }
 
 type bundler struct {
-	folder fs.FS
-	out    strings.Builder
-	state  map[string]int // of modules: being added, or added
+	folders []fs.FS
+	out     strings.Builder
+	state   map[string]int // of modules: being added, or added
 }
 
 const (
@@ -48,7 +48,13 @@ func (b *bundler) add(name string) error {
 		return nil
 	}
 	b.state[name] = adding
-	source, err := fs.ReadFile(b.folder, path.Join(".", name+".js"))
+	var source []byte
+	err := fs.ErrNotExist
+	for _, folder := range b.folders {
+		if source, err = fs.ReadFile(folder, name+".js"); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func Page(folder fs.FS, r *result.Results, o PageOptions) ([]byte, error) {
 // The page needs no network and no server. Its program reads the data from a script element. The
 // content security policy admits that program alone, by its hash. Names from outside stay text.
 func Document(program, title string, data any) ([]byte, error) {
-	script, err := bundle(Modules(), program)
+	script, err := Bundle(program, Modules())
 	if err != nil {
 		return nil, fmt.Errorf("make page: %w", err)
 	}

@@ -126,7 +126,7 @@ func TestHostileNames(t *testing.T) {
 func TestProgramFitsIntoAScript(t *testing.T) {
 	var s string
 	for _, program := range []string{"report", "compare", "set"} {
-		one := analyzetest.Must(bundle(Modules(), program))(t)
+		one := analyzetest.Must(Bundle(program, Modules()))(t)
 		s += one
 	}
 	for _, bad := range []string{"</script", "<!--", "\r"} {
@@ -153,7 +153,7 @@ func TestBundle(t *testing.T) {
 		}
 		return all
 	}
-	got, err := bundle(folder("import {f} from './b.js';\nf();\n", "const x = 1;\nexport function f() {}\n"), "a")
+	got, err := Bundle("a", folder("import {f} from './b.js';\nf();\n", "const x = 1;\nexport function f() {}\n"))
 	want := "const module_b = (() => {\nconst x = 1;\nfunction f() {}\n\nreturn {f};\n})();\n" +
 		"const module_a = (() => {\nconst {f} = module_b;\nf();\n\nreturn {};\n})();\n"
 	if err != nil || !strings.Contains(got, want) {
@@ -168,7 +168,7 @@ func TestBundle(t *testing.T) {
 		{"elsewhere", `unsupported "import {f} from 'x';"`, folder("import {f} from 'x';\n")},
 		{"missing", "file does not exist", folder("import {f} from './z.js';\n")},
 	} {
-		if _, err := bundle(tc.folder, "a"); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := Bundle("a", tc.folder); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}

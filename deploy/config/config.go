@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type Config struct {
 	Limits Limits `toml:"limits"`
 	Log    Log    `toml:"log"`
 	Alarm  Alarm  `toml:"alarm"`
+	Public Public `toml:"publish"`
 
 	Fleet   Fleet     `toml:"fleet"`   // of a hub
 	Reserve []Reserve `toml:"reserve"` // of a hub
@@ -77,6 +79,26 @@ type Limits struct {
 	CallsPerS   float64 `toml:"calls_per_s"`
 }
 
+// Public is the content of the public site.
+type Public struct {
+	Dir     string   `toml:"dir"`
+	Tests   []string `toml:"tests"`   // names or patterns
+	Embargo Duration `toml:"embargo"` // age of points before they are public
+	Rigs    string   `toml:"rigs"`    // class: kinds of devices; name: their names
+}
+
+func (p Public) check() error {
+	for _, t := range p.Tests {
+		if _, err := path.Match(t, ""); err != nil {
+			return fmt.Errorf("publish.tests has %.80q: %w", t, err)
+		}
+	}
+	if p.Embargo < 0 {
+		return fmt.Errorf("publish.embargo is %v: must not be negative", time.Duration(p.Embargo))
+	}
+	return oneOf("publish.rigs", p.Rigs, "class", "name")
+}
+
 // Log configures the log.
 type Log struct {
 	Level  string `toml:"level"`  // debug, info; warn or error
@@ -97,6 +119,7 @@ func Default() Config {
 		Alarm:  Alarm{FalseAlarms: 1, Per: Duration(7 * 24 * time.Hour)},
 		Fleet:  Fleet{LostAfter: Duration(2 * time.Minute), Quota: 2 << 30},
 		Labels: Labels{},
+		Public: Public{Tests: []string{}, Embargo: Duration(14 * 24 * time.Hour), Rigs: "class"},
 
 		Schedule: map[string]Schedule{},
 		Feed:     map[string]Feed{},

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 )
@@ -453,7 +454,7 @@ func TestNaturalOrder(t *testing.T) {
 	want := []string{"a", "a-2", "a-010", "a-10", "a-10.0.2", "a-10.0.10", "a-b", "b1"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	if slices.SortFunc(got, natural); !slices.Equal(got, want) {
+	if slices.SortFunc(got, wording.Natural); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -305,7 +305,7 @@ func (c *Cache) inPlace(ctx context.Context, f *Feed, b api.Build, tree string) 
 
 // compare compares a hash with that of the index or of the first use.
 func compare(f *Feed, b api.Build, sum string) error {
-	if b.SHA256 != "" && b.SHA256 != sum && !f.traits().rebuilt {
+	if b.SHA256 != "" && b.SHA256 != sum && !f.rebuilt {
 		return &brokenError{errors.New(changed(b.SHA256, sum))}
 	}
 	return nil

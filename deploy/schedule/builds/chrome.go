@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -25,7 +26,10 @@ const chromeIndex = "https://googlechromelabs.github.io/chrome-for-testing/"
 //
 // The file last-known-good-versions-with-downloads.json has {"channels": {"Stable": {…}}} with the
 // same fields. Neither has hashes.
-type chrome struct{ at, channel, platform string }
+type chrome struct {
+	lines
+	channel, platform string
+}
 
 type chromeVersion struct {
 	Version, Revision string
@@ -33,8 +37,6 @@ type chromeVersion struct {
 		Chrome []struct{ Platform, URL string }
 	}
 }
-
-func (c chrome) traits() traits { return traits{partial: true} }
 
 func (c chrome) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, error) {
 	name := "known-good-versions-with-downloads.json"
@@ -87,10 +89,6 @@ func (c chrome) parse(raw []byte) (all []api.Build, err error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("index of Chrome for Testing: no build for platform %q", c.platform)
 	}
-	slices.SortStableFunc(all, func(a, b api.Build) int { return natural(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b api.Build) int { return wording.Natural(a.Name, b.Name) })
 	return all, nil
-}
-
-func (c chrome) open(ctx context.Context, b api.Build, work string) (opened, error) {
-	return lines{c.at}.open(ctx, b, work)
 }

@@ -47,14 +47,6 @@ type source interface {
 	list(ctx context.Context, known map[string]api.Build) ([]api.Build, error)
 	// open makes a build available. work is an empty folder for its files.
 	open(ctx context.Context, b api.Build, work string) (opened, error)
-	// traits describe the index.
-	traits() traits
-}
-
-type traits struct {
-	partial    bool // a build that is not listed any more is not gone
-	rebuilt    bool // the content of a build differs each time it is opened
-	unarchived bool // builds may be used in place
 }
 
 // opened is a build's archive or tree.
@@ -70,7 +62,9 @@ type Feed struct {
 	name string
 	path string // of the ledger
 	source
-	now func() time.Time
+	partial bool // a build that is not listed any more is not gone
+	rebuilt bool // the content of a build differs each time it is opened
+	now     func() time.Time
 
 	reading sync.Mutex // held while the index is read, which takes long
 
@@ -89,16 +83,17 @@ type ledgerFile struct {
 
 // newFeed makes the feed of a configuration. dir is the data directory.
 func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, error) {
-	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now}
+	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now, rebuilt: c.Kind == config.FeedGit,
+		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines}
 	switch c.Kind {
 	case config.FeedFolder:
 		f.source = folder{c.Dir}
 	case config.FeedLines:
 		f.source = lines{c.URL}
 	case config.FeedChrome:
-		f.source = chrome{cmp.Or(c.URL, chromeIndex), strings.ToLower(c.Channel), cmp.Or(c.Platform, "linux64")}
+		f.source = chrome{lines{cmp.Or(c.URL, chromeIndex)}, strings.ToLower(c.Channel), cmp.Or(c.Platform, "linux64")}
 	case config.FeedMozilla:
-		f.source = mozilla{strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/", cmp.Or(c.Channel, "nightly"),
+		f.source = mozilla{lines{strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/"}, cmp.Or(c.Channel, "nightly"),
 			cmp.Or(c.Platform, "linux64"), now}
 	case config.FeedGit:
 		f.source = commits{c}
@@ -141,7 +136,7 @@ func (f *Feed) update(ctx context.Context) error {
 	}
 	var merged []api.Build
 	if err == nil {
-		merged, err = merge(f.name, f.builds, listed[max(0, len(listed)-maxListed):], f.traits().partial)
+		merged, err = merge(f.name, f.builds, listed[max(0, len(listed)-maxListed):], f.partial)
 	}
 	if err == nil {
 		err = f.save(merged)

@@ -12,12 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -26,8 +26,6 @@ var endings = []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"}
 
 // folder is a folder whose entries are builds: folders with a browser's program, and archives.
 type folder struct{ dir string }
-
-func (f folder) traits() traits { return traits{unarchived: true} }
 
 func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.Build, err error) {
 	entries, err := os.ReadDir(f.dir)
@@ -50,7 +48,7 @@ func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.B
 		}
 		all = append(all, api.Build{Name: name, WallNS: st.ModTime().UnixNano()})
 	}
-	slices.SortFunc(all, func(a, b api.Build) int { return natural(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b api.Build) int { return wording.Natural(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -78,33 +76,9 @@ func (f folder) open(_ context.Context, b api.Build, _ string) (opened, error) {
 	return opened{}, errors.New("it is not in the feed's folder any more")
 }
 
-var digits = regexp.MustCompile(`[0-9]+|[^0-9]+`)
-
-// natural compares names. Numbers in them are compared as numbers.
-func natural(a, b string) int {
-	as, bs := digits.FindAllString(a, -1), digits.FindAllString(b, -1)
-	for i := range min(len(as), len(bs)) {
-		x, y := as[i], bs[i]
-		if isDigit(x[0]) && isDigit(y[0]) {
-			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-			if c := cmp.Compare(len(x), len(y)); c != 0 {
-				return c
-			}
-		}
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-	}
-	return cmp.Or(cmp.Compare(len(as), len(bs)), strings.Compare(a, b))
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
 // lines is an index of one JSON object a line, in a file or at an address. The addresses of builds
 // are relative to the index.
 type lines struct{ at string }
-
-func (l lines) traits() traits { return traits{} }
 
 // line is a build of such an index.
 type line struct {

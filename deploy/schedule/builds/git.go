@@ -30,8 +30,6 @@ const (
 // EIDETICKER_REVISION is its ID. The feed does not fetch.
 type commits struct{ config.Feed }
 
-func (c commits) traits() traits { return traits{partial: true, rebuilt: true} }
-
 func (c commits) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTime)
 	defer cancel()

@@ -31,8 +31,9 @@ const maxNewNightlies = 14
 // A build is named by its time. The present and the last month are read. A build that is older than
 // a known one is never added.
 type mozilla struct {
-	at, channel, platform string
-	now                   func() time.Time
+	lines
+	channel, platform string
+	now               func() time.Time
 }
 
 // mozillaBranches are the endings of the folders of each channel.
@@ -43,8 +44,6 @@ var (
 	mozillaDay = regexp.MustCompile(`^(\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)-(.+)$`)
 	mozillaRev = regexp.MustCompile(`/rev/([0-9a-f]{12,64})\b`)
 )
-
-func (m mozilla) traits() traits { return traits{partial: true} }
 
 func (m mozilla) list(ctx context.Context, known map[string]api.Build) (all []api.Build, err error) {
 	branch := mozillaBranches[m.channel]
@@ -170,8 +169,4 @@ func mozillaSum(sums []byte, name string) string {
 		}
 	}
 	return ""
-}
-
-func (m mozilla) open(ctx context.Context, b api.Build, work string) (opened, error) {
-	return lines{m.at}.open(ctx, b, work)
 }

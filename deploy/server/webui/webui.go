@@ -24,16 +24,31 @@ const policy = "default-src 'self'; img-src 'self' blob:; object-src 'none'; bas
 
 // Handler serves the page.
 func Handler() http.Handler {
-	own, err := fs.Sub(page, "page")
-	if err != nil {
-		panic(err) // embedded files can be read
-	}
+	own := embedded("page")
 	h := handler{}
 	if err := errors.Join(h.add("/", own), h.add("/shared/", report.Modules())); err != nil {
 		panic(err) // embedded files can be read
 	}
 	h["/"] = h["/index.html"]
 	return h
+}
+
+// embedded returns a folder of the page.
+func embedded(dir string) fs.FS {
+	all, err := fs.Sub(page, dir)
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return all
+}
+
+// Modules returns the ES modules of the page.
+func Modules() fs.FS { return embedded("page/js") }
+
+// Style returns the style of the page. It adds to that of package report.
+func Style() (string, error) {
+	style, err := fs.ReadFile(page, "page/app.css")
+	return string(style), err
 }
 
 // handler has the files by their paths.

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/database"
 )
 
 const (
@@ -32,13 +32,11 @@ type storedRun struct {
 // are left out, and a point needs a value.
 func (d *DB) Add(ctx context.Context, set string, all []Measured) error {
 	err := d.update(ctx, func(w *writer) error {
-		touched, err := w.add(set, all)
-		for p := range touched {
-			if err == nil {
-				err = w.touch(p.series, p.seq)
-			}
+		touched := places{}
+		if err := w.add(set, all, touched); err != nil {
+			return err
 		}
-		return err
+		return w.touch(touched)
 	})
 	if err != nil {
 		return fmt.Errorf("add points of %s: %w", set, err)
@@ -46,70 +44,45 @@ func (d *DB) Add(ctx context.Context, set string, all []Measured) error {
 	return nil
 }
 
-// AddAll adds many sets at once. It builds the tiles of their series anew, which is faster.
-func (d *DB) AddAll(ctx context.Context, sets iter.Seq2[string, []Measured]) error {
-	if err := d.update(ctx, func(w *writer) error { return w.addAll(sets) }); err != nil {
-		return fmt.Errorf("add points: %w", err)
+// places are sequence numbers of points, by series.
+type places map[int64]map[int64]bool
+
+func (p places) add(series, seq int64) {
+	if p[series] == nil {
+		p[series] = map[int64]bool{}
 	}
-	return nil
+	p[series][seq] = true
 }
 
-func (w *writer) addAll(sets iter.Seq2[string, []Measured]) error {
-	series := map[int64]bool{}
-	for set, all := range sets {
-		touched, err := w.add(set, all)
-		if err != nil {
-			return fmt.Errorf("%s: %w", set, err)
-		}
-		for p := range touched {
-			series[p.series] = true
-		}
-	}
-	for id := range series {
-		if err := w.build(id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// place is that of a point.
-type place struct{ series, seq int64 }
-
-// add replaces the points of a set. It returns their places, before and now.
-func (w *writer) add(set string, all []Measured) (touched map[place]bool, err error) {
+// add replaces the points of a set. It adds their places, before and now.
+func (w *writer) add(set string, all []Measured, touched places) error {
 	if err := check(set, all); err != nil {
-		return nil, err
+		return err
 	}
 	var id int64
-	err = w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id)
+	err := w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		w.lines = append(w.lines, line{Set: set})
 		err = w.get("INSERT INTO sets (name) VALUES (?) RETURNING id", []any{set}, &id)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	touched = map[place]bool{}
 	err = w.each("SELECT series, seq FROM points WHERE set_id = ?", []any{id}, func(scan func(...any) error) error {
-		var p place
-		err := scan(&p.series, &p.seq)
-		touched[p] = true
+		var series, seq int64
+		err := scan(&series, &seq)
+		touched.add(series, seq)
 		return err
 	})
-	if err == nil && len(touched) > 0 {
+	if err == nil {
 		err = w.exec("DELETE FROM points WHERE set_id = ?", id)
 	}
 	for i := range all {
-		if err != nil {
-			return nil, err
-		}
-		var p place
-		if p, err = w.addPoint(set, id, &all[i]); p.series != 0 {
-			touched[p] = true
+		if err == nil {
+			err = w.addPoint(set, id, &all[i], touched)
 		}
 	}
-	return touched, err
+	return err
 }
 
 // check returns why a set cannot be added.
@@ -141,61 +114,38 @@ func check(set string, all []Measured) error {
 	return nil
 }
 
-// addPoint returns the zero place for a point without values.
-func (w *writer) addPoint(set string, id int64, m *Measured) (place, error) {
-	p := &m.Point
-	runs, values := []storedRun{}, []float64{}
+// addPoint leaves out a point without values.
+func (w *writer) addPoint(set string, id int64, m *Measured, touched places) error {
+	p, runs := &m.Point, []storedRun{}
 	for _, v := range p.Values {
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Block < 0 || v.Block >= maxBlock {
-			continue
+		if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) && v.Block >= 0 && v.Block < maxBlock {
+			runs = append(runs, storedRun{strings.TrimPrefix(v.Run, set+"~"), v.Block, v.Value})
 		}
-		runs = append(runs, storedRun{strings.TrimPrefix(v.Run, set+"~"), v.Block, v.Value})
-		values = append(values, v.Value)
 	}
-	if len(values) == 0 {
-		return place{}, nil
+	if len(runs) == 0 {
+		return nil
 	}
-	raw, err := json.Marshal(runs)
-	if err != nil {
-		return place{}, err
+	series, err := w.series(&m.Key, m.Threshold)
+	raw, e := json.Marshal(runs)
+	if err := errors.Join(err, e); err != nil {
+		return err
 	}
-	series, err := w.series(&m.Key)
-	if err != nil {
-		return place{}, err
-	}
-	if known, there := w.thresholds[series]; !there || known != m.Threshold {
-		if err := w.exec("UPDATE series SET threshold = ? WHERE id = ?", m.Threshold, series); err != nil {
-			return place{}, err
-		}
-		w.thresholds[series] = m.Threshold
-	}
-	i := summarize(values)
-	return place{series, p.Seq}, w.exec(`INSERT INTO points
-		(series, seq, set_id, build, wall, n, median, low, high, bounds, runs)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		series, p.Seq, id, p.Build, p.WallNS, len(values), i.Estimate, i.Low, i.High, i.Exists, string(raw))
+	touched.add(series, p.Seq)
+	return w.exec("INSERT INTO points (series, seq, set_id, build, wall, runs) VALUES (?, ?, ?, ?, ?, ?)",
+		series, p.Seq, id, p.Build, p.WallNS, string(raw))
 }
 
 // summarize returns the median with its interval. Of too few values the bounds are their range.
-func summarize(values []float64) stats.Interval {
+func summarize(runs []Value) stats.Interval {
+	values := make([]float64, len(runs))
+	for i, r := range runs {
+		values[i] = r.Value
+	}
 	i := stats.Summarize(values)
 	if !i.Exists {
 		i.Low, i.High = slices.Min(values), slices.Max(values)
 	}
 	return i
-}
-
-// columns are those that identify a series, in the order of pointers.
-const columns = "schedule, test, win, measure, value, unit, better, version, device, network, product, feed, role"
-
-func (k *SeriesKey) pointers() []any {
-	return []any{&k.Schedule, &k.Test, &k.Window, &k.Measure, &k.Value, &k.Unit, &k.Better, &k.Version, &k.Device,
-		&k.Network, &k.Product, &k.Feed, &k.Role}
-}
-
-func (k *SeriesKey) values() []any {
-	return []any{k.Schedule, k.Test, k.Window, k.Measure, k.Value, k.Unit, k.Better, k.Version, k.Device, k.Network,
-		k.Product, k.Feed, k.Role}
 }
 
 func (k *SeriesKey) check() error {
@@ -216,22 +166,39 @@ func checkTexts(texts ...string) error {
 	return nil
 }
 
-// series returns the ID of a series, which is made if it is not there.
-func (w *writer) series(k *SeriesKey) (id int64, err error) {
-	const find = `SELECT id FROM series WHERE schedule = ? AND test = ? AND win = ? AND measure = ? AND value = ? AND
-		unit = ? AND better = ? AND version = ? AND device = ? AND network = ? AND product = ? AND feed = ?
-		AND role = ?`
-	if id = w.known[*k]; id != 0 {
-		return id, nil
+// series returns the ID of a series, which is made if it is not there. Without a threshold (nil) it
+// keeps its own.
+func (w *writer) series(k *SeriesKey, threshold any) (id int64, err error) {
+	raw, err := json.Marshal(k)
+	if err != nil {
+		return 0, err
 	}
-	if err = w.get(find, k.values(), &id); errors.Is(err, sql.ErrNoRows) {
-		if err = w.exec("INSERT INTO series ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			k.values()...); err == nil {
-			err = w.get(find, k.values(), &id)
-		}
-	}
-	w.known[*k] = id // 0 on an error
+	err = w.get(`INSERT INTO series (key, threshold) VALUES (?1, coalesce(?2, 0))
+		ON CONFLICT (key) DO UPDATE SET threshold = coalesce(?2, threshold) RETURNING id`,
+		[]any{string(raw), threshold}, &id)
 	return id, err
+}
+
+// put adds or replaces a row whose content is JSON, and its line of the journal.
+func (w *writer) put(table string, content any, l line) error {
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	w.lines = append(w.lines, l)
+	return w.exec("INSERT OR REPLACE INTO "+table+" (content) VALUES (?)", string(raw))
+}
+
+// scanContent reads a row whose content is JSON.
+func scanContent[T any](scan func(...any) error) (one T, err error) {
+	var raw string
+	if err := scan(&raw); err != nil {
+		return one, err
+	}
+	if err := json.Unmarshal([]byte(raw), &one); err != nil {
+		return one, fmt.Errorf("%w: %w", database.ErrDamaged, err)
+	}
+	return one, nil
 }
 
 func checkBuild(b *api.Build) error {
@@ -263,38 +230,22 @@ func (d *DB) AddBuilds(ctx context.Context, all []api.Build) error {
 	return nil
 }
 
-const buildColumns = "feed, seq, name, revision, parent, wall, url, sha256, state, reason"
-
-func scanBuild(scan func(...any) error) (b api.Build, err error) {
-	err = scan(&b.Feed, &b.Seq, &b.Name, &b.Revision, &b.Parent, &b.WallNS, &b.URL, &b.SHA256, &b.State, &b.Reason)
-	return b, err
-}
-
 func (w *writer) putBuild(b *api.Build) error {
-	s, err := w.statement("SELECT " + buildColumns + " FROM builds WHERE feed = ? AND seq = ?")
-	if err != nil {
+	var old api.Build
+	err := w.each("SELECT content FROM builds WHERE feed = ? AND seq = ?", []any{b.Feed, b.Seq},
+		func(scan func(...any) error) (err error) {
+			old, err = scanContent[api.Build](scan)
+			return err
+		})
+	if err != nil || old == *b {
 		return err
 	}
-	old, err := scanBuild(s.QueryRowContext(w.ctx, b.Feed, b.Seq).Scan)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if old == *b {
-		return nil
-	}
-	w.lines = append(w.lines, line{Build: b})
-	return w.exec("INSERT OR REPLACE INTO builds ("+buildColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		b.Feed, b.Seq, b.Name, b.Revision, b.Parent, b.WallNS, b.URL, b.SHA256, b.State, b.Reason)
-}
-
-// Builds returns the newest builds of a feed, newest first.
-func (d *DB) Builds(ctx context.Context, feed string, limit int) ([]api.Build, error) {
-	return d.builds(ctx, feed, 0, maxSeq, limit)
+	return w.put("builds", b, line{Build: b})
 }
 
 func (d *DB) builds(ctx context.Context, feed string, from, to int64, limit int) ([]api.Build, error) {
-	return list(ctx, d, "SELECT "+buildColumns+" FROM builds WHERE feed = ? AND seq BETWEEN ? AND ? "+
-		"ORDER BY seq DESC LIMIT ?", []any{feed, from, to, limit}, scanBuild)
+	return list(ctx, d, "SELECT content FROM builds WHERE feed = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?",
+		[]any{feed, from, to, limit}, scanContent[api.Build])
 }
 
 func (g *Gap) check() error {
@@ -316,8 +267,4 @@ func (d *DB) AddGap(ctx context.Context, g Gap) error {
 	return nil
 }
 
-func (w *writer) putGap(g *Gap) error {
-	w.lines = append(w.lines, line{Gap: g})
-	return w.exec(`INSERT OR REPLACE INTO gaps (schedule, seq, test, device, build, reason)
-		VALUES (?, ?, ?, ?, ?, ?)`, g.Schedule, g.Seq, g.Test, g.Device, g.Build, g.Reason)
-}
+func (w *writer) putGap(g *Gap) error { return w.put("gaps", g, line{Gap: g}) }

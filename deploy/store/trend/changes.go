@@ -61,7 +61,7 @@ func (d *DB) PutChange(ctx context.Context, c *api.SeriesShift) error {
 		if c.ID == 0 {
 			return w.putChange(c)
 		}
-		old, err := w.change(c.ID)
+		old, err := content[api.SeriesShift](w, "change", c.ID)
 		if err == nil && old.State == Dismissed && c.State != Dismissed {
 			return api.Errorf(api.Conflict, "change %d was dismissed", c.ID)
 		}
@@ -72,39 +72,47 @@ func (d *DB) PutChange(ctx context.Context, c *api.SeriesShift) error {
 	})
 }
 
-func (w *writer) change(id int64) (c api.SeriesShift, err error) {
-	var raw string
-	err = w.get("SELECT content FROM changes WHERE id = ?", []any{id}, &raw)
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, api.Errorf(api.NotFound, "unknown change %d", id)
+// content reads a row whose content is JSON, by its ID.
+func content[T any](w *writer, table string, id int64) (one T, err error) {
+	there := false
+	err = w.each("SELECT content FROM "+table+"s WHERE id = ?", []any{id}, func(scan func(...any) error) (err error) {
+		there = true
+		one, err = scanContent[T](scan)
+		return err
+	})
+	if err == nil && !there {
+		err = api.Errorf(api.NotFound, "unknown %s %d", table, id)
 	}
-	if err == nil {
-		err = json.Unmarshal([]byte(raw), &c)
+	return one, err
+}
+
+// nextID sets that of a new row.
+func (w *writer) nextID(table string, id *int64) error {
+	if *id != 0 {
+		return nil
 	}
-	return c, err
+	return w.get("SELECT coalesce(max(id), 0) + 1 FROM "+table, nil, id)
 }
 
 func (w *writer) putChange(c *api.SeriesShift) error {
-	var of SeriesKey
-	err := w.get("SELECT "+columns+" FROM series WHERE id = ?", []any{c.Series}, of.pointers()...)
+	var key string
+	err := w.get("SELECT key FROM series WHERE id = ?", []any{c.Series}, &key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return api.Errorf(api.NotFound, "unknown series %d", c.Series)
 	}
-	if err == nil && c.ID == 0 {
-		err = w.get("SELECT coalesce(max(id), 0) + 1 FROM changes", nil, &c.ID)
+	var of SeriesKey
+	if err == nil {
+		err = json.Unmarshal([]byte(key), &of)
+	}
+	if err == nil {
+		err = w.nextID("changes", &c.ID)
 	}
 	if err != nil {
 		return err
 	}
 	kept := *c
 	kept.Text = "" // is made when it is read
-	raw, err := json.Marshal(&kept)
-	if err != nil {
-		return err
-	}
-	w.lines = append(w.lines, line{Change: &kept, Of: &of})
-	return w.exec("INSERT OR REPLACE INTO changes (id, series, first, last, state, content) VALUES (?, ?, ?, ?, ?, ?)",
-		c.ID, c.Series, c.FirstSeq, c.LastSeq, c.State, string(raw))
+	return w.put("changes", &kept, line{Change: &kept, Of: &of})
 }
 
 // Change returns one change.
@@ -140,20 +148,19 @@ func (d *DB) Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesS
 
 // changes returns changes with their texts.
 func (d *DB) changes(ctx context.Context, where string, args ...any) ([]api.SeriesShift, error) {
-	return list(ctx, d, "SELECT content, s.test, s.win, s.measure, s.value, s.unit, s.device, s.network, "+
+	return list(ctx, d, "SELECT content, s.key, "+
 		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.last LIMIT 1), ''), "+
 		"coalesce((SELECT build FROM points WHERE series = s.id AND seq = c.first LIMIT 1), ''), "+
 		"EXISTS (SELECT 1 FROM builds WHERE feed = s.feed AND seq > c.first AND seq < c.last) "+
 		"FROM (SELECT * FROM changes "+where+") c JOIN series s ON s.id = c.series ORDER BY c.id DESC", args,
 		func(scan func(...any) error) (c api.SeriesShift, err error) {
-			var raw string
+			var raw, key string
 			var r shiftRange
 			var k SeriesKey
-			if err := scan(&raw, &k.Test, &k.Window, &k.Measure, &k.Value, &k.Unit, &k.Device, &k.Network,
-				&r.last, &r.first, &r.wide); err != nil {
+			if err := scan(&raw, &key, &r.last, &r.first, &r.wide); err != nil {
 				return c, err
 			}
-			if err := json.Unmarshal([]byte(raw), &c); err != nil {
+			if err := errors.Join(json.Unmarshal([]byte(raw), &c), json.Unmarshal([]byte(key), &k)); err != nil {
 				return c, fmt.Errorf("%w: change: %w", database.ErrDamaged, err)
 			}
 			c.Text = sentence(&c, &k, r)
@@ -228,7 +235,7 @@ func (d *DB) Dismiss(ctx context.Context, p api.ChangeID) (api.SeriesShift, erro
 		return api.SeriesShift{}, api.Errorf(api.InvalidParams, "reason has over %d bytes", maxReason)
 	}
 	err := d.update(ctx, func(w *writer) error {
-		c, err := w.change(p.Change)
+		c, err := content[api.SeriesShift](w, "change", p.Change)
 		if err != nil {
 			return err
 		}
@@ -260,7 +267,7 @@ func (d *DB) PutAlert(ctx context.Context, a *api.Alert) error {
 	}
 	return d.update(ctx, func(w *writer) error {
 		if a.ID != 0 {
-			old, err := w.alert(a.ID)
+			old, err := content[api.Alert](w, "alert", a.ID)
 			if err != nil {
 				return err
 			}
@@ -270,35 +277,16 @@ func (d *DB) PutAlert(ctx context.Context, a *api.Alert) error {
 	})
 }
 
-func (w *writer) alert(id int64) (a api.Alert, err error) {
-	var raw string
-	err = w.get("SELECT content FROM alerts WHERE id = ?", []any{id}, &raw)
-	if errors.Is(err, sql.ErrNoRows) {
-		return a, api.Errorf(api.NotFound, "unknown alert %d", id)
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(raw), &a)
-	}
-	return a, err
-}
-
 func (w *writer) putAlert(a *api.Alert) error {
-	if a.ID == 0 {
-		if err := w.get("SELECT coalesce(max(id), 0) + 1 FROM alerts", nil, &a.ID); err != nil {
-			return err
-		}
+	if err := w.nextID("alerts", &a.ID); err != nil {
+		return err
 	}
 	kept := *a
 	kept.Builds, kept.Changes = nil, nil
 	for _, c := range a.Changes {
 		kept.Changes = append(kept.Changes, api.SeriesShift{ID: c.ID})
 	}
-	raw, err := json.Marshal(&kept)
-	if err != nil {
-		return err
-	}
-	w.lines = append(w.lines, line{Alert: &kept})
-	return w.exec("INSERT OR REPLACE INTO alerts (id, state, content) VALUES (?, ?, ?)", a.ID, a.State, string(raw))
+	return w.put("alerts", &kept, line{Alert: &kept})
 }
 
 // Alerts lists alerts, newest first.
@@ -317,19 +305,13 @@ func (d *DB) Alerts(ctx context.Context, p api.AlertListParams) ([]api.Alert, er
 }
 
 func (d *DB) alerts(ctx context.Context, where string, args ...any) ([]api.Alert, error) {
-	all, err := list(ctx, d, "SELECT content FROM alerts "+where, args, scanOne[string])
-	out := []api.Alert{}
-	for _, raw := range all {
-		var a api.Alert
-		if err := json.Unmarshal([]byte(raw), &a); err != nil {
-			return nil, fmt.Errorf("%w: alert: %w", database.ErrDamaged, err)
+	all, err := list(ctx, d, "SELECT content FROM alerts "+where, args, scanContent[api.Alert])
+	for i := range all {
+		if err == nil {
+			err = d.complete(ctx, &all[i])
 		}
-		if err := d.complete(ctx, &a); err != nil {
-			return nil, err
-		}
-		out = append(out, a)
 	}
-	return out, err
+	return all, err
 }
 
 // complete adds the changes of an alert, its builds and its sentence.
@@ -374,7 +356,7 @@ func (d *DB) SetAlert(ctx context.Context, p api.AlertParams) (api.Alert, error)
 		return nil
 	}
 	err := d.update(ctx, func(w *writer) error {
-		a, err := w.alert(p.Alert)
+		a, err := content[api.Alert](w, "alert", p.Alert)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,6 +49,15 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*DB, error) {
 	return d, nil
 }
 
+// OpenReader opens a file to read it beside the program that writes it.
+func OpenReader(ctx context.Context, path string) (*DB, error) {
+	db, err := schema.Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open trends %s: %w", path, err)
+	}
+	return &DB{path: path, log: slog.New(slog.DiscardHandler), db: db}, nil
+}
+
 // Close is idempotent.
 func (d *DB) Close() error {
 	d.mu.Lock()
@@ -69,11 +77,11 @@ func (d *DB) rebuild(ctx context.Context) error {
 		return err
 	}
 	sets := 0
-	err = d.transact(ctx, db, func(w *writer) error {
-		if err := d.journal.replay(w, d.log); err != nil {
-			return err
+	err = d.transact(ctx, db, func(w *writer) (err error) {
+		if err = d.journal.replay(w, d.log); err == nil {
+			sets, err = d.addFolders(w)
 		}
-		if err := w.addAll(d.folders(ctx, w.added, &sets)); err != nil || len(w.added) > 0 {
+		if err != nil || len(w.added) > 0 {
 			return err
 		}
 		return d.journal.append(w.lines) // it had no sets
@@ -93,45 +101,44 @@ func (d *DB) rebuild(ctx context.Context) error {
 	return nil
 }
 
-// folders returns the sets that are points and were added; without a known one, all sets. Those
-// that cannot be read are logged and left out.
-func (d *DB) folders(ctx context.Context, added map[string]bool, sets *int) iter.Seq2[string, []Measured] {
-	return func(yield func(string, []Measured) bool) {
-		runs := filepath.Join(filepath.Dir(d.path), runsDir)
-		entries, err := os.ReadDir(runs)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			d.log.Error("the folder of runs cannot be read for trends", "why", err)
+// addFolders adds the sets that are points and were added before; without a known one, all sets.
+// Those that cannot be read are logged and left out.
+func (d *DB) addFolders(w *writer) (sets int, err error) {
+	runs := filepath.Join(filepath.Dir(d.path), runsDir)
+	entries, err := os.ReadDir(runs)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.log.Error("the folder of runs cannot be read for trends", "why", err)
+	}
+	touched := places{}
+	for _, e := range entries {
+		folder := filepath.Join(runs, e.Name())
+		if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil || !e.IsDir() ||
+			len(w.added) > 0 && !w.added[e.Name()] {
+			continue
 		}
-		for _, e := range entries {
-			folder := filepath.Join(runs, e.Name())
-			if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil || !e.IsDir() ||
-				len(added) > 0 && !added[e.Name()] {
-				continue
+		if w.ctx.Err() != nil {
+			return sets, w.ctx.Err()
+		}
+		origin, all, err := Read(folder)
+		if err == nil && origin.Kind == KindPoint {
+			err = check(e.Name(), all)
+		}
+		if err != nil {
+			d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
+		} else if origin.Kind == KindPoint {
+			if err := w.add(e.Name(), all, touched); err != nil {
+				return sets, fmt.Errorf("%s: %w", e.Name(), err)
 			}
-			if ctx.Err() != nil {
-				return
-			}
-			origin, all, err := Read(folder)
-			if err == nil && origin.Kind == KindPoint {
-				err = check(e.Name(), all)
-			}
-			if err != nil {
-				d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
-			}
-			if err != nil || origin.Kind != KindPoint {
-				continue
-			}
-			if *sets++; !yield(e.Name(), all) {
-				return
-			}
+			sets++
 		}
 	}
+	return sets, w.touch(touched)
 }
 
 // with has work done with the file. A file that turns out to be damaged is made anew once.
 func (d *DB) with(ctx context.Context, work func(*sql.DB) error) error {
 	used, err := d.try(work)
-	if !database.Damaged(err) {
+	if !database.Damaged(err) || d.journal == nil {
 		return err
 	}
 	d.log.Error("the file of trends is damaged and made anew", "why", err)
@@ -179,8 +186,7 @@ func (d *DB) update(ctx context.Context, work func(*writer) error) error {
 
 func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {
 	return database.Update(ctx, db, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, known: map[SeriesKey]int64{},
-			thresholds: map[int64]float64{}, added: map[string]bool{}}
+		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, added: map[string]bool{}}
 		defer w.close()
 		return work(w)
 	})
@@ -193,9 +199,6 @@ type writer struct {
 	prepared map[string]*sql.Stmt
 	lines    []line          // for the journal
 	added    map[string]bool // sets, by the journal
-
-	known      map[SeriesKey]int64 // IDs of series
-	thresholds map[int64]float64   // that series have got
 }
 
 func (w *writer) statement(query string) (*sql.Stmt, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,19 +48,18 @@ func limited(limit, usual, most int) (int, error) {
 	return limit, nil
 }
 
-const selectSeries = "SELECT id, " + columns + `, threshold, points, first, last, latest,
+const selectSeries = `SELECT key, id, threshold, points, first, last, latest,
 	coalesce((SELECT state FROM changes WHERE changes.series = series.id ORDER BY changes.id DESC LIMIT 1), '')
 	FROM series `
 
 func scanSeries(scan func(...any) error) (s api.Series, err error) {
-	var k SeriesKey
+	var key string
 	var latest float64
-	err = scan(slices.Concat([]any{&s.ID}, k.pointers(), []any{&s.Threshold, &s.Points, &s.FirstSeq, &s.LastSeq,
-		&latest, &s.Change})...)
-	s.Schedule, s.Test, s.Window, s.Measure, s.Value = k.Schedule, k.Test, k.Window, k.Measure, k.Value
-	s.Unit, s.Better, s.Version, s.Device, s.Network = k.Unit, k.Better, k.Version, k.Device, k.Network
-	s.Product, s.Feed, s.Role = k.Product, k.Feed, k.Role
-	s.Latest = wording.Measured{Value: latest, Unit: k.Unit}.Text()
+	err = scan(&key, &s.ID, &s.Threshold, &s.Points, &s.FirstSeq, &s.LastSeq, &latest, &s.Change)
+	if err == nil && json.Unmarshal([]byte(key), &s) != nil {
+		err = fmt.Errorf("%w: series %d", database.ErrDamaged, s.ID)
+	}
+	s.Latest = wording.Measured{Value: latest, Unit: s.Unit}.Text()
 	return s, err
 }
 
@@ -72,10 +70,10 @@ func (d *DB) Series(ctx context.Context, p api.SeriesListParams) (out api.Series
 		return out, err
 	}
 	where, args := "WHERE points > 0", []any{}
-	for _, c := range []struct{ column, value string }{{"schedule", p.Schedule}, {"test", p.Test},
-		{"measure", p.Measure}, {"value", p.Value}, {"device", p.Device}, {"role", p.Role}} {
-		if c.value != "" {
-			where, args = where+" AND "+c.column+" = ?", append(args, c.value)
+	for column, value := range map[string]string{"schedule": p.Schedule, "test": p.Test, "measure": p.Measure,
+		"value": p.Value, "device": p.Device, "role": p.Role} {
+		if value != "" {
+			where, args = where+" AND "+column+" = ?", append(args, value)
 		}
 	}
 	total, err := list(ctx, d, "SELECT count(*) FROM series "+where, args, scanOne[int])
@@ -125,7 +123,7 @@ func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, e
 	}
 	s := &out.Series
 	// the build is that of the row with the greatest reason
-	out.Gaps, err = list(ctx, d, `SELECT seq, build, max(reason) FROM gaps
+	out.Gaps, err = list(ctx, d, `SELECT seq, content->>'build', max(content->>'reason') FROM gaps
 		WHERE schedule = ? AND seq BETWEEN ? AND ? AND test IN ('', ?) AND device IN ('', ?)
 		AND NOT EXISTS (SELECT 1 FROM points WHERE points.series = ? AND points.seq = gaps.seq)
 		GROUP BY seq ORDER BY seq DESC LIMIT ?`,
@@ -178,10 +176,11 @@ func (d *DB) page(ctx context.Context, p api.SeriesParams, out *api.SeriesData) 
 	}
 	points, err := d.points(ctx, p.Series, p.FromSeq, p.ToSeq, p.Limit)
 	for _, o := range points {
+		i := summarize(o.Values)
 		out.Points = append(out.Points, api.SeriesPoint{Seq: o.Seq, Build: o.Build, Revision: o.revision, Set: o.Set,
-			WallNS: o.WallNS, Runs: o.n, Median: o.median, Low: o.low, High: o.high, Interval: o.bounds,
-			Text: wording.Measured{Value: o.median, Low: o.low, High: o.high, Unit: out.Series.Unit,
-				Bounded: o.bounds}.Text()})
+			WallNS: o.WallNS, Runs: len(o.Values), Median: i.Estimate, Low: i.Low, High: i.High, Interval: i.Exists,
+			Text: wording.Measured{Value: i.Estimate, Low: i.Low, High: i.High, Unit: out.Series.Unit,
+				Bounded: i.Exists}.Text()})
 	}
 	return err
 }
@@ -205,115 +204,67 @@ func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int
 		return nil, err
 	}
 	all := make([]Point, len(points))
-	for i := range points {
-		if err := points[i].decode(); err != nil {
-			return nil, err
-		}
-		all[i] = points[i].Point
+	for i, p := range points {
+		all[i] = p.Point
 	}
 	return all, nil
 }
 
+// Since returns the sequence numbers of points with runs that started after a time, ascending.
+func (d *DB) Since(ctx context.Context, series, wallNS int64) ([]int64, error) {
+	return list(ctx, d, "SELECT DISTINCT seq FROM points WHERE series = ? AND wall > ? ORDER BY seq",
+		[]any{series, wallNS}, scanOne[int64])
+}
+
+// point is one with the revision of its build.
+type point struct {
+	Point
+	revision string
+}
+
+// points returns the newest points of a range, oldest first. Rows of several sets are one point.
+// The newest set names its build.
 func (d *DB) points(ctx context.Context, series, from, to int64, limit int) (all []point, err error) {
-	err = d.with(ctx, func(db *sql.DB) (err error) {
-		all, err = readPoints(func(query string, args []any, row func(func(...any) error) error) error {
-			rows, err := db.QueryContext(ctx, query, args...)
-			return eachRow(rows, err, row)
-		}, series, from, to, limit)
-		return err
-	})
+	rows, err := list(ctx, d, `SELECT p.seq, p.build, p.wall, p.set_id, p.runs,
+		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
+		WHERE name = p.build AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
+		FROM points p WHERE series = ?1 AND seq IN (SELECT DISTINCT seq FROM points
+		WHERE series = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq DESC LIMIT ?4) ORDER BY seq, set_id`,
+		[]any{series, from, to, limit}, func(scan func(...any) error) (p point, err error) {
+			var id int
+			var raw string
+			if err := scan(&p.Seq, &p.Build, &p.WallNS, &id, &raw, &p.Set, &p.revision); err != nil {
+				return p, err
+			}
+			p.Values, err = decodeRuns(raw, p.Set, id)
+			return p, err
+		})
+	for _, p := range rows {
+		n := len(all) - 1
+		if n < 0 || all[n].Seq != p.Seq {
+			all = append(all, p)
+			continue
+		}
+		p.Values = append(all[n].Values, p.Values...)
+		if p.WallNS < all[n].WallNS {
+			all[n].Values = p.Values
+		} else {
+			all[n] = p
+		}
+	}
 	return all, err
 }
 
-// point is one with the figures of its values. The values are read by decode.
-type point struct {
-	Point
-	revision          string
-	n                 int
-	median, low, high float64
-	bounds            bool
-	parts             []part
-}
-
-// part is the runs of one set.
-type part struct {
-	id  int64
-	set string
-	raw string
-}
-
-// errEnough ends reading of rows.
-var errEnough = errors.New("enough")
-
-// readPoints returns the newest points of a range, oldest first. Rows of several sets are one
-// point.
-func readPoints(each func(string, []any, func(func(...any) error) error) error, series, from, to int64,
-	limit int) (all []point, err error) {
-	err = each(`SELECT p.seq, p.build, p.wall, p.n, p.median, p.low, p.high, p.bounds, p.set_id, p.runs,
-		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
-		WHERE name = p.build AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
-		FROM points p WHERE series = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC, set_id DESC`,
-		[]any{series, from, to}, func(scan func(...any) error) error {
-			o := point{parts: make([]part, 1)}
-			one := &o.parts[0]
-			if err := scan(&o.Seq, &o.Build, &o.WallNS, &o.n, &o.median, &o.low, &o.high, &o.bounds, &one.id, &one.raw,
-				&one.set, &o.revision); err != nil {
-				return err
-			}
-			o.Set = one.set
-			if n := len(all); n > 0 && all[n-1].Seq == o.Seq {
-				all[n-1].join(&o)
-				return nil
-			}
-			if len(all) == limit {
-				return errEnough
-			}
-			all = append(all, o)
-			return nil
-		})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, err
+func decodeRuns(raw, set string, id int) ([]Value, error) {
+	var runs []storedRun
+	if err := json.Unmarshal([]byte(raw), &runs); err != nil || len(runs) == 0 {
+		return nil, fmt.Errorf("%w: runs of %s: %w", database.ErrDamaged, set, err)
 	}
-	slices.Reverse(all)
-	for i := range all {
-		if p := &all[i]; len(p.parts) > 1 {
-			if err := p.decode(); err != nil {
-				return nil, err
-			}
-			values := make([]float64, len(p.Values))
-			for i, v := range p.Values {
-				values[i] = v.Value
-			}
-			sum := summarize(values)
-			p.n, p.median, p.low, p.high, p.bounds = len(values), sum.Estimate, sum.Low, sum.High, sum.Exists
-		}
+	all := make([]Value, len(runs))
+	for i, r := range runs {
+		all[i] = Value{Run: runID(set, r.Run), Block: id*maxBlock + r.Block, Value: r.Value}
 	}
 	return all, nil
-}
-
-// join adds the runs of another set to a point. The newest set names its build.
-func (p *point) join(o *point) {
-	if o.WallNS > p.WallNS {
-		p.Build, p.Set, p.WallNS, p.revision = o.Build, o.Set, o.WallNS, o.revision
-	}
-	p.parts = append(o.parts, p.parts...)
-}
-
-func (p *point) decode() error {
-	if p.Values != nil {
-		return nil
-	}
-	for _, one := range p.parts {
-		var runs []storedRun
-		if err := json.Unmarshal([]byte(one.raw), &runs); err != nil {
-			return fmt.Errorf("%w: runs of %s: %w", database.ErrDamaged, one.set, err)
-		}
-		for _, r := range runs {
-			p.Values = append(p.Values, Value{Run: runID(one.set, r.Run), Block: int(one.id)*maxBlock + r.Block,
-				Value: r.Value})
-		}
-	}
-	return nil
 }
 
 func runID(set, run string) string {

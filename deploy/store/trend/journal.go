@@ -127,7 +127,7 @@ func (l *line) put(w *writer) (err error) {
 		w.added[l.Set] = true
 		return nil
 	}
-	if l.Change.Series, err = w.series(l.Of); err != nil {
+	if l.Change.Series, err = w.series(l.Of, nil); err != nil {
 		return err
 	}
 	return w.putChange(l.Change)

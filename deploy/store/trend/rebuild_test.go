@@ -204,15 +204,14 @@ func state(t *testing.T, d *trend.DB) string {
 		}
 		all = append(all, data)
 	}
-	builds, err1 := d.Builds(t.Context(), "nightly", 10)
 	alerts, err2 := d.Alerts(t.Context(), api.AlertListParams{})
 	for _, a := range alerts {
 		for i := range a.Changes {
 			a.Changes[i].Series = 0
 		}
 	}
-	raw, err := json.Marshal(append(all, builds, alerts))
-	if err := errors.Join(err, err1, err2); err != nil {
+	raw, err := json.Marshal(append(all, alerts))
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
@@ -309,7 +308,7 @@ func TestRebuild(t *testing.T) {
 	if err := errors.Join(d.Close(), d.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := d.Builds(t.Context(), "nightly", 1); !errors.Is(err, os.ErrClosed) {
+	if _, err := d.Change(t.Context(), 1); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a closed file: %v", err)
 	}
 	// Without a journal all sets are added. The new journal has them.

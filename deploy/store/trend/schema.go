@@ -2,37 +2,36 @@ package trend
 
 import "github.com/eideticker/eideticker/deploy/store/database"
 
-// schema: a file of another version is made anew, so a change here needs a new number only.
+// schema: a file of another version is made anew, so a change here needs a new number only. Rows
+// are JSON. Generated columns have the fields that queries need.
 var schema = database.Schema{
-	Version: 2,
+	Version: 3,
 	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps"},
 	SQL: `
-CREATE TABLE builds (
-	feed TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, revision TEXT NOT NULL, parent TEXT NOT NULL,
-	wall INTEGER NOT NULL, url TEXT NOT NULL, sha256 TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
-	PRIMARY KEY (feed, seq)
-) WITHOUT ROWID;
+CREATE TABLE builds (content TEXT NOT NULL, feed AS (content->>'feed') STORED, seq AS (content->>'seq') STORED,
+	name AS (content->>'build') STORED, revision AS (content->>'revision'));
+CREATE UNIQUE INDEX builds_seq ON builds (feed, seq);
 CREATE INDEX builds_name ON builds (feed, name);
 
--- The threshold is that of the newest set. The last four columns follow from points.
+-- The key is a SeriesKey. The threshold is that of the newest set. The next columns follow from points.
 CREATE TABLE series (
-	id INTEGER PRIMARY KEY,
-	schedule TEXT NOT NULL, test TEXT NOT NULL, win TEXT NOT NULL, measure TEXT NOT NULL, value TEXT NOT NULL,
-	unit TEXT NOT NULL, better TEXT NOT NULL, version INTEGER NOT NULL, device TEXT NOT NULL, network TEXT NOT NULL,
-	product TEXT NOT NULL, feed TEXT NOT NULL, role TEXT NOT NULL,
+	id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
 	threshold REAL NOT NULL DEFAULT 0, points INTEGER NOT NULL DEFAULT 0, first INTEGER NOT NULL DEFAULT 0,
 	last INTEGER NOT NULL DEFAULT 0, latest REAL NOT NULL DEFAULT 0,
-	UNIQUE (schedule, test, measure, value, win, device, network, unit, better, version, product, feed, role)
+	schedule AS (key->>'schedule') STORED, test AS (key->>'test') STORED, win AS (key->>'window') STORED,
+	measure AS (key->>'measure') STORED, value AS (key->>'value') STORED, unit AS (key->>'unit') STORED,
+	version AS (key->>'version') STORED, device AS (key->>'device') STORED, network AS (key->>'network') STORED,
+	feed AS (key->>'feed') STORED, role AS (key->>'role') STORED
 );
+CREATE INDEX series_test ON series (schedule, test, measure, value);
 
 CREATE TABLE sets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
 -- The runs of one set, as JSON (see storedRun). Those of several sets of a build become one point
--- when they are read. Where bounds is 1, low and high are an interval.
+-- when they are read.
 CREATE TABLE points (
 	series INTEGER NOT NULL, seq INTEGER NOT NULL, set_id INTEGER NOT NULL, build TEXT NOT NULL,
-	wall INTEGER NOT NULL, n INTEGER NOT NULL, median REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,
-	bounds INTEGER NOT NULL, runs TEXT NOT NULL,
+	wall INTEGER NOT NULL, runs TEXT NOT NULL,
 	PRIMARY KEY (series, seq, set_id)
 ) WITHOUT ROWID;
 CREATE INDEX points_set ON points (set_id);
@@ -43,18 +42,16 @@ CREATE TABLE tiles (
 	PRIMARY KEY (series, level, first)
 ) WITHOUT ROWID;
 
--- The content of changes and alerts is JSON.
-CREATE TABLE changes (
-	id INTEGER PRIMARY KEY, series INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-	state TEXT NOT NULL, content TEXT NOT NULL
-);
+CREATE TABLE changes (content TEXT NOT NULL, id AS (content->>'change') STORED,
+	series AS (content->>'series') STORED, first AS (content->>'first_seq'), last AS (content->>'last_seq'),
+	state AS (content->>'state') STORED);
+CREATE UNIQUE INDEX changes_id ON changes (id);
 CREATE INDEX changes_series ON changes (series, id);
 CREATE INDEX changes_state ON changes (state, id);
-CREATE TABLE alerts (id INTEGER PRIMARY KEY, state TEXT NOT NULL, content TEXT NOT NULL);
+CREATE TABLE alerts (content TEXT NOT NULL, id AS (content->>'alert') STORED, state AS (content->>'state'));
+CREATE UNIQUE INDEX alerts_id ON alerts (id);
 
-CREATE TABLE gaps (
-	schedule TEXT NOT NULL, seq INTEGER NOT NULL, test TEXT NOT NULL, device TEXT NOT NULL, build TEXT NOT NULL,
-	reason TEXT NOT NULL,
-	PRIMARY KEY (schedule, seq, test, device)
-) WITHOUT ROWID;
+CREATE TABLE gaps (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED, seq AS (content->>'seq') STORED,
+	test AS (content->>'test') STORED, device AS (content->>'device') STORED);
+CREATE UNIQUE INDEX gaps_seq ON gaps (schedule, seq, test, device);
 `}

@@ -3,7 +3,6 @@ package trend
 import (
 	"cmp"
 	"database/sql"
-	"errors"
 	"math"
 	"slices"
 )
@@ -57,10 +56,29 @@ func groups(parts []tile) [][]tile {
 	return [][]tile{parts[:len(parts)/2], parts[len(parts)/2:]}
 }
 
-// touch updates the tiles of all levels over a point that has changed. It updates the figures of
-// the series too.
-func (w *writer) touch(series, seq int64) error {
-	for level := 1; level <= maxLevel; level++ {
+// manyPoints of a series that change at once: all its tiles are made anew, which is faster.
+const manyPoints = 64
+
+// touch updates the tiles over points that have changed, and the figures of their series.
+func (w *writer) touch(all places) error {
+	for series, seqs := range all {
+		if len(seqs) >= manyPoints {
+			if err := w.build(series); err != nil {
+				return err
+			}
+			continue
+		}
+		for seq := range seqs {
+			if err := w.touchPoint(series, seq); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) touchPoint(series, seq int64) error {
+	for level := 1; ; level++ {
 		from, to, err := w.around(series, level, seq)
 		if err != nil {
 			return err
@@ -87,7 +105,6 @@ func (w *writer) touch(series, seq int64) error {
 			return w.top(series, level)
 		}
 	}
-	return nil
 }
 
 // around returns the range of the tile that a point is in or next to, without its end.
@@ -119,37 +136,36 @@ func (w *writer) parts(series int64, level int, from, to int64) (all []tile, err
 			})
 		return all, err
 	}
-	var several []int // of the points whose runs are of several sets
-	err = w.each("SELECT seq, median FROM points WHERE series = ? AND seq >= ? AND seq < ? ORDER BY seq, set_id",
+	var values []Value // of the last point
+	err = w.each("SELECT seq, runs FROM points WHERE series = ? AND seq >= ? AND seq < ? ORDER BY seq, set_id",
 		[]any{series, from, to}, func(scan func(...any) error) error {
 			var seq int64
-			var median float64
-			err := scan(&seq, &median)
-			if n := len(all); n > 0 && all[n-1].first == seq {
-				if len(several) == 0 || several[len(several)-1] != n-1 {
-					several = append(several, n-1)
-				}
+			var raw string
+			if err := scan(&seq, &raw); err != nil {
 				return err
 			}
-			all = append(all, pointTile(seq, median))
+			more, err := decodeRuns(raw, "", 0)
+			if n := len(all); n > 0 && all[n-1].first == seq {
+				values, all = append(values, more...), all[:n-1]
+			} else {
+				values = more
+			}
+			if err == nil {
+				all = append(all, pointTile(seq, values))
+			}
 			return err
 		})
-	for _, i := range several {
-		median, e := w.median(series, all[i].first)
-		all[i], err = pointTile(all[i].first, median), errors.Join(err, e)
-	}
 	return all, err
 }
 
-func pointTile(seq int64, median float64) tile { return tile{seq, seq, 1, median, median, median} }
-
-// median returns that of a point.
-func (w *writer) median(series, seq int64) (float64, error) {
-	points, err := readPoints(w.each, series, seq, seq, maxPoints)
-	if err != nil || len(points) == 0 {
-		return 0, err
+// pointTile is that of a point: its median, from the tiles of its values.
+func pointTile(seq int64, values []Value) tile {
+	parts := make([]tile, len(values))
+	for i, v := range values {
+		parts[i] = tile{points: 1, median: v.Value}
 	}
-	return points[0].median, nil
+	m := combine(parts).median
+	return tile{seq, seq, 1, m, m, m}
 }
 
 func (w *writer) putTile(series int64, level int, t tile) error {
@@ -169,9 +185,13 @@ func (w *writer) top(series int64, level int) error {
 	if err != nil {
 		return err
 	}
-	latest, err := w.median(series, last)
+	parts, err := w.parts(series, 0, last, last+1)
 	if err != nil {
 		return err
+	}
+	var latest float64
+	for _, p := range parts {
+		latest = p.median
 	}
 	return w.exec("UPDATE series SET points = ?, first = ?, last = ?, latest = ? WHERE id = ?", points, first, last,
 		latest, series)

@@ -2,8 +2,8 @@
 package trendtest
 
 import (
+	"context"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -18,10 +18,9 @@ type Filling struct {
 	Points int // of each series; build n has the sequence number 10 n and the name "build-N"
 	Runs   int // of each point, in blocks; 0: 5
 	// Step is the part by which the subject's values are smaller from the middle on.
-	Step float64
-	Seed uint64
-	// Alone leaves out rivals and controls, and makes large sets: a million points in a minute.
-	Alone bool
+	Step  float64
+	Seed  uint64
+	Alone bool // without rivals and controls
 }
 
 const (
@@ -49,7 +48,7 @@ func Open(t testing.TB, f Filling) *trend.DB {
 	if err := d.AddBuilds(t.Context(), builds); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.AddAll(t.Context(), f.sets()); err != nil {
+	if err := f.add(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -58,29 +57,24 @@ func Open(t testing.TB, f Filling) *trend.DB {
 func seq(n int) int64   { return 10 * int64(n+1) }
 func name(n int) string { return fmt.Sprintf("build-%d", n+1) }
 
-// sets returns a set for each build and test.
-func (f Filling) sets() iter.Seq2[string, []trend.Measured] {
+// largest is the number of builds that one set has here.
+const largest = 250_000
+
+func (f Filling) add(ctx context.Context, d *trend.DB) error {
 	random := rand.New(rand.NewPCG(f.Seed, 1))
-	return func(yield func(string, []trend.Measured) bool) {
-		for n := 0; f.Alone && n < f.Points; n += 1000 {
-			set := fmt.Sprintf("s-%07d", n+1)
-			var all []trend.Measured
-			for i := n; i < min(n+1000, f.Points); i++ {
-				all = append(all, f.set(random, set, i, 0)[0])
-			}
-			if !yield(set, all) {
-				return
+	for from := 0; from < f.Points; from += largest {
+		set := fmt.Sprintf("s-%07d", from+1)
+		var all []trend.Measured
+		for n := from; n < min(from+largest, f.Points); n++ {
+			for test := range f.Tests {
+				all = append(all, f.set(random, set, n, test)...)
 			}
 		}
-		for n := 0; !f.Alone && n < f.Points; n++ {
-			for test := range f.Tests {
-				set := fmt.Sprintf("s-%07d-%d", n+1, test)
-				if !yield(set, f.set(random, set, n, test)) {
-					return
-				}
-			}
+		if err := d.Add(ctx, set, all); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (f Filling) set(random *rand.Rand, set string, n, test int) (all []trend.Measured) {
@@ -104,7 +98,9 @@ func (f Filling) set(random *rand.Rand, set string, n, test int) (all []trend.Me
 			m.Point.Values = append(m.Point.Values, trend.Value{Run: fmt.Sprintf("%s~%s~run-%02d", set, role, block+1),
 				Block: block + 1, Value: level * (1 + 0.01*random.NormFloat64())})
 		}
-		all = append(all, m)
+		if all = append(all, m); f.Alone {
+			break
+		}
 	}
 	return all
 }
