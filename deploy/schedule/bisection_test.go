@@ -156,9 +156,9 @@ func TestBisectCalls(t *testing.T) {
 	e := w.engine()
 	for want, p := range map[string]api.BisectParams{
 		"unknown build":         {Good: "b1001", Bad: "x"},
-		"must be builds":        {Good: "b1001"},
+		"good must be a build":  {Bad: "b1004"},
 		"must be older":         {Good: "b1004", Bad: "b1004"},
-		"is broken: no program": {Good: "b1004", Bad: "b1010"},
+		"is broken: no program": {Good: "b1004", Bad: "latest"},
 		"must be 24 to":         {Good: "b1001", Bad: "b1004", Budget: 23},
 	} {
 		p.Feed, p.Test = "f", "load"
