@@ -80,13 +80,13 @@ func (c scheduleCheckCmd) Run(e *env) error {
 
 // scheduleRig has the flags of commands about a rig.
 type scheduleRig struct {
-	Rig string `placeholder:"URL" required:"" help:"Address of the rig, such as https://rig-3:8430."`
+	Rig string `placeholder:"URL" default:"http://localhost:8430" help:"Address of the rig (default: ${default})."`
 	rigAccess
 	JSON bool `help:"Print the API's result as one JSON object."`
 }
 
 // call opens the rig and carries out an action.
-func (s scheduleRig) call(e *env, do func(rigCall) error) error {
+func (s scheduleRig) call(e *env, what string, do func(rigCall) error) error {
 	rig, err := s.open(s.Rig)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s scheduleRig) call(e *env, do func(rigCall) error) error {
 	defer rig.Close()
 	c := rigCall{e, rigCmd{JSON: s.JSON}, rig}
 	if err := do(c); err != nil {
-		return fmt.Errorf("schedule: %w", orInterrupted(c.advised(err, "")))
+		return fmt.Errorf("%s: %w", what, orInterrupted(c.advised(err, "")))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (scheduleListCmd) Help() string {
 }
 
 func (s scheduleListCmd) Run(e *env) error {
-	return s.call(e, func(c rigCall) error { return ask(c, "schedule.list", api.Empty{}, c.printSchedules) })
+	return s.call(e, "schedule", func(c rigCall) error { return ask(c, "schedule.list", api.Empty{}, c.printSchedules) })
 }
 
 type scheduleRunCmd struct {
@@ -126,7 +126,7 @@ It prints the IDs of the jobs.`
 }
 
 func (s scheduleRunCmd) Run(e *env) error {
-	return s.call(e, func(c rigCall) error {
+	return s.call(e, "schedule", func(c rigCall) error {
 		return ask(c, "schedule.run", api.ScheduleRun{Schedule: s.Name, Build: s.Build},
 			func(r api.ScheduleStarted) error {
 				_, err := fmt.Fprintln(c.out, strings.Join(r.Jobs, "\n"))
@@ -151,7 +151,7 @@ Jobs that wait stay in the queue.`
 }
 
 func (s schedulePauseCmd) Run(e *env) error {
-	return s.call(e, func(c rigCall) error {
+	return s.call(e, "schedule", func(c rigCall) error {
 		return ask(c, "schedule.pause", api.SchedulePause{Schedule: s.Name, Paused: !s.Lift, Reason: s.Reason},
 			func(a api.Schedule) error { return c.printSchedules(api.Schedules{Schedules: []api.Schedule{a}}) })
 	})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
@@ -16,10 +17,10 @@ const (
 	scheduleFile = "schedule.json"
 )
 
-// openSchedules makes the engine of the schedules. Without schedules it makes neither a file nor an
-// engine.
+// openSchedules makes the engine of schedules and bisections. Without schedules and feeds it makes
+// neither a file nor an engine.
 func (s *rigService) openSchedules() (err error) {
-	if len(s.conf.Schedule) == 0 {
+	if len(s.conf.Schedule)+len(s.conf.Feed) == 0 {
 		return nil
 	}
 	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
@@ -32,12 +33,17 @@ func (s *rigService) openSchedules() (err error) {
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames,
-		Log: s.daemon.Log(),
+		Log: s.daemon.Log(), Browser: s.browserOf,
 	})
 	if err != nil {
 		err = errors.Join(err, s.trends.Close())
 	}
 	return err
+}
+
+// browserOf returns the browser of a feed's builds; "": unknown.
+func (s *rigService) browserOf(feed string) string {
+	return map[config.FeedKind]string{config.FeedMozilla: "firefox", config.FeedChrome: "chromium"}[s.conf.Feed[feed].Kind]
 }
 
 // readSet reads the points of a set, which is not deleted meanwhile.

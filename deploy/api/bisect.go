@@ -4,7 +4,7 @@ package api
 type BisectParams struct {
 	Feed    string `json:"feed"`
 	Good    string `json:"good" doc:"build of the feed without the change"`
-	Bad     string `json:"bad" doc:"later build with the change"`
+	Bad     string `json:"bad,omitempty" doc:"later build with the change; the newest if not given"`
 	Test    string `json:"test"`
 	Value   string `json:"value,omitempty" doc:"MEASURE.VALUE; the first one of the test's answer if not given"`
 	Device  string `json:"device,omitempty" doc:"local if not given"`

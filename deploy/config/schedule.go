@@ -28,6 +28,7 @@ type Schedule struct {
 	Runs     int      `toml:"runs"`     // of each browser
 	Class    string   `toml:"class"`    // now, check, watch, fill
 	Coalesce string   `toml:"coalesce"` // newest, none
+	Backfill string   `toml:"backfill"` // on-candidate, none
 	Deadline Duration `toml:"deadline"` // of a job, from the build on
 }
 
@@ -36,6 +37,7 @@ type Alarm struct {
 	FalseAlarms   float64  `toml:"false_alarms"` // expected at most in a period
 	Per           Duration `toml:"per"`
 	Confirmations int      `toml:"confirmations"` // begun in a period; 0: by the runs of the last one
+	Bisect        int      `toml:"bisect"`        // runs of the bisection of an alert over several builds; 0: none
 }
 
 // maxSchedules bounds the schedules of a rig.
@@ -87,6 +89,7 @@ func (o once) Next(t time.Time) time.Time {
 func (c *Config) fill() {
 	for name, s := range c.Schedule {
 		s.Runs, s.Class, s.Coalesce = cmp.Or(s.Runs, 5), cmp.Or(s.Class, api.ClassWatch), cmp.Or(s.Coalesce, "newest")
+		s.Backfill = cmp.Or(s.Backfill, "on-candidate")
 		s.Deadline = cmp.Or(s.Deadline, Duration(20*time.Hour))
 		if len(s.Devices) == 0 {
 			s.Devices = []string{"local"}
@@ -173,7 +176,7 @@ func (s *Schedule) check() (string, error) {
 		}
 	}
 	for key, value := range map[string][]string{"class": {s.Class, "now", "check", "watch", "fill"},
-		"coalesce": {s.Coalesce, "newest", "none"}} {
+		"coalesce": {s.Coalesce, "newest", "none"}, "backfill": {s.Backfill, "on-candidate", "none"}} {
 		if err := oneOf(key, value[0], value[1:]...); err != nil {
 			return key, err
 		}
@@ -187,6 +190,8 @@ func (a Alarm) check() error {
 		return fmt.Errorf("alarm.false_alarms is %v: must be above 0 and at most 1000", a.FalseAlarms)
 	case per < time.Hour || per > 366*24*time.Hour:
 		return fmt.Errorf("alarm.per is %v: must be 1h to 366d", per)
+	case a.Bisect != 0 && (a.Bisect < 24 || a.Bisect > 100_000):
+		return fmt.Errorf("alarm.bisect is %d runs: must be 24 to 100000; 0 starts no bisection", a.Bisect)
 	case a.Confirmations < 0 || a.Confirmations > 100_000:
 		return fmt.Errorf("alarm.confirmations is %d: must be 0 to 100000; 0 follows the runs", a.Confirmations)
 	}

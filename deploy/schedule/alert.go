@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,9 +62,37 @@ func (e *Engine) raise(ctx context.Context) error {
 			return err
 		}
 		e.Log.Warn("alert", "alert", a.ID, "text", x.Text)
+		if err := e.bisectAlert(ctx, a, s, &x); err != nil {
+			e.Log.Error("the bisection of an alert cannot begin", "alert", a.ID, "error", err)
+		}
 	}
 	e.raised = true
 	return nil
+}
+
+// bisectAlert begins the bisection of a change over several builds. An alert has one at most.
+func (e *Engine) bisectAlert(ctx context.Context, a *api.Alert, s *api.Series, x *api.SeriesShift) error {
+	f := e.feeds[s.Feed]
+	if e.Alarm.Bisect == 0 || f == nil ||
+		slices.ContainsFunc(e.bisections, func(b *bisection) bool { return b.Alert == a.ID }) {
+		return nil
+	}
+	at := func(seq int64) int {
+		return slices.IndexFunc(f.builds, func(b api.Build) bool { return b.Seq == seq })
+	}
+	good, bad := at(x.FirstSeq), at(x.LastSeq)
+	if good < 0 || bad < 0 ||
+		!slices.ContainsFunc(f.builds[good+1:max(good+1, bad)], func(b api.Build) bool { return b.State == usable }) {
+		return nil // there is nothing to find
+	}
+	b, err := e.newBisection(api.BisectParams{Feed: s.Feed, Good: f.builds[good].Name, Bad: f.builds[bad].Name,
+		Test: s.Test, Device: s.Device, Browser: s.Product, Budget: e.Alarm.Bisect}, "schedule "+s.Schedule,
+		fmt.Sprint("alert ", a.ID, s.Feed, x.FirstSeq, x.LastSeq), f.builds)
+	if err != nil {
+		return err
+	}
+	b.Alert, b.Key, b.Sign = a.ID, shared(keyOf(s)), math.Copysign(1, x.Shift)
+	return e.begun(ctx, b)
 }
 
 // command returns the command that repeats the comparison of a change.

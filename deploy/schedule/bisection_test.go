@@ -85,7 +85,7 @@ func TestBisections(t *testing.T) {
 		{"equal", 0, nil, 0, bisect.NotReproduced},
 	} {
 		right := 0
-		for seed := range uint64(8) {
+		for seed := range uint64(5) {
 			w := newLab(t, 40+seed, 60)
 			at := 2 + w.random.Int64N(58)
 			if w.level = slower(at, tc.by); tc.noise != nil {
@@ -109,9 +109,9 @@ func TestBisections(t *testing.T) {
 				t.Errorf("%s, seed %d: %+v", tc.name, seed, b)
 			}
 		}
-		t.Logf("%s: %d of 8 right", tc.name, right)
-		if right < 6 {
-			t.Errorf("%s: only %d of 8 are right", tc.name, right)
+		t.Logf("%s: %d of 5 right", tc.name, right)
+		if right < 4 {
+			t.Errorf("%s: only %d of 5 are right", tc.name, right)
 		}
 	}
 }
@@ -156,9 +156,9 @@ func TestBisectCalls(t *testing.T) {
 	e := w.engine()
 	for want, p := range map[string]api.BisectParams{
 		"unknown build":         {Good: "b1001", Bad: "x"},
-		"must be builds":        {Good: "b1001"},
+		"good must be a build":  {Bad: "b1004"},
 		"must be older":         {Good: "b1004", Bad: "b1004"},
-		"is broken: no program": {Good: "b1004", Bad: "b1010"},
+		"is broken: no program": {Good: "b1004", Bad: "latest"},
 		"must be 24 to":         {Good: "b1001", Bad: "b1004", Budget: 23},
 	} {
 		p.Feed, p.Test = "f", "load"
@@ -208,5 +208,57 @@ func TestBisectCalls(t *testing.T) {
 	}
 	if n := len(w.engine().Bisects().Bisects); n != keptBisects {
 		t.Errorf("%d bisections are kept", n)
+	}
+}
+
+// TestAlertBisected: an alert over several builds starts one bisection, also where the engine is
+// made anew. With backfill the builds between run first, and there is nothing to bisect.
+//
+// Fault: A change lies between two builds of which others did not run
+func TestAlertBisected(t *testing.T) {
+	for backfill, want := range map[string]int{"none": 1, "on-candidate": 0} {
+		w := newWorld(t, 1, func(o *Options) {
+			s := o.Schedules["nightly"]
+			s.Backfill = backfill
+			o.Schedules["nightly"], o.Alarm.Bisect = s, 300
+		})
+		w.level = slower(17, 0.1)
+		w.days(w.engine(), 1, 13)
+		for seq := int64(14); seq <= 19; seq++ {
+			w.build(seq)
+		}
+		e := w.engine()
+		w.days(e, 20, 28)
+		if len(w.alerts) != 1 {
+			t.Fatalf("backfill %s: %+v, gaps %v", backfill, w.alerts, w.gaps)
+		}
+		if a := w.alerts[0]; want == 0 && (a.FirstSeq != 16 || a.LastSeq != 17) {
+			t.Errorf("backfill: %+v, gaps %v, points %d", a, w.gaps, len(w.points[1]))
+		}
+		all := w.engine().Bisects().Bisects
+		if len(all) != want {
+			t.Fatalf("backfill %s: %+v", backfill, all)
+		}
+		for _, b := range all {
+			if b.State != bisect.FirstBad || b.Found[0].Bad != "b1017" || b.Alert != 1 || b.Value != "load.complete" {
+				t.Errorf("%+v", b)
+			}
+		}
+	}
+}
+
+// TestRefutedBeside: a refuted or undecided change does not hide another one beside it.
+func TestRefutedBeside(t *testing.T) {
+	for state, hides := range map[string]bool{refuted: false, undecided: false, lab: true, confirmed: true, "dismissed": true} {
+		w := newWorld(t, 1, nil)
+		w.level = slower(14, 0.2)
+		e := w.engine()
+		w.days(e, 1, 1) // there are series
+		w.changes = []api.SeriesShift{{ID: 1, Series: 1, FirstSeq: 12, LastSeq: 13, State: state},
+			{ID: 2, Series: 1, FirstSeq: 10, LastSeq: 18, State: state}}
+		w.days(e, 2, 20)
+		if hidden := len(w.changes) == 2; hidden != hides {
+			t.Errorf("%s: %+v", state, w.changes)
+		}
 	}
 }

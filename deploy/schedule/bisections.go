@@ -27,9 +27,12 @@ func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectPara
 	if err != nil && len(all) == 0 {
 		return out, told(err)
 	}
+	if p.Good == "" {
+		return out, api.Errorf(api.InvalidParams, "good must be a build of feed %.80q", p.Feed)
+	}
 	for _, name := range []*string{&p.Good, &p.Bad} {
-		if *name == "" {
-			return out, api.Errorf(api.InvalidParams, "good and bad must be builds of feed %.80q", p.Feed)
+		if *name == api.LatestBuild {
+			*name = ""
 		}
 		b, err := e.Feeds.Resolve(ctx, p.Feed, *name)
 		if err != nil {

@@ -135,6 +135,11 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	if !asked && (busy || p.between(s, x)) {
 		return false, nil
 	}
+	if !asked && !slices.Contains(p.Filled, x.ID) {
+		if wait, err := e.backfill(ctx, s, x); err != nil || wait {
+			return false, err
+		}
+	}
 	if s.Feed == "" {
 		return false, e.explain(ctx, x, undecided, "The builds are not in a feed, so they cannot run again.")
 	}
@@ -241,6 +246,48 @@ func (p *progress) between(s *api.Series, x *api.SeriesShift) bool {
 	return slices.ContainsFunc(p.Tasks, func(t task) bool {
 		return t.Test == s.Test && t.Device == s.Device && x.FirstSeq < t.Origin.Seq && t.Origin.Seq < x.LastSeq
 	})
+}
+
+// maxFill bounds the builds between two that are queued for a candidate. Only a bisection is fit
+// for more.
+const maxFill = 10
+
+// backfill queues the builds between those of a candidate, once. It reports if there are any.
+func (e *Engine) backfill(ctx context.Context, s *api.Series, x *api.SeriesShift) (bool, error) {
+	conf, p, f := e.Schedules[s.Schedule], e.state.Schedules[s.Schedule], e.feeds[s.Feed]
+	if f == nil || conf.Backfill == "none" {
+		return false, nil
+	}
+	var fill []task
+	for i := range f.builds {
+		b := &f.builds[i]
+		if b.Seq <= x.FirstSeq || b.Seq >= x.LastSeq || b.State != usable {
+			continue
+		}
+		tasks, err := e.tasks(ctx, s.Schedule, conf, b, b.Seq, "fill")
+		if err != nil {
+			return false, err
+		}
+		for _, t := range tasks {
+			if t.Test == s.Test && t.Device == s.Device {
+				t.Class = api.ClassFill
+				fill = append(fill, t)
+			}
+		}
+	}
+	p.Filled = append(p.Filled[max(0, len(p.Filled)-maxChanges):], x.ID)
+	if len(fill) == 0 || len(fill) > maxFill || len(p.Tasks)+len(fill) > maxTasks {
+		return false, nil
+	}
+	p.Tasks = append(p.Tasks, fill...)
+	e.Log.Info("builds between are queued", "change", x.ID, "builds", len(fill))
+	err := e.save()
+	for i := range fill {
+		if err == nil {
+			_, _ = e.submit(ctx, &fill[i]) // the next step tries again
+		}
+	}
+	return true, err
 }
 
 // refusal returns an error only to people, who wait for an answer.

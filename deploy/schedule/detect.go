@@ -212,8 +212,12 @@ func newCurve(points, control []trend.Point) curve {
 	return c
 }
 
-// same reports if a known change is that at a place.
+// same reports if a known change is that at a place. A refuted or undecided one is about its own
+// builds alone. Other builds of its range, or beside it, may have changed.
 func (c *curve) same(known *api.SeriesShift, index int) bool {
+	if known.State == refuted || known.State == undecided {
+		return known.FirstSeq == c.points[index-1].Seq && known.LastSeq == c.points[index].Seq
+	}
 	if known.FirstSeq < c.points[index].Seq && c.points[index-1].Seq < known.LastSeq {
 		return true
 	}

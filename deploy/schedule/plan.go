@@ -284,9 +284,13 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	if err != nil {
 		return api.Job{}, err
 	}
-	return e.Queue.Submit(ctx, t.ID, "schedule "+t.Origin.Schedule, api.StartParams{Test: t.Test,
+	owner := t.Origin.Schedule
+	if t.Origin.Kind != trend.KindBisect {
+		owner = "schedule " + owner
+	}
+	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
-		Revision: t.Origin.Build, Origin: origin})
+		Revision: t.Origin.Build, Origin: origin, NoVideo: t.Origin.Kind == trend.KindBisect})
 }
 
 // later reports if a job can be submitted at another time.

@@ -32,6 +32,8 @@ type progress struct {
 	Job    string `json:"last_job,omitempty"`
 	Points int    `json:"points,omitempty"`
 	Tasks  []task `json:"tasks"`
+	// Filled are the candidates whose builds between have been queued.
+	Filled []int64 `json:"filled,omitempty"`
 }
 
 // task is a job whose result is not kept yet.
