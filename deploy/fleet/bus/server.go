@@ -48,7 +48,8 @@ type ServerOptions struct {
 	// sync_always. Credentials is the path of a file for it. Rigs still connect to the hub.
 	Cluster, Credentials string
 
-	free func(dir string) (int64, error) // free bytes on the disk; nil: asks the system
+	unsynced bool                            // for measurements
+	free     func(dir string) (int64, error) // free bytes on the disk; nil: asks the system
 }
 
 // Server is a hub's bus. Its NATS server listens on a websocket of the loopback only.
@@ -63,6 +64,9 @@ type Server struct {
 	blobs   jetstream.ObjectStore
 	room    *room // nil: a cluster has its own
 	close   sync.Once
+
+	mu   sync.Mutex
+	used map[string]usage // by bucket
 }
 
 // Serve starts a hub's bus. It reads the stored data first.
@@ -71,7 +75,7 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 		o.Quota = defaultQuota
 	}
 	s := &Server{options: o, log: &eventLog{log: o.Log, fatal: make(chan string, 1)},
-		streams: map[string]jetstream.Stream{}}
+		streams: map[string]jetstream.Stream{}, used: map[string]usage{}}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.keepRoom} {
@@ -95,7 +99,7 @@ func (s *Server) startServer(ctx context.Context) error {
 		if err := os.MkdirAll(s.options.Dir, 0o700); err != nil {
 			return err
 		}
-		o.JetStream, o.StoreDir, o.SyncAlways = true, s.options.Dir, true
+		o.JetStream, o.StoreDir, o.SyncAlways = true, s.options.Dir, !s.options.unsynced
 		o.JetStreamMaxStore, o.JetStreamMaxMemory = s.options.Quota, 64<<20
 	}
 	account, err := s.options.Keys.AccountJWT()
@@ -172,7 +176,7 @@ func (s *Server) openStreams(ctx context.Context) error {
 	} {
 		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, MaxValue+4096
 		if c.MaxAge == 0 {
-			c.MaxMsgsPerSubject, c.Discard = 1, jetstream.DiscardNew
+			c.Discard = jetstream.DiscardNew
 		} else {
 			c.Duplicates = 2 * time.Minute
 		}

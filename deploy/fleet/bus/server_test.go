@@ -19,13 +19,18 @@ func newAuthority(t *testing.T) *enroll.Authority {
 	return a
 }
 
+func authorityKeys(a *enroll.Authority) (Keys, error) {
+	operator, err := a.Operator()
+	return Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}, err
+}
+
 func keysOf(t *testing.T, a *enroll.Authority) Keys {
 	t.Helper()
-	operator, err := a.Operator()
+	k, err := authorityKeys(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}
+	return k
 }
 
 func serve(t *testing.T, o ServerOptions) *Server {

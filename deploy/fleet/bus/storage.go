@@ -20,12 +20,17 @@ func (s *Server) Log() Records { return records{s} }
 // Blobs implements [Hub].
 func (s *Server) Blobs() Blobs { return blobs{s} }
 
-// bucket is a stream with one message per subject. An entry's revision is its sequence. A deleted
-// message leaves nothing behind, unlike the markers of a NATS KV bucket.
+// bucket is a stream with a subject per key. An entry is the last message of its subject, and its
+// revision is the sequence. The stream has no limit per subject: JetStream records the removal of
+// a message by such a limit nowhere, and an old revision would come back after a delete and a kill.
+// Superseded messages are therefore deleted, which is recorded.
 type bucket struct {
 	s    *Server
 	name string
 }
+
+// deletedHeader marks a delete until the subject is purged.
+const deletedHeader = "Eideticker-Deleted"
 
 // subject returns a key as one token: a key may begin and end with points.
 func subject(name, key string) string {
@@ -55,6 +60,9 @@ func (b bucket) Get(ctx context.Context, key string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read %s %s: %w", b.name, key, b.s.fail(err))
 	}
+	if m.Header.Get(deletedHeader) != "" {
+		return Entry{Revision: m.Sequence}, fmt.Errorf("read %s %s: %w", b.name, key, ErrNotFound)
+	}
 	return b.entry(m.Subject, m.Data, m.Sequence), nil
 }
 
@@ -62,30 +70,84 @@ func (b bucket) Put(ctx context.Context, key string, value []byte, revision uint
 	if err := checkEntry(key, value); err != nil {
 		return 0, err
 	}
-	ack, err := b.s.publish(ctx, subject(b.name, key), value, jetstream.WithExpectLastSequencePerSubject(revision))
+	err := b.s.hasRoom()
+	if err == nil && revision == 0 {
+		err = b.mayGrow(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("store %s %s: %w", b.name, key, err)
 	}
+	m := &nats.Msg{Subject: subject(b.name, key), Data: value}
+	ack, err := b.s.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
+	if revision == 0 && errors.Is(err, ErrConflict) {
+		// A delete may not have ended.
+		if e, gerr := b.Get(ctx, key); errors.Is(gerr, ErrNotFound) && e.Revision != 0 {
+			ack, err = b.s.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(e.Revision))
+			revision = e.Revision
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("store %s %s: %w", b.name, key, err)
+	}
+	b.drop(revision)
 	return ack.Sequence, nil
 }
 
-// Delete removes the message itself. It is gone if another has taken its place.
+// mayGrow keeps an eighth of the bucket for changes of its entries. It looks once a second.
+func (b bucket) mayGrow(ctx context.Context) error {
+	stream, err := b.stream()
+	if err != nil {
+		return err
+	}
+	b.s.mu.Lock()
+	seen := b.s.used[b.name]
+	b.s.mu.Unlock()
+	if now := time.Now(); now.Sub(seen.at) > time.Second || now.Before(seen.at) || seen.err != nil {
+		info, err := stream.Info(ctx)
+		if err != nil {
+			return b.s.fail(err)
+		}
+		seen = usage{at: now}
+		if limit := info.Config.MaxBytes; info.State.Bytes > uint64(limit-limit/8) {
+			seen.err = fmt.Errorf("%w: %s has %d of %d bytes", ErrFull, b.name, info.State.Bytes, limit)
+		}
+		b.s.mu.Lock()
+		b.s.used[b.name] = seen
+		b.s.mu.Unlock()
+	}
+	return seen.err
+}
+
+// usage is what was last seen of a bucket.
+type usage struct {
+	at  time.Time
+	err error // ErrFull
+}
+
+// drop has a superseded message deleted. One that is left is deleted with its entry.
+func (b bucket) drop(revision uint64) {
+	if revision > 0 {
+		_ = b.s.store.Publish("$JS.API.STREAM.MSG.DELETE."+b.name, fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision))
+	}
+}
+
+// Delete stores a mark, which only the last revision permits. It then removes all messages of the
+// key, so that the storage does not grow with deleted entries.
 func (b bucket) Delete(ctx context.Context, key string, revision uint64) error {
 	stream, err := b.stream()
 	if err != nil {
 		return err
 	}
-	m, err := stream.GetMsg(ctx, max(revision, 1))
-	if err == nil && (m.Subject != subject(b.name, key) || m.Sequence != revision) {
-		err = jetstream.ErrMsgNotFound
+	var ack *jetstream.PubAck
+	if _, err = b.Get(ctx, key); err == nil && revision == 0 {
+		err = ErrConflict
 	}
 	if err == nil {
-		err = stream.DeleteMsg(ctx, revision)
+		ack, err = b.s.publish(ctx, &nats.Msg{Subject: subject(b.name, key), Header: nats.Header{deletedHeader: {"1"}}},
+			jetstream.WithExpectLastSequencePerSubject(revision))
 	}
-	if err = b.s.fail(err); errors.Is(err, ErrNotFound) {
-		if _, err = b.Get(ctx, key); err == nil {
-			err = ErrConflict
-		}
+	if err == nil {
+		err = b.purge(ctx, stream, key, ack.Sequence)
 	}
 	if err != nil {
 		return fmt.Errorf("delete %s %.130q: %w", b.name, key, err)
@@ -93,30 +155,43 @@ func (b bucket) Delete(ctx context.Context, key string, revision uint64) error {
 	return nil
 }
 
+func (b bucket) purge(ctx context.Context, stream jetstream.Stream, key string, last uint64) error {
+	return b.s.fail(stream.Purge(ctx, jetstream.WithPurgeSubject(subject(b.name, key)),
+		jetstream.WithPurgeSequence(last+1)))
+}
+
+// All ends deletes that a kill has interrupted.
 func (b bucket) All(ctx context.Context) ([]Entry, error) {
 	stream, err := b.stream()
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.s.read(ctx, stream, 1, -1, b.entryOf)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", b.name, err)
-	}
+	deleted := map[uint64]bool{}
+	all, err := b.s.read(ctx, stream, 1, -1, func(m jetstream.Msg, revision uint64) Entry {
+		if m.Headers().Get(deletedHeader) != "" {
+			deleted[revision] = true
+		}
+		return b.entry(m.Subject(), m.Data(), revision)
+	})
 	last := map[string]int{} // an entry may change while it is read
 	for i, e := range all {
 		last[e.Key] = i
 	}
 	kept := all[:0]
 	for i, e := range all {
-		if last[e.Key] == i {
+		switch {
+		case last[e.Key] != i:
+			b.drop(e.Revision)
+		case deleted[e.Revision]:
+			err = errors.Join(err, b.purge(ctx, stream, e.Key, e.Revision))
+		default:
 			kept = append(kept, e)
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", b.name, err)
+	}
 	return kept, nil
-}
-
-func (b bucket) entryOf(m jetstream.Msg, revision uint64) Entry {
-	return b.entry(m.Subject(), m.Data(), revision)
 }
 
 type records struct{ s *Server }
@@ -129,7 +204,11 @@ func (r records) Append(ctx context.Context, log string, value []byte, id string
 	if id != "" {
 		options = append(options, jetstream.WithMsgID(id))
 	}
-	if _, err := r.s.publish(ctx, subject(log, "entry"), value, options...); err != nil {
+	err := r.s.hasRoom()
+	if err == nil {
+		_, err = r.s.publish(ctx, &nats.Msg{Subject: subject(log, "entry"), Data: value}, options...)
+	}
+	if err != nil {
 		return fmt.Errorf("append to %s: %w", log, err)
 	}
 	return nil
@@ -168,7 +247,7 @@ func (s *Server) read(ctx context.Context, stream jetstream.Stream, from uint64,
 	if err != nil {
 		return nil, s.fail(err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(min(limit, 500)))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(min(limit, 1000)))
 	if err != nil {
 		return nil, s.fail(err)
 	}
@@ -230,18 +309,17 @@ func (b blobs) Delete(ctx context.Context, sha256 string) error {
 	return nil
 }
 
-func (s *Server) publish(ctx context.Context, subject string, value []byte, options ...jetstream.PublishOpt,
-) (*jetstream.PubAck, error) {
-	if err := s.hasRoom(); err != nil {
-		return nil, err
-	}
-	ack, err := s.js.Publish(ctx, subject, value, options...)
+func (s *Server) publish(ctx context.Context, m *nats.Msg, options ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	ack, err := s.js.PublishMsg(ctx, m, options...)
 	return ack, s.fail(err)
 }
 
 func (s *Server) hasRoom() error {
 	if s.room == nil {
 		return nil
+	}
+	if !s.server.JetStreamEnabled() {
+		return fmt.Errorf("the storage has stopped: %s", s.log.reason())
 	}
 	return s.room.check()
 }
