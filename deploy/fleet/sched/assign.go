@@ -122,8 +122,8 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	return nil, wait
 }
 
-// next returns the job of a class that comes next on a device, or nil. In a group the least turn
-// decides between owners who have used the device equally. Between groups the older job does.
+// next returns the job of a class that comes next on a device, or nil. The owner who used the
+// device least comes first. Then the least turn decides in a group, and the older job between groups.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
 	t := &d.owners[class]
 	for _, l := range t.last {
