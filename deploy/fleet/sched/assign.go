@@ -123,7 +123,8 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 }
 
 // next returns the job of a class that comes next on a device, or nil. The owner who used the
-// device least comes first. Then the least turn decides in a group, and the older job between groups.
+// device least comes first. Then the least turn decides in a group, and the older job between
+// groups.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
 	t := &d.owners[class]
 	for _, l := range t.last {
