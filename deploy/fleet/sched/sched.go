@@ -2,8 +2,8 @@
 // assignments and reasons come out. It does no I/O and starts no goroutine.
 //
 // Jobs with equal needs form a group. A free device compares only the groups that it fits. On each
-// device the classes share its time as 8 to 4 to 2 to 1, and the owners in a class equally. Both are
-// charged estimated device-seconds, which are corrected when a job has ended.
+// device the classes share its time as 8 to 4 to 2 to 1. The owners in a class share it equally.
+// Both are charged estimated device-seconds, which are corrected when a job has ended.
 package sched
 
 import (

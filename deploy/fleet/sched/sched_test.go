@@ -149,15 +149,18 @@ func TestWait(t *testing.T) {
 		change  func(s *Scheduler, r *Rig, j *Job)
 		want    string
 	}{
-		"runs":   {want: "1 waits for lab-07/p7, which runs s-0"},
-		"away":   {change: func(s *Scheduler, r *Rig, j *Job) { r.Online = false }, want: "1 lab-07/p7 is away"},
-		"drains": {change: func(s *Scheduler, r *Rig, j *Job) { r.Drain, r.Reason = true, "new switch" }, want: "1 lab-07 drains: new switch"},
-		"reason": {change: func(s *Scheduler, r *Rig, j *Job) { r.Reason = "the disk is full" }, want: "1 lab-07: the disk is full"},
+		"runs": {want: "1 waits for lab-07/p7, which runs s-0"},
+		"away": {change: func(s *Scheduler, r *Rig, j *Job) { r.Online = false }, want: "1 lab-07/p7 is away"},
+		"drains": {change: func(s *Scheduler, r *Rig, j *Job) { r.Drain, r.Reason = true, "new switch" },
+			want: "1 lab-07 drains: new switch"},
+		"reason": {change: func(s *Scheduler, r *Rig, j *Job) { r.Reason = "the disk is full" },
+			want: "1 lab-07: the disk is full"},
 		"device": {change: func(s *Scheduler, r *Rig, j *Job) {
 			s.Remove("s-0")
 			r.Devices[0].Free, r.Devices[0].Reason = false, "reserved by ben until 18:00"
 		}, want: "1 lab-07/p7: reserved by ben until 18:00"},
-		"all away": {change: func(s *Scheduler, r *Rig, j *Job) { r.Online, j.Needs = false, nil }, want: "1 all 2 fitting devices are away"},
+		"all away": {change: func(s *Scheduler, r *Rig, j *Job) { r.Online, j.Needs = false, nil },
+			want: "1 all 2 fitting devices are away"},
 		"turn": {change: func(s *Scheduler, r *Rig, j *Job) {
 			for n := range 6 {
 				k := *j
@@ -168,7 +171,8 @@ func TestWait(t *testing.T) {
 		}, want: "7 its owner's turn comes after 6 jobs"},
 		"unknown": {change: func(s *Scheduler, r *Rig, j *Job) { j.Needs = needs(t, "model=pixel9") },
 			want: "1 no device has model=pixel9; there are pixel7, pixel8"},
-		"reserved": {options: Options{Reserve: []Reservation{{Needs: needs(t, "model=pixel7"), Class: "now", Share: 1, From: 8, To: 18}}},
+		"reserved": {options: Options{Reserve: []Reservation{
+			{Needs: needs(t, "model=pixel7"), Class: "now", Share: 1, From: 8, To: 18}}},
 			change: func(s *Scheduler, r *Rig, j *Job) { s.Ended("s-0", time.Minute); j.Class = "watch" },
 			want:   "1 reserved for class now from 8 to 18"},
 		"kept": {change: func(s *Scheduler, r *Rig, j *Job) {
@@ -275,7 +279,8 @@ func TestSeveral(t *testing.T) {
 
 // TestReserve keeps a share for a class, within hours.
 func TestReserve(t *testing.T) {
-	s := New(Options{Reserve: []Reservation{{Needs: needs(t, "model=pixel7"), Class: "now", Share: 0.5, From: 8, To: 18}}})
+	s := New(Options{Reserve: []Reservation{
+		{Needs: needs(t, "model=pixel7"), Class: "now", Share: 0.5, From: 8, To: 18}}})
 	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7"), phone("d", "pixel7")))
 	for n := range 4 {
 		j := job(fmt.Sprint("f-", n), "ann", nil)
@@ -306,8 +311,8 @@ func TestResume(t *testing.T) {
 }
 
 // run lets devices work until a time. It returns the used device-seconds of each owner and class.
-func run(s *Scheduler, until time.Duration, refill func(done string, now time.Time), length func(id string) time.Duration,
-	key func(id string) string) map[string]float64 {
+func run(s *Scheduler, until time.Duration, refill func(done string, now time.Time),
+	length func(id string) time.Duration, key func(id string) string) map[string]float64 {
 	type end struct {
 		id string
 		at time.Time
@@ -398,8 +403,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestLightOwner adds one job now and then beside floods of three owners. It must come before any of
-// them has two turns.
+// TestLightOwner adds one job now and then beside floods of three owners. It must come before
+// any of them has two turns.
 // Fault: an owner's only job waits behind the thousands of another.
 func TestLightOwner(t *testing.T) {
 	s := New(Options{})
@@ -440,14 +445,15 @@ func fleet(tb testing.TB, rigs, jobs int) *Scheduler {
 }
 
 func benchDevice(r, d int) Device {
-	return Device{Name: fmt.Sprint("d", d), Free: true, Labels: labels("model", fmt.Sprint("m", r%20), "os", fmt.Sprint("os", r%4),
-		"browser", "firefox,chrome", "rig", fmt.Sprint("lab-", r), "certified", "yes")}
+	return Device{Name: fmt.Sprint("d", d), Free: true, Labels: labels("model", fmt.Sprint("m", r%20),
+		"os", fmt.Sprint("os", r%4), "browser", "firefox,chrome", "rig", fmt.Sprint("lab-", r), "certified", "yes")}
 }
 
 func benchJob(tb testing.TB, n int) Job {
 	terms := []string{fmt.Sprintf("model=m%d,m%d", n%20, (n/20)%5)}
-	return Job{ID: fmt.Sprintf("s-20261128-%08d", n), Owner: fmt.Sprint("owner", n%23), Class: classes[n%7%4], Kind: "suite",
-		Needs: needs(tb, terms...), Devices: 1, Estimate: time.Duration(60+n%600) * time.Second, Queued: noon.Add(time.Duration(n))}
+	return Job{ID: fmt.Sprintf("s-20261128-%08d", n), Owner: fmt.Sprint("owner", n%23), Class: classes[n%7%4],
+		Kind: "suite", Needs: needs(tb, terms...), Devices: 1, Queued: noon.Add(time.Duration(n)),
+		Estimate: time.Duration(60+n%600) * time.Second}
 }
 
 // BenchmarkAssign ends a job, assigns the next and adds one, with 100,000 waiting.

@@ -31,12 +31,14 @@ type cell struct {
 
 // figures are those of all cells.
 type figures struct {
-	asked, ended, failed, lost, doubled, collided, superseded, repeated, decisions int
-	spent                                                                          time.Duration // in the scheduler
-	waits                                                                          [4][]float64  // seconds, by class
-	jain                                                                           []float64     // of each cell's flooded devices
-	busy, whole                                                                    float64       // device-seconds
-	live                                                                           int           // most jobs at once
+	asked, ended, failed, lost, doubled int
+	collided, superseded, repeated      int
+	decisions                           int
+	spent                               time.Duration // in the scheduler
+	waits                               [4][]float64  // seconds, by class
+	jain                                []float64     // of each cell's flooded devices
+	busy, whole                         float64       // device-seconds
+	live                                int           // most jobs at once
 }
 
 type simJob struct {
@@ -116,7 +118,8 @@ const day = 24 * time.Hour
 
 // newCell has rigs of one to two devices of 8 models. One in twenty is for the flood.
 func newCell(seed uint64, rigs, jobs int, f *figures) *cell {
-	c := &cell{r: rand.New(rand.NewPCG(seed, 6)), s: New(Options{}), byID: map[string]*simRig{}, jobs: map[string]*simJob{}, used: map[string]float64{}, figures: f}
+	c := &cell{r: rand.New(rand.NewPCG(seed, 6)), s: New(Options{}), byID: map[string]*simRig{},
+		jobs: map[string]*simJob{}, used: map[string]float64{}, figures: f}
 	for n := range rigs {
 		r := &simRig{Rig: Rig{ID: fmt.Sprintf("lab-%04d", n), Online: true}}
 		for d := range 1 + n%4/3 {
@@ -195,7 +198,8 @@ func (c *cell) common() *simJob {
 		terms = append(terms, fmt.Sprint("model=m", min(c.r.IntN(8), c.r.IntN(8))))
 	}
 	needs, _ := ParseNeeds(terms)
-	j.Job = Job{Owner: fmt.Sprint("o", min(c.r.IntN(20), c.r.IntN(20))), Class: j.Class, Estimate: estimate, Needs: needs, Devices: 1}
+	j.Job = Job{Owner: fmt.Sprint("o", min(c.r.IntN(20), c.r.IntN(20))), Class: j.Class, Estimate: estimate,
+		Needs: needs, Devices: 1}
 	if c.r.IntN(50) == 0 && j.Needs[0].Key != "model" {
 		j.Devices = 2
 	} else if c.r.IntN(50) == 0 {
@@ -209,8 +213,8 @@ func (c *cell) common() *simJob {
 func (c *cell) flood(owner int) *simJob {
 	needs, _ := ParseNeeds([]string{"pool=flood"})
 	length := time.Duration(owner+1) * 12 * time.Minute
-	return &simJob{flood: true, replace: true, Job: Job{Owner: fmt.Sprint("f", owner), Class: "fill", Needs: needs, Devices: 1,
-		Estimate: c.between(length/2, length*3/2)}}
+	return &simJob{flood: true, replace: true, Job: Job{Owner: fmt.Sprint("f", owner), Class: "fill", Needs: needs,
+		Devices: 1, Estimate: c.between(length/2, length*3/2)}}
 }
 
 func (c *cell) ask(j *simJob) {
@@ -403,7 +407,8 @@ func (c *cell) vanish(r *simRig, dead bool) {
 // lose returns the job of a lost attempt to the queue.
 func (c *cell) lose(t *simAttempt, times int) {
 	j := t.job
-	if !t.rig.away || t.rig.times != times || c.jobs[j.ID] != j || j.current != t || !j.replace || j.Keep != "" || j.retries == 2 {
+	if !t.rig.away || t.rig.times != times || c.jobs[j.ID] != j || j.current != t || !j.replace || j.Keep != "" ||
+		j.retries == 2 {
 		return
 	}
 	j.retries++
@@ -413,7 +418,7 @@ func (c *cell) lose(t *simAttempt, times int) {
 	c.assign()
 }
 
-// comeBack lets a rig poll again: it reports, stops what the hub does not want, and begins the rest.
+// comeBack lets a rig poll again. It reports, stops unwanted attempts and begins the others.
 func (c *cell) comeBack(r *simRig) {
 	if !r.away {
 		return
@@ -473,16 +478,19 @@ func (c *cell) run() {
 
 // print logs the figures so far.
 func (f *figures) print(t *testing.T, cells int, took time.Duration) {
-	t.Logf("%d cells, %v: %d jobs, %d ended (%d failed), %d lost, %d doubled, %d overlaps; %d attempts superseded, %d results repeated",
-		cells, took.Round(time.Second), f.asked, f.ended, f.failed, f.lost, f.doubled, f.collided, f.superseded, f.repeated)
-	t.Logf("devices busy %.0f %%, at most %d live jobs in a cell; %d decisions, %.0f a second, %.1f µs each", 100*f.busy/f.whole, f.live,
-		f.decisions, float64(f.decisions)/f.spent.Seconds(), f.spent.Seconds()*1e6/float64(f.decisions))
+	t.Logf("%d cells, %v: %d jobs, %d ended (%d failed), %d lost, %d doubled, %d overlaps", cells,
+		took.Round(time.Second), f.asked, f.ended, f.failed, f.lost, f.doubled, f.collided)
+	t.Logf("%d attempts superseded, %d results repeated, devices busy %.0f %%, at most %d live jobs in a cell",
+		f.superseded, f.repeated, 100*f.busy/f.whole, f.live)
+	t.Logf("%d decisions, %.0f a second", f.decisions, float64(f.decisions)/f.spent.Seconds())
 	for class, w := range f.waits {
 		slices.Sort(w)
-		t.Logf("%-5s %8d jobs wait p50 %7.0f s, p99 %7.0f s, at most %7.0f s", classes[class], len(w), w[len(w)/2], w[len(w)*99/100], w[len(w)-1])
+		t.Logf("%-5s %8d jobs wait p50 %7.0f s, p99 %7.0f s, at most %7.0f s", classes[class], len(w),
+			w[len(w)/2], w[len(w)*99/100], w[len(w)-1])
 	}
 	slices.Sort(f.jain)
-	t.Logf("owners of the flooded devices: Jain index %.4f at least, %.4f in the middle", f.jain[0], f.jain[len(f.jain)/2])
+	t.Logf("owners of the flooded devices: Jain index %.4f at least, %.4f in the middle", f.jain[0],
+		f.jain[len(f.jain)/2])
 }
 
 // TestSimulation lets cells of rigs work for a day. 5 % of the rigs vanish, each cell splits for an

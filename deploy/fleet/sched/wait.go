@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// Wait returns a waiting job's place among the jobs of its class with equal needs, from 1, and the
-// reason why it waits. The place supposes that all jobs take equally long. 0: it does not wait.
+// Wait returns a waiting job's place and the reason why it waits. The place counts jobs of its
+// class with equal needs, from 1. It supposes that all take equally long. 0: the job does not wait.
 func (s *Scheduler) Wait(id string, now time.Time) (place int, reason string) {
 	e := s.jobs[id]
 	if e == nil || e.run != nil {
