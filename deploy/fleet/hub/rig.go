@@ -184,7 +184,7 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	h.o.Log.Info("rig joined", "rig", name, "key", q.Key)
 	h.changed(name, "")
 	h.show(r)
-	return wire.Joined{Rig: name, JWT: jwt, Path: NATSPath, Epoch: h.epoch}, nil
+	return wire.Joined{Rig: name, JWT: jwt, Path: natsPath, Epoch: h.epoch}, nil
 }
 
 // Drain lets a rig begin no more jobs, or go on.

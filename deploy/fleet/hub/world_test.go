@@ -96,7 +96,7 @@ func (w *world) enrol(name string) {
 func (w *world) submit(id string, p api.JobParams) api.FleetJob {
 	w.Helper()
 	p.Job = id
-	if p.Test == "" {
+	if p.Test == "" && p.Upload == nil {
 		p.Test = "scroll"
 	}
 	j, err := w.hub.Submit(w.Context(), "ann", p)
