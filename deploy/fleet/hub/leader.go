@@ -57,8 +57,8 @@ type leadership struct {
 	N   uint64 `json:"n"`
 }
 
-// lead reports if this hub leads. Hubs of one storage write an entry in turns, so that the writes of
-// two leaders cannot both succeed.
+// lead reports if this hub leads. Hubs of one storage write an entry in turns, so that the writes
+// of two leaders cannot both succeed.
 func (h *Hub) lead(ctx context.Context) bool {
 	if !h.o.Shared {
 		return h.leads

@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
-// TestClonedRig: two machines that poll in turns as one rig are suspended, until one is silent for
-// long or the rig is invited again. A restart is not a clone.
+// TestClonedRig: two machines that poll in turns as one rig are suspended. It ends after one is
+// silent for long, or by an invitation. A restart is not a clone.
 func TestClonedRig(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -24,9 +24,10 @@ func TestClonedRig(t *testing.T) {
 		do    func(w *world)
 		state string
 	}{
-		"restarts":      {boots: []string{"1", "2", "1", "3", "3", "4", "4"}, state: "ready"},
-		"two":           {boots: []string{"1", "2", "1", "2", "1", "2"}, state: "suspended"},
-		"invited again": {boots: []string{"1", "2", "1", "2", "1"}, do: func(w *world) { w.enrol("a") }, state: "ready"},
+		"restarts": {boots: []string{"1", "2", "1", "3", "3", "4", "4"}, state: "ready"},
+		"two":      {boots: []string{"1", "2", "1", "2", "1", "2"}, state: "suspended"},
+		"invited again": {boots: []string{"1", "2", "1", "2", "1"}, do: func(w *world) { w.enrol("a") },
+			state: "ready"},
 		"one is silent": {boots: []string{"1", "2", "1", "2", "1"}, do: func(w *world) {
 			w.rigs["a"].boot = "1"
 			w.pass(cloneTime+time.Minute, "a")
@@ -61,7 +62,8 @@ func TestHostileRig(t *testing.T) {
 	w.submit("s-1", api.JobParams{})
 	w.rigs["a"].poll()
 	b := w.rigs["b"]
-	for _, id := range []string{"s-1.1", "s-1.2", "s-1.0", "s-1.01", "s-1", "x.1", "s-1.99999999999999999999", "../x.1"} {
+	for _, id := range []string{"s-1.1", "s-1.2", "s-1.0", "s-1.01", "s-1", "x.1", "s-1.99999999999999999999",
+		"../x.1"} {
 		b.has[id] = &simAttempt{}
 		b.end(id, wire.Ended{State: "ok"})
 	}
@@ -142,7 +144,8 @@ func TestSubmit(t *testing.T) {
 	}
 	w.restart()
 	d := w.rigs["b"].poll().answer.Desired
-	if len(d) != 1 || d[0].Params.Network != large[:maxInline] || !slices.Equal(d[0].Params.Devices, []string{"phone"}) {
+	if len(d) != 1 || d[0].Params.Network != large[:maxInline] ||
+		!slices.Equal(d[0].Params.Devices, []string{"phone"}) {
 		t.Fatalf("%.3000v", d)
 	}
 	for rig, is := range map[string]bool{"a": false, "b": true} {

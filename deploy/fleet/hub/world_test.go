@@ -144,7 +144,7 @@ func (w *world) pass(d time.Duration, rigs ...string) {
 	}
 }
 
-// simRig is a rig. It does an attempt at once, and ends it when it is told to.
+// simRig is a rig. It does an attempt at once, and ends it by end.
 type simRig struct {
 	w       *world
 	name    string
