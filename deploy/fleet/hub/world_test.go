@@ -159,8 +159,6 @@ type simRig struct {
 type simAttempt struct {
 	wire.Assignment
 	ended *wire.Ended
-	until time.Time
-	fate  wire.Ended
 }
 
 func (r *simRig) report() []byte {
