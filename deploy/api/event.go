@@ -8,7 +8,7 @@ const EventMethod = "event"
 type Event struct {
 	Seq        uint64       `json:"seq" doc:"increases with each event, over restarts too"`
 	TimeWallNS int64        `json:"time_wall_ns"`
-	Kind       string       `json:"kind" doc:"\"job\", \"phase\", \"run\", \"device\", \"log\", \"record\", \"store\", \"fleet\""`
+	Kind       string       `json:"kind" doc:"job, phase, run, device, log, record, store or fleet"`
 	Job        *Job         `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
 	Phase      *Phase       `json:"phase,omitempty" doc:"how far a job is; job_id says which"`
 	JobID      string       `json:"job_id,omitempty" doc:"of phase, run and record"`

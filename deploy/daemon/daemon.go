@@ -312,7 +312,7 @@ func (d *Daemon) Suite() ([]suite.Source, suite.Known) { return d.options.Suite,
 // Changed tells that the store has another content, by somebody else's hand.
 func (d *Daemon) Changed(id, what string) { d.stored(id, what, "") }
 
-// FleetChanged tells of a change of a rig or a job of the fleet.
+// FleetChanged adds an event about a rig or a job of the fleet.
 func (d *Daemon) FleetChanged(rig, job string) {
 	d.events.add(api.Event{Kind: "fleet", Fleet: &api.FleetChange{Rig: rig, Job: job}})
 }

@@ -103,7 +103,8 @@ func (s *Server) fleetRoutes(mux *http.ServeMux) {
 		"GET /fleet/v1/nats": newLimiters(2, 50), "POST /fleet/v1/ticket/": newLimiters(50, 200)} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if !rate.allow(remote(r), 1, s.now()) {
-				s.refuse(w, r, http.StatusTooManyRequests, "too many requests came from this address; wait some seconds")
+				s.refuse(w, r, http.StatusTooManyRequests,
+					"too many requests came from this address; wait some seconds")
 				return
 			}
 			h.ServeHTTP(w, r)

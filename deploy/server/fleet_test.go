@@ -86,12 +86,12 @@ func (u *user) fleet(m *bus.Memory) {
 	if base != "https://hub:8430" || token != "lab-07" {
 		t.Errorf("%+v", invited)
 	}
-	if res, body := u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"x"}`); res.StatusCode != http.StatusForbidden ||
-		!strings.Contains(body, "unknown") {
+	res, body := u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"x"}`)
+	if res.StatusCode != http.StatusForbidden || !strings.Contains(body, "unknown") {
 		t.Errorf("a wrong token: %s %s", res.Status, body)
 	}
-	if res, body := u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"lab-07","key":"K"}`); res.StatusCode != 200 ||
-		!strings.Contains(body, `"jwt":"jwt"`) {
+	res, body = u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"lab-07","key":"K"}`)
+	if res.StatusCode != 200 || !strings.Contains(body, `"jwt":"jwt"`) {
 		t.Errorf("%s %s", res.Status, body)
 	}
 	polls(t, m)
@@ -126,8 +126,8 @@ func (u *user) fleet(m *bus.Memory) {
 	u.do("fleet.remove", api.FleetRigName{Rig: "lab-07"}, nil)
 }
 
-// TestRigWithoutHub: methods and routes of a hub answer with a sentence, and only those who may get
-// one from a hub.
+// TestRigWithoutHub: methods of a hub answer with a sentence elsewhere. Routes of a hub need a
+// token, or have a rate.
 func TestRigWithoutHub(t *testing.T) {
 	t.Parallel()
 	alone := serve(t, nil)

@@ -167,7 +167,7 @@ func (c *campaign) run() {
 			if c.chance(20) {
 				p.Devices = []string{names[c.r.IntN(3)] + "/phone"}
 			}
-			for range 3 { // a client repeats what was not acknowledged
+			for range 3 { // a client repeats an unanswered call
 				if _, err := c.hub.Submit(c.Context(), "ann", p); err == nil {
 					c.asked[id] = true
 					break
@@ -260,10 +260,10 @@ func (c *campaign) settle(names []string) {
 	}
 }
 
-// TestCampaigns: hubs that are killed at any write, rigs that vanish, and messages that are lost,
-// late and repeated lose no acknowledged job and report none twice.
+// TestCampaigns: no acknowledged job is lost or reported twice. Hubs are killed at any write, rigs
+// vanish, and messages are lost, late or repeated.
 //
-// Fault: The hub of a fleet is killed at a write, rigs vanish, messages are lost, late and repeated
+// Fault: The hub of a fleet is killed at a write, rigs vanish and messages are lost
 func TestCampaigns(t *testing.T) {
 	t.Parallel()
 	count := 200

@@ -315,8 +315,8 @@ func (h *Hub) judge(r *record, n int, e *wire.Ended, current bool) {
 	}
 }
 
-// again queues the job once more: on another rig, or only on the devices of its last attempt. Without
-// another fitting rig the same one may do it, unless it has refused the job.
+// again queues the job once more: on another rig, or only on the devices of its last attempt.
+// Without another fitting rig the same one may do it, unless it has refused the job.
 func (h *Hub) again(r *record, rig, reason string, other bool) {
 	now, a := h.o.Now(), r.last()
 	if len(r.Attempts) >= maxAttempts {

@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
-// NATSPath is the path of the websocket of rigs.
-const NATSPath = "/fleet/v1/nats"
+// natsPath is the path of the websocket of rigs.
+const natsPath = "/fleet/v1/nats"
 
 // manifestFile of a run in a light folder lists the files that its rig has.
 const manifestFile = "files.json"
@@ -32,7 +32,7 @@ func (h *Hub) Handler() http.Handler {
 	mux.HandleFunc("POST /fleet/v1/ticket/{id}", h.post)
 	mux.HandleFunc("GET /fleet/v1/runs/{rig}/{run}/{name...}", h.file)
 	mux.HandleFunc("GET /fleet/v1/picture/{rig}/{device}", h.picture)
-	mux.Handle("GET "+NATSPath, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	mux.Handle("GET "+natsPath, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL = &url.URL{Scheme: "http", Host: h.o.Websocket, Path: "/"}
 		r.Out.Host = h.o.Websocket
 	}})

@@ -42,7 +42,7 @@ type Options struct {
 	Shared    bool          // other hubs may use the same storage
 	// Free returns the free bytes of the disk. Nil: of Dir.
 	Free func() (int64, error)
-	// Changed is told of a change of a rig or a job, at most once a second for each. Nil: nobody is.
+	// Changed is called after changes of a rig or a job, at most once a second for each. May be nil.
 	Changed func(rig, job string)
 	Now     func() time.Time // nil: the system's
 	Log     *slog.Logger     // nil: none
@@ -77,12 +77,12 @@ type Hub struct {
 // Bounds of ended jobs.
 const (
 	maxEnded = 10_000
-	maxNews  = 200 // changes that are told one by one
+	maxNews  = 200 // changes that are passed on one by one
 	perTick  = 200 // ended jobs that are logged or removed in a second
 )
 
-// New returns a hub with the jobs and rigs of the storage. With [Options.Shared] it has them when it
-// leads.
+// New returns a hub with the jobs and rigs of the storage. With [Options.Shared] it has them when
+// it leads.
 func New(ctx context.Context, o Options) (*Hub, error) {
 	o.LostAfter, o.MaxLight = cmp.Or(o.LostAfter, 2*time.Minute), cmp.Or(o.MaxLight, 20<<30)
 	if o.Now == nil {

@@ -10,7 +10,8 @@ import (
 
 func TestLifeCycle(t *testing.T) {
 	t.Parallel()
-	ok, lab := wire.Ended{State: "ok", Verdict: "passed"}, wire.Ended{State: "failed", Fault: "lab", Reason: "no signal"}
+	ok := wire.Ended{State: "ok", Verdict: "passed"}
+	lab := wire.Ended{State: "failed", Fault: "lab", Reason: "no signal"}
 	product := wire.Ended{State: "failed", Fault: "product", Reason: "the browser crashed"}
 	anywhere := api.JobParams{Replace: true}
 	for name, c := range map[string]struct {
@@ -45,7 +46,8 @@ func TestLifeCycle(t *testing.T) {
 			want: "failed a:failed"},
 		"lab fault": {do: func(w *world, a, _ *simRig) { a.poll().end("s-1.1", lab).poll() },
 			want: "assigned a:failed a:assigned"},
-		"lab fault, replaced": {params: anywhere, do: func(w *world, a, b *simRig) { a.poll().end("s-1.1", lab).poll() },
+		"lab fault, replaced": {params: anywhere,
+			do:   func(_ *world, a, _ *simRig) { a.poll().end("s-1.1", lab).poll() },
 			want: "assigned a:failed b:assigned"},
 		"lab faults": {do: func(w *world, a, _ *simRig) {
 			for _, id := range []string{"s-1.1", "s-1.2", "s-1.3"} {
@@ -124,8 +126,8 @@ func TestLifeCycle(t *testing.T) {
 			w.expect("s-1", "running a:lost a:running")
 		}, want: "running a:lost a:running"},
 		"rig drains": {do: func(w *world, a, b *simRig) {
-			if r, err := w.hub.Drain(w.Context(), api.FleetDrain{Rig: "b", Drain: true, Reason: "upgrade"}); err != nil ||
-				r.State != "drained" {
+			p := api.FleetDrain{Rig: "b", Drain: true, Reason: "upgrade"}
+			if r, err := w.hub.Drain(w.Context(), p); err != nil || r.State != "drained" {
 				t.Errorf("%+v, %v", r, err)
 			}
 			w.submit("s-2", api.JobParams{})

@@ -42,22 +42,6 @@ func epoch(ctx context.Context, b bus.Hub) (uint64, error) {
 	return n, err
 }
 
-// Adopt makes the epoch greater than another one, which rigs may have seen. Rigs then ignore the
-// hub of the old storage. No hub of this storage may run.
-func Adopt(ctx context.Context, b bus.Hub, above uint64) (uint64, error) {
-	now, err := epoch(ctx, b)
-	if err != nil {
-		return 0, err
-	}
-	e, err := b.Bucket(bus.State).Get(ctx, epochKey)
-	if err != nil {
-		return 0, err
-	}
-	next := max(now, above) + 1
-	_, err = b.Bucket(bus.State).Put(ctx, epochKey, strconv.AppendUint(nil, next, 10), e.Revision)
-	return next, err
-}
-
 // leaderView is the lease of the leader as this hub sees it.
 type leaderView struct {
 	me       string
@@ -67,14 +51,14 @@ type leaderView struct {
 	looked   time.Time
 }
 
-// lease is the content of the leader's entry.
-type leaderLeaseEntry struct {
+// leadership is the content of the leader's entry.
+type leadership struct {
 	Hub string `json:"hub"`
 	N   uint64 `json:"n"`
 }
 
-// lead reports if this hub leads. Hubs of one storage write an entry in turns, so that the writes of
-// two leaders cannot both succeed.
+// lead reports if this hub leads. Hubs of one storage write an entry in turns, so that the writes
+// of two leaders cannot both succeed.
 func (h *Hub) lead(ctx context.Context) bool {
 	if !h.o.Shared {
 		return h.leads
@@ -94,7 +78,7 @@ func (h *Hub) lead(ctx context.Context) bool {
 	if errors.Is(err, bus.ErrNotFound) {
 		e, err = bus.Entry{}, nil
 	}
-	var entry leaderLeaseEntry
+	var entry leadership
 	if err == nil && e.Revision != 0 {
 		err = json.Unmarshal(e.Value, &entry)
 	}
@@ -103,7 +87,7 @@ func (h *Hub) lead(ctx context.Context) bool {
 	}
 	mine := err == nil && entry.Hub == l.me && h.leads
 	if err == nil && (mine || e.Revision == 0 || now.Sub(l.changed) >= takeAfter) {
-		raw, _ := json.Marshal(leaderLeaseEntry{l.me, entry.N + 1}) // strings and numbers
+		raw, _ := json.Marshal(leadership{l.me, entry.N + 1}) // strings and numbers
 		var revision uint64
 		if revision, err = state.Put(ctx, leaderKey, raw, e.Revision); err == nil {
 			l.revision, l.changed, l.renewed = revision, now, now

@@ -64,7 +64,7 @@ func fetch(t testing.TB, method, url, body string, header ...string) (int, strin
 }
 
 // TestLight: a result is stored and acknowledged after its light folder is. Each ticket is for one
-// transfer of what was announced.
+// transfer of the announced content.
 func TestLight(t *testing.T) {
 	t.Parallel()
 	good, state := zipped(t, lightFiles)
@@ -173,7 +173,8 @@ func TestFiles(t *testing.T) {
 	go func() { // the rig's relay
 		for ctx.Err() == nil {
 			var got wire.Relayed
-			if err := json.Unmarshal(w.hub.handle(ctx, "a", "relay", []byte(`{"wait_ns":100000000}`)), &got); err != nil {
+			answer := w.hub.handle(ctx, "a", "relay", []byte(`{"wait_ns":100000000}`))
+			if err := json.Unmarshal(answer, &got); err != nil {
 				t.Error(err)
 			}
 			for _, ticket := range got.Tickets {
@@ -200,7 +201,8 @@ func TestFiles(t *testing.T) {
 		{"runs/a/s-1.1~run-1/run.json", "", 200, "{}", "application/json"},
 		{"runs/a/s-1.1/set.json", "bytes=0-0", 206, "{", "application/json"},
 		{"runs/a/s-1.1~run-1/video.mp4", "", 200, "<b>/api/v1/runs/s-1.1~run-1/video.mp4 ", "video/mp4"},
-		{"runs/a/s-1.1~run-1/video.mp4", "bytes=1-2", 206, "<b>/api/v1/runs/s-1.1~run-1/video.mp4 bytes=1-2", "video/mp4"},
+		{"runs/a/s-1.1~run-1/video.mp4", "bytes=1-2", 206, "<b>/api/v1/runs/s-1.1~run-1/video.mp4 bytes=1-2",
+			"video/mp4"},
 		{"runs/a/s-1.1~run-1/x.html", "", 200, "<b>/api/v1/runs/s-1.1~run-1/x.html ", "text/plain; charset=utf-8"},
 		{"runs/a/s-9.1/report.html", "", 404, "no light folder", "text/plain; charset=utf-8"},
 		{"runs/a/s-1.1~run-1/report.html", "", 404, "no results", "text/plain; charset=utf-8"},

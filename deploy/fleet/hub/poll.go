@@ -169,7 +169,8 @@ func (h *Hub) unite(r *rig, now time.Time) {
 
 // take keeps the state of a poll.
 func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
-	if !r.online(now) || r.busy != p.Busy || r.reason != p.Reason || !slices.EqualFunc(r.Devices, p.Devices, sameDevice) {
+	if !r.online(now) || r.busy != p.Busy || r.reason != p.Reason ||
+		!slices.EqualFunc(r.Devices, p.Devices, sameDevice) {
 		h.changed(r.Rig, "")
 	}
 	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)

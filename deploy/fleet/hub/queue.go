@@ -27,7 +27,8 @@ func (q Queue) Job(id string) (api.Job, bool) {
 
 // Cancel ends a job.
 func (q Queue) Cancel(id string) error {
-	_, err := q.hub.Cancel(context.Background(), id, "its schedule no longer needs it", func(string) bool { return true })
+	_, err := q.hub.Cancel(context.Background(), id, "its schedule no longer needs it",
+		func(string) bool { return true })
 	return err
 }
 

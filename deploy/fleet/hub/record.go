@@ -121,7 +121,7 @@ func (r *record) end(now time.Time, state, reason string) {
 	r.State, r.Reason, r.EndedNS = state, clip(reason, maxReason), now.UnixNano()
 }
 
-// clone returns a copy that shares nothing that changes.
+// clone returns a copy with its own attempts and rigs.
 func (r *record) clone() record {
 	c := *r
 	c.Attempts, c.Not = slices.Clone(r.Attempts), slices.Clone(r.Not)
@@ -187,7 +187,7 @@ func parseAttempt(id string) (job string, n int, ok bool) {
 	return job, n, ok && err == nil && n > 0 && strconv.Itoa(n) == number
 }
 
-// clip bounds a text from outside and removes what is not printed.
+// clip bounds a text from outside and replaces control characters.
 func clip(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {

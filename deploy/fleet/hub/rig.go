@@ -152,7 +152,8 @@ func (h *Hub) member(name string) (*rig, error) {
 // Invite returns the address by which a rig joins once within an hour.
 func (h *Hub) Invite(name string) (api.FleetInvitation, error) {
 	if !rigForm.MatchString(name) {
-		return api.FleetInvitation{}, api.Errorf(api.InvalidParams, "rig %.40q: must be 1 to 32 letters, digits or -", name)
+		return api.FleetInvitation{}, api.Errorf(api.InvalidParams, "rig %.40q: must be 1 to 32 letters, digits or -",
+			name)
 	}
 	token, until, err := h.o.Authority.Invite(name, h.o.Now())
 	if err != nil {
@@ -184,13 +185,14 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	h.o.Log.Info("rig joined", "rig", name, "key", q.Key)
 	h.changed(name, "")
 	h.show(r)
-	return wire.Joined{Rig: name, JWT: jwt, Path: NATSPath, Epoch: h.epoch}, nil
+	return wire.Joined{Rig: name, JWT: jwt, Path: natsPath, Epoch: h.epoch}, nil
 }
 
 // Drain lets a rig begin no more jobs, or go on.
 func (h *Hub) Drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error) {
 	if len(p.Reason) > maxReason {
-		return api.FleetRig{}, api.Errorf(api.InvalidParams, "reason has %d bytes, at most 300 are taken", len(p.Reason))
+		return api.FleetRig{}, api.Errorf(api.InvalidParams, "reason has %d bytes, at most 300 are taken",
+			len(p.Reason))
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

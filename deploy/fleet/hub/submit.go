@@ -31,14 +31,15 @@ var (
 	labelForm = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,64}$`)
 )
 
-// Submit queues a job. A job of this ID that exists is returned instead, so that repeated calls make
-// one job. It returns after the job is durable.
+// Submit queues a job. A job of this ID that exists is returned instead, so that repeated calls
+// make one job. It returns after the job is durable.
 func (h *Hub) Submit(ctx context.Context, owner string, p api.JobParams) (api.FleetJob, error) {
 	if p.Job == "" {
 		p.Job = "s-" + strings.ToLower(rand.Text()[:16])
 	}
 	if !jobForm.MatchString(p.Job) {
-		return api.FleetJob{}, api.Errorf(api.InvalidParams, "job %.100q: must be s- and 1 to 90 of a-z, 0-9 and -", p.Job)
+		return api.FleetJob{}, api.Errorf(api.InvalidParams, "job %.100q: must be s- and 1 to 90 of a-z, 0-9 and -",
+			p.Job)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -96,7 +96,7 @@ func (w *world) enrol(name string) {
 func (w *world) submit(id string, p api.JobParams) api.FleetJob {
 	w.Helper()
 	p.Job = id
-	if p.Test == "" {
+	if p.Test == "" && p.Upload == nil {
 		p.Test = "scroll"
 	}
 	j, err := w.hub.Submit(w.Context(), "ann", p)
@@ -144,7 +144,7 @@ func (w *world) pass(d time.Duration, rigs ...string) {
 	}
 }
 
-// simRig is a rig. It does an attempt at once, and ends it when it is told to.
+// simRig is a rig. It does an attempt at once, and ends it by end.
 type simRig struct {
 	w       *world
 	name    string
@@ -159,8 +159,6 @@ type simRig struct {
 type simAttempt struct {
 	wire.Assignment
 	ended *wire.Ended
-	until time.Time
-	fate  wire.Ended
 }
 
 func (r *simRig) report() []byte {

@@ -141,8 +141,8 @@ type Ticket struct {
 	Range string `json:"range,omitempty"`
 }
 
-// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a file.
-// The POST has the content and the headers Content-Type, Content-Range and ETag of that answer.
+// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a
+// file. The POST has the content and the headers Content-Type, Content-Range and ETag of that answer.
 const StatusHeader = "Eideticker-Status"
 
 // Relay asks for the next ticket of a file. The hub answers when there is one, or after WaitNS.
