@@ -158,6 +158,11 @@ func (r *rigLink) disconnected(_ *nats.Conn, err error) {
 }
 
 func (r *rigLink) note(err error) {
+	r.mu.Lock()
+	if r.lost == nil {
+		r.why = fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	r.mu.Unlock()
 	if r.options.Log != nil {
 		r.options.Log.Debug("fleet: connection to the hub", "error", err)
 	}
