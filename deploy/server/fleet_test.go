@@ -88,11 +88,13 @@ func (u *user) fleet(m *bus.Memory) {
 	if base != "https://hub:8430" || token != "lab-07" {
 		t.Errorf("%+v", invited)
 	}
-	if res, body := u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"x"}`); res.StatusCode != http.StatusForbidden ||
+	if res, body := u.ask("POST", "/fleet/v1/join",
+		`{"version":1,"token":"x"}`); res.StatusCode != http.StatusForbidden ||
 		!strings.Contains(body, "unknown") {
 		t.Errorf("a wrong token: %s %s", res.Status, body)
 	}
-	if res, body := u.ask("POST", "/fleet/v1/join", `{"version":1,"token":"lab-07","key":"K"}`); res.StatusCode != 200 ||
+	if res, body := u.ask("POST", "/fleet/v1/join",
+		`{"version":1,"token":"lab-07","key":"K"}`); res.StatusCode != 200 ||
 		!strings.Contains(body, `"jwt":"jwt"`) {
 		t.Errorf("%s %s", res.Status, body)
 	}
@@ -163,8 +165,9 @@ func TestRelayed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
 	job := s.Ended(s.Scene("ci", api.StartParams{Devices: []string{"local"}}).ID)
-	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 200, "/api/v1/runs/none/run.json": 404,
-		"/api/v1/openrpc.json": 404, "/preview/local": 200, "/preview/other": 404, "/metrics": 404} {
+	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 200,
+		"/api/v1/runs/none/run.json": 404,
+		"/api/v1/openrpc.json":       404, "/preview/local": 200, "/preview/other": 404, "/metrics": 404} {
 		w := httptest.NewRecorder()
 		s.api.Relayed().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != want {

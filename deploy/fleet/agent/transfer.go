@@ -226,7 +226,8 @@ const (
 // relayRequest makes the request of a ticket.
 func relayRequest(ctx context.Context, t wire.Ticket) (*http.Request, error) {
 	u, err := url.ParseRequestURI(t.Path)
-	if err != nil || u.IsAbs() || u.Host != "" || len(t.Path) > 1000 || len(t.Range) > 200 || strings.Contains(u.Path, "..") ||
+	if err != nil || u.IsAbs() || u.Host != "" || len(t.Path) > 1000 || len(t.Range) > 200 || strings.Contains(u.Path,
+		"..") ||
 		!strings.HasPrefix(u.Path, runsPath) && !strings.HasPrefix(u.Path, previewPath) {
 		return nil, fmt.Errorf("path %.80q is not one of a run or a preview", t.Path)
 	}
