@@ -59,7 +59,8 @@ func (c runCmd) onHub(e *env) error {
 	err = h.follow()
 	h.shown.end()
 	if e.ctx.Err() != nil {
-		fmt.Fprintf(e.err, "job %s goes on; see it at %s\ncancel it with eideticker fleet cancel %s --hub %s\n", h.job.Job,
+		fmt.Fprintf(e.err, "job %s goes on; see it at %s\ncancel it with eideticker fleet cancel %s --hub %s\n",
+			h.job.Job,
 			h.address("#/fleet"), h.job.Job, c.Hub)
 	}
 	if err != nil {

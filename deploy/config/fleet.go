@@ -80,7 +80,8 @@ func (l Labels) check() error {
 		for key, value := range words {
 			if device != "" && !labelKey.MatchString(device) || !labelKey.MatchString(key) ||
 				!labelValue.MatchString(value) {
-				return fmt.Errorf("labels: %.80q = %.80q: must be short words of letters, digits and . _ : + -", key, value)
+				return fmt.Errorf("labels: %.80q = %.80q: must be short words of letters, digits and . _ : + -", key,
+					value)
 			}
 		}
 	}
@@ -134,7 +135,8 @@ func (c *Config) checkReserve() error {
 			return fmt.Errorf("reserve.share is %v: must be above 0 and at most 1", r.Share)
 		}
 		for _, need := range strings.Fields(r.Labels) {
-			if key, values, is := strings.Cut(need, "="); !is || !labelKey.MatchString(key) || !labelValue.MatchString(values) {
+			if key, values, is := strings.Cut(need, "="); !is || !labelKey.MatchString(key) ||
+				!labelValue.MatchString(values) {
 				return fmt.Errorf("reserve.labels is %.80q: must be one such as model=pixel7", r.Labels)
 			}
 		}
@@ -151,7 +153,8 @@ func (r Reserve) Span() (from, to int, err error) {
 		return 0, 0, nil
 	}
 	var rest string
-	if n, _ := fmt.Sscanf(r.Hours+" .", "%d-%d %s", &from, &to, &rest); n != 3 || rest != "." || from < 0 || from > 23 ||
+	if n, _ := fmt.Sscanf(r.Hours+" .", "%d-%d %s", &from, &to, &rest); n != 3 || rest != "." || from < 0 ||
+		from > 23 ||
 		to < 1 || to > 24 || from == to {
 		return 0, 0, fmt.Errorf("reserve.hours is %.20q: must be two hours such as 8-18", r.Hours)
 	}

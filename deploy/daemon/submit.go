@@ -36,7 +36,8 @@ func (d *Daemon) Queue() Queue { return Queue{d} }
 // also an ended one, and one of which only the folder is left. Repeated calls are idempotent.
 func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
 	if !submitted.MatchString(id) {
-		return api.Job{}, api.Errorf(api.InvalidParams, "job %.120q: must be s- and letters, digits or -, and .N of an attempt", id)
+		return api.Job{}, api.Errorf(api.InvalidParams,
+			"job %.120q: must be s- and letters, digits or -, and .N of an attempt", id)
 	}
 	if n := len(p.Origin); n > maxOrigin || !json.Valid(p.Origin) && (n > 0 || !isAttempt(id)) {
 		return api.Job{}, api.Errorf(api.InvalidParams, "job %s: origin of %d bytes must be JSON of at most %d", id, n,

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +155,29 @@ func TestRigWithoutHub(t *testing.T) {
 	}
 	if res != http.StatusTooManyRequests {
 		t.Errorf("guesses are not bounded: %d %s", res, bytes.TrimSpace([]byte(body)))
+	}
+}
+
+// TestRelayed: the hub of a rig's fleet gets files and pictures without a token, and nothing else.
+func TestRelayed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(o *Options) { o.Needed = true })
+	job := s.Ended(s.Scene("ci", api.StartParams{Devices: []string{"local"}}).ID)
+	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 200,
+		"/api/v1/runs/none/run.json": 404,
+		"/api/v1/openrpc.json":       404, "/preview/local": 200, "/preview/other": 404, "/metrics": 404} {
+		w := httptest.NewRecorder()
+		s.api.Relayed().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d: %.200s", path, w.Code, want, w.Body)
+		}
+		if path == "/preview/local" && http.DetectContentType(w.Body.Bytes()) != "image/jpeg" {
+			t.Errorf("the preview is %q", w.Header())
+		}
+	}
+	if res, err := http.Get(s.URL + "/preview/local"); err != nil || res.StatusCode != 200 {
+		t.Error(err)
+	} else if text, _ := io.ReadAll(res.Body); string(text) != "the page" {
+		t.Errorf("strangers see a preview: %.100q", text)
 	}
 }

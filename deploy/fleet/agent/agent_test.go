@@ -54,7 +54,8 @@ func TestAgent(t *testing.T) {
 	}
 
 	free := device.Hold()
-	upload := `{"test":"scene.yaml","files":{"scene.yaml":"name: mine\nabout: x\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\n"}}`
+	upload := `{"test":"scene.yaml","files":{"scene.yaml":"name: mine\nabout: x\nurl: http://s.example/\n` +
+		`sync: markers\nmeasures: [fps]\n"}}`
 	h.set(func() { h.uploads[hashOf(upload)], h.uploads[hashOf("x")] = upload, upload })
 	change := func(id string, do func(*wire.Assignment)) wire.Assignment {
 		out := assignment(id)
@@ -93,7 +94,10 @@ func TestAgent(t *testing.T) {
 	h.set(func() { h.polled.Epoch, h.polled.Desired = 3, slices.Delete(all, 1, 2) })
 	h.until(t, r, "the end of the dropped attempt", func() bool { return h.results["s-dropped.1"].State != "" })
 	free()
-	h.until(t, r, "the results", func() bool { return h.results["s-ok.1"].State != "" && h.results["s-upload.1"].State != "" })
+	h.until(t, r, "the results", func() bool {
+		return h.results["s-ok.1"].State != "" &&
+			h.results["s-upload.1"].State != ""
+	})
 	for id, want := range map[string]string{"s-ok.1": "ok", "s-upload.1": "ok", "s-dropped.1": "cancelled: no longer",
 		"s-cancelled.3": "cancelled: a person", "s-owner.1": "refused: does not accept jobs of owner \"eve\"",
 		"s-url.1": "refused: of kind url", "s-feed.1": "refused: of feed \"chrome\"", "s-unknown.1": "refused: none",
@@ -126,9 +130,11 @@ func TestAgent(t *testing.T) {
 	}
 
 	h.set(func() {
-		h.files = []wire.Ticket{{ID: "one", Path: "/api/v1/runs/s-ok.1~run-01/frames/0.png?region=1", Range: "bytes=1-"},
+		h.files = []wire.Ticket{{ID: "one", Path: "/api/v1/runs/s-ok.1~run-01/frames/0.png?region=1",
+			Range: "bytes=1-"},
 			{ID: "two", Path: "/api/v1/rpc"}, {ID: "three", Path: "/preview/../api/v1/rpc"}, {ID: "four",
-				Path: "/preview/a"}, {ID: "five", Path: "/api/v1/runs/x/broken"}, {ID: "six", Path: "//e.example/preview/"}}
+				Path: "/preview/a"}, {ID: "five", Path: "/api/v1/runs/x/broken"}, {ID: "six",
+				Path: "//e.example/preview/"}}
 	})
 	h.until(t, r, "the files", func() bool {
 		return h.relayed["one"] != nil && h.relayed["two"] != nil && h.relayed["three"] != nil &&

@@ -51,7 +51,8 @@ func newHub(t *testing.T) *hub {
 		relayed: map[string]*http.Request{}, bodies: map[string]string{}, polled: wire.Polled{Epoch: 3}}
 	h.Server = httptest.NewTLSServer(h)
 	t.Cleanup(h.Close)
-	h.fleet = agent.Fleet{Hub: h.URL, Fingerprint: fingerprint.Of(h.Certificate().Raw), Rig: "lab-07", Path: "/fleet/v1/nats"}
+	h.fleet = agent.Fleet{Hub: h.URL, Fingerprint: fingerprint.Of(h.Certificate().Raw), Rig: "lab-07",
+		Path: "/fleet/v1/nats"}
 	return h
 }
 

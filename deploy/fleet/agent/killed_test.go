@@ -96,7 +96,8 @@ func TestAttemptKilled(t *testing.T) {
 			cmd.Env = append(os.Environ(), killDir+"="+dir, killPoint+"="+tc.point)
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || ctx.Err() != nil {
+			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL ||
+				ctx.Err() != nil {
 				t.Fatalf("it was not killed at %q: %v\n%s", tc.point, err, out)
 			}
 			r := daemontest.Start(t, dir, daemontest.Devices{daemontest.New("a")}, nil)
@@ -119,7 +120,8 @@ func TestAttemptKilled(t *testing.T) {
 				t.Errorf("the attempt was run %d times: %v, %v", len(runs)+len(more), runs, more)
 			}
 			if tc.state == "ok" && (len(runs) != 1 || len(got.Runs) != 1 || h.light[id] == nil) {
-				t.Errorf("%d runs, %d in the result, light folder of %d bytes", len(runs), len(got.Runs), len(h.light[id]))
+				t.Errorf("%d runs, %d in the result, light folder of %d bytes", len(runs), len(got.Runs),
+					len(h.light[id]))
 			}
 			left, err := os.ReadDir(filepath.Join(dir, "fleet-agent"))
 			if len(left) > 0 {

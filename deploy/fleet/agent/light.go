@@ -192,7 +192,10 @@ func (c *counter) Write(p []byte) (int, error) {
 // the last small one.
 func manifest(set fs.FS, dir string) (files []api.File, picture string, err error) {
 	rank := func(name string) int {
-		return slices.IndexFunc([]string{"last", "poster"}, func(word string) bool { return strings.Contains(name, word) })
+		return slices.IndexFunc([]string{"last", "poster"}, func(word string) bool {
+			return strings.Contains(name,
+				word)
+		})
 	}
 	err = fs.WalkDir(set, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {

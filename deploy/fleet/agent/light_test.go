@@ -48,7 +48,8 @@ func TestLightZip(t *testing.T) {
 
 // FuzzRelayRequest: a ticket of a hub reaches files of runs and previews only.
 func FuzzRelayRequest(f *testing.F) {
-	for _, path := range []string{"/api/v1/runs/a/b", "/preview/a", "/api/v1/runs/../rpc", "/preview/%2e%2e/x", "http://x/preview/",
+	for _, path := range []string{"/api/v1/runs/a/b", "/preview/a", "/api/v1/runs/../rpc", "/preview/%2e%2e/x",
+		"http://x/preview/",
 		"/api/v1/runs/%2e%2e%2frpc", "//x/preview/", "/preview/\x00"} {
 		f.Add(path, "bytes=0-1")
 	}

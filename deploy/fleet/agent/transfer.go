@@ -226,15 +226,20 @@ const (
 // relayRequest makes the request of a ticket.
 func relayRequest(ctx context.Context, t wire.Ticket) (*http.Request, error) {
 	u, err := url.ParseRequestURI(t.Path)
-	if err != nil || u.IsAbs() || u.Host != "" || len(t.Path) > 1000 || len(t.Range) > 200 || strings.Contains(u.Path, "..") ||
+	if err != nil || u.IsAbs() || u.Host != "" || len(t.Path) > 1000 || len(t.Range) > 200 || strings.Contains(u.Path,
+		"..") ||
 		!strings.HasPrefix(u.Path, runsPath) && !strings.HasPrefix(u.Path, previewPath) {
 		return nil, fmt.Errorf("path %.80q is not one of a run or a preview", t.Path)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err == nil && t.Range != "" {
+	if err != nil {
+		return nil, err
+	}
+	r.RemoteAddr = "127.0.0.1:0" // the rig itself asks
+	if t.Range != "" {
 		r.Header.Set("Range", t.Range)
 	}
-	return r, err
+	return r, nil
 }
 
 // piped is an answer that is read while it is written.
