@@ -114,7 +114,8 @@ function valuePage() {
   const films = v.products.filter((p) => p.film).map((p) => figure(p.name, p.film));
   return [h('p.back', null, h('a', {href: data.home}, '← all tests')),
     h('section.card', null, h('h2', null, valueName(v)), facts(v), lead(v),
-      h('div.legend', null, v.products.map((p, i) => h(`span.${look(i)}`, null, h('span.swatch'), p.name))), chart(v, 320, data.changes, about), about, products(v)),
+      h('div.legend', null, v.products.map((p, i) => h(`span.${look(i)}`, null, h('span.swatch'), p.name))),
+      chart(v, 320, data.changes, about), about, products(v)),
     films.length ? h('section.card', null, h('h2', null, 'Films of the latest builds'),
       h('div.films', null, films)) : null,
     changesCard(data.changes, false)];
