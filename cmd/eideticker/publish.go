@@ -15,7 +15,7 @@ import (
 type publishCmd struct {
 	serveConfig
 	Dir     string           `placeholder:"DIR" help:"Folder of the site."`
-	Test    []string         `placeholder:"TEST" help:"Publish this test, or tests of a pattern such as 'scroll-*'; repeatable."`
+	Test    []string         `placeholder:"TEST" help:"Test to publish, or a pattern such as 'scroll-*'; repeatable."`
 	Embargo *config.Duration `placeholder:"14d" help:"Hide points younger than this (default: 14d)."`
 	Rigs    string           `placeholder:"class|name" help:"Show kinds or names of devices (default: class)."`
 	Dry     bool             `help:"Print new files and their bytes, and write nothing."`
@@ -77,8 +77,7 @@ func (c publishCmd) Run(e *env) (err error) {
 			fmt.Fprintf(e.out, "%10d  %s\n", f.Bytes, f.Name)
 		}
 	}
-	fmt.Fprintf(e.out, "%s with %s: %s with %d bytes, %d unchanged, %d old\n",
-		wording.Plural(r.Values, "value"), wording.Plural(r.Points, "point"), wording.Plural(len(r.New), "new file"), bytes,
-		r.Kept, r.Removed)
+	fmt.Fprintf(e.out, "%s with %s: %s with %d bytes, %d unchanged, %d old\n", wording.Plural(r.Values, "value"),
+		wording.Plural(r.Points, "point"), wording.Plural(len(r.New), "new file"), bytes, r.Kept, r.Removed)
 	return nil
 }

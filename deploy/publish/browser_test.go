@@ -54,7 +54,7 @@ func TestInABrowser(t *testing.T) {
 		b.Check(err)
 		b.Check(os.WriteFile(filepath.Join(*keep, name+".png"), p, 0o644))
 	}
-	pages, err := filepath.Glob(filepath.Join(o.Dir, Folder, "framerate-*.html"))
+	pages, err := filepath.Glob(filepath.Join(o.Dir, folderName, "framerate-*.html"))
 	if err != nil || len(pages) != 1 {
 		t.Fatal(pages, err)
 	}

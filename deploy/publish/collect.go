@@ -49,7 +49,8 @@ func (c *collector) collect(ctx context.Context) (overview page, err error) {
 		if len(v.Products) == 0 {
 			continue // all under embargo
 		}
-		content, err := c.w.page(v.Test, "", page{Kind: "value", Home: "../" + indexFile, Values: []value{v}, Changes: changes})
+		content, err := c.w.page(v.Test, "", page{Kind: "value", Home: "../" + indexFile, Values: []value{v},
+			Changes: changes})
 		if err != nil {
 			return overview, err
 		}
@@ -170,7 +171,8 @@ func (c *collector) value(ctx context.Context, group []api.Series) (v value, cha
 			continue
 		}
 		last := seen.figures[n]
-		p := product{Name: c.name(s, group), Latest: &last, recent: seen.figures, Points: []point{}, Tiles: []api.SeriesTile{},
+		p := product{Name: c.name(s, group), Latest: &last, recent: seen.figures, Points: []point{},
+			Tiles: []api.SeriesTile{},
 			Text: wording.Measured{Value: last.Median, Low: last.Low, High: last.High, Unit: s.Unit,
 				Bounded: last.Interval}.Text()}
 		data, err := c.db.Get(ctx, api.SeriesParams{Series: s.ID, Limit: onPage})

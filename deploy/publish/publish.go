@@ -24,8 +24,8 @@ import (
 
 // Names in the folder of the site.
 const (
-	Folder    = "files"
-	indexFile = "index.html"
+	folderName = "files"
+	indexFile  = "index.html"
 )
 
 // Options configure a site.
@@ -76,7 +76,7 @@ const mark = `<meta name="generator" content="eideticker publish">`
 
 type writer struct {
 	o             Options
-	used          map[string]bool // names in Folder
+	used          map[string]bool // names in that folder
 	result        Result
 	style, script string
 }
@@ -91,7 +91,7 @@ func (w *writer) write(ctx context.Context, db *trend.DB) error {
 		return err
 	}
 	if !w.o.Dry {
-		if err := os.MkdirAll(filepath.Join(w.o.Dir, Folder), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(w.o.Dir, folderName), 0o755); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (w *writer) write(ctx context.Context, db *trend.DB) error {
 	if err != nil {
 		return err
 	}
-	content, err := w.page("Are we fast yet?", Folder+"/", overview)
+	content, err := w.page("Are we fast yet?", folderName+"/", overview)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (w *writer) assets() error {
 	return err
 }
 
-// page returns a page. folder is the address of Folder.
+// page returns a page. folder is the address of the other files.
 func (w *writer) page(title, folder string, data page) ([]byte, error) {
 	data.Folder = folder
 	raw, err := json.Marshal(data) // <, > and & are escaped
@@ -174,12 +174,12 @@ func (w *writer) put(stem, ending string, content []byte) (string, error) {
 		return name, nil
 	}
 	w.used[name] = true
-	st, err := os.Lstat(filepath.Join(w.o.Dir, Folder, name))
+	st, err := os.Lstat(filepath.Join(w.o.Dir, folderName, name))
 	if err == nil && st.Mode().IsRegular() && st.Size() == int64(len(content)) {
 		w.result.Kept++
 		return name, nil
 	}
-	return name, w.file(Folder+"/"+name, content)
+	return name, w.file(folderName+"/"+name, content)
 }
 
 func (w *writer) file(name string, content []byte) error {
@@ -198,7 +198,7 @@ var hashed = regexp.MustCompile(`^\.?[a-z0-9-]{0,60}-[0-9a-f]{16}\.(html|css|js|
 
 // clean removes the files of earlier sites.
 func (w *writer) clean() error {
-	entries, err := os.ReadDir(filepath.Join(w.o.Dir, Folder))
+	entries, err := os.ReadDir(filepath.Join(w.o.Dir, folderName))
 	if err != nil && !(w.o.Dry && errors.Is(err, fs.ErrNotExist)) {
 		return err
 	}
@@ -210,7 +210,7 @@ func (w *writer) clean() error {
 		if w.o.Dry {
 			continue
 		}
-		if err := errors.Join(w.o.at(e.Name()), os.Remove(filepath.Join(w.o.Dir, Folder, e.Name()))); err != nil {
+		if err := errors.Join(w.o.at(e.Name()), os.Remove(filepath.Join(w.o.Dir, folderName, e.Name()))); err != nil {
 			return err
 		}
 	}

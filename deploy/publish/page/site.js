@@ -27,8 +27,8 @@ function lead(v) {
   if (!l) {
     return null;
   }
-  return h('p.lead', null, l.product ? [h('b', null, l.product), ` is ahead of ${l.next} by `, h('b', null, percent(l.by)),
-    `, since ${l.longer ? 'before ' : ''}build `, build(l.since), ' ',
+  return h('p.lead', null, l.product ? [h('b', null, l.product), ` is ahead of ${l.next} by `,
+    h('b', null, percent(l.by)), `, since ${l.longer ? 'before ' : ''}build `, build(l.since), ' ',
     h('span.day', null, `(${l.day}).`)]
     : `No product is clearly ahead: the intervals of the best ones overlap.`);
 }
@@ -85,10 +85,10 @@ function chart(v, height, changes, about) {
 }
 
 const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, build `, build(film.build)),
-  film.video ? h('video', {src: data.folder + film.video, controls: true, muted: true, preload: 'none', playsinline: true,
-    'aria-label': `Film of ${name}, build ${film.build}`}) : null,
-  film.strip ? h('img', {src: data.folder + film.strip, loading: 'lazy', alt: `Filmstrip of ${name}, build ${film.build}`})
-    : null) : null;
+  film.video ? h('video', {src: data.folder + film.video, controls: true, muted: true, preload: 'none',
+    playsinline: true, 'aria-label': `Film of ${name}, build ${film.build}`}) : null,
+  film.strip ? h('img', {src: data.folder + film.strip, loading: 'lazy',
+    alt: `Filmstrip of ${name}, build ${film.build}`}) : null) : null;
 
 const changeItem = (c, link) => h('li.change', null, link
   ? h('p', null, h('a', {href: data.folder + c.value.address}, title(c.value)), ` on ${c.value.device}`) : null,
@@ -113,9 +113,11 @@ function valuePage() {
   const about = h('p.spot-about', null, 'Point at the chart to read a build.');
   const films = v.products.filter((p) => p.film).map((p) => figure(p.name, p.film));
   return [h('p.back', null, h('a', {href: data.home}, '← all tests')),
-    h('section.card', null, h('h2', null, valueName(v)), facts(v), lead(v), h('div.legend', null, v.products.map((p, i) =>
-      h(`span.${look(i)}`, null, h('span.swatch'), p.name))), chart(v, 320, data.changes, about), about, products(v)),
-    films.length ? h('section.card', null, h('h2', null, 'Films of the latest builds'), h('div.films', null, films)) : null,
+    h('section.card', null, h('h2', null, valueName(v)), facts(v), lead(v),
+      h('div.legend', null, v.products.map((p, i) => h(`span.${look(i)}`, null, h('span.swatch'), p.name))),
+      chart(v, 320, data.changes, about), about, products(v)),
+    films.length ? h('section.card', null, h('h2', null, 'Films of the latest builds'),
+      h('div.films', null, films)) : null,
     changesCard(data.changes, false)];
 }
 

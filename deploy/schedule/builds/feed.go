@@ -93,8 +93,8 @@ func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, erro
 	case config.FeedChrome:
 		f.source = chrome{lines{cmp.Or(c.URL, chromeIndex)}, strings.ToLower(c.Channel), cmp.Or(c.Platform, "linux64")}
 	case config.FeedMozilla:
-		f.source = mozilla{lines{strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/"}, cmp.Or(c.Channel, "nightly"),
-			cmp.Or(c.Platform, "linux64"), now}
+		f.source = mozilla{lines{strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/"},
+			cmp.Or(c.Channel, "nightly"), cmp.Or(c.Platform, "linux64"), now}
 	case config.FeedGit:
 		f.source = commits{c}
 	default:
