@@ -54,6 +54,7 @@ type cli struct {
 
 	Serve    serveCmd    `cmd:"" topic:"A rig for others" help:"Serve this machine as a rig, with API and web page."`
 	Rig      rigCmd      `cmd:"" shows:"ACTION" help:"List runs, jobs and devices of a rig, and manage them."`
+	Fleet    fleetCmd    `cmd:"" help:"Make a fleet of rigs with one queue, and manage it."`
 	Schedule scheduleCmd `cmd:"" help:"Check, list, start and pause runs of new builds and at times."`
 	Push     pushCmd     `cmd:"" shows:"RUN" help:"Send a run to a rig."`
 	Pull     pullCmd     `cmd:"" shows:"RUN" help:"Get a run from a rig."`

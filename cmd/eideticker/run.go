@@ -60,6 +60,7 @@ type runCmd struct {
 
 	Rig string `placeholder:"URL" help:"Run on the rig at this address, which eideticker serve prints."`
 	rigAccess
+	hubFlags
 	Baseline    string `placeholder:"NAME" help:"With --rig: compare with this baseline, run or set of the rig."`
 	Reservation string `placeholder:"KEY" help:"Key of the reservation of the rig's devices."`
 	Label       string `placeholder:"TEXT" help:"Label by which runs are found."`
@@ -94,6 +95,7 @@ func (runCmd) Help() string {
   eideticker run framerate --rig https://rig-3:8430 --token-file ~/.rig-token
   eideticker run framerate --rig https://rig-3:8430 --repeat 6 \
       --baseline release --fail-on-regression
+  eideticker run framerate --hub https://hub:8430 --needs os=linux --repeat 3
 
 Each run starts the browser with a new user data folder, sends the input and records from green to red.
 Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.
@@ -139,7 +141,14 @@ its median does, or if it was not measured.
 }
 
 func (c runCmd) Run(e *env) error {
-	if c.Rig != "" {
+	switch {
+	case c.Hub != "" && c.Rig != "":
+		return usagef("--hub and --rig cannot be used together")
+	case c.Hub != "":
+		return c.onHub(e)
+	case len(c.Needs) > 0 || c.Replace || c.Job != "" || c.Class != "":
+		return usagef("--needs, --replace, --job and --class need --hub")
+	case c.Rig != "":
 		return c.onRig(e)
 	}
 	if c.Baseline != "" {

@@ -266,10 +266,7 @@ func recordedIn(steps []suite.Step) (files []string) {
 
 // start queues the job.
 func (r *remoteRun) start(p api.StartParams) error {
-	err := r.addressed(&p.Test, &p.URL)
-	for i := range p.Variants {
-		err = errors.Join(err, r.addressed(&p.Variants[i].Test, &p.Variants[i].URL))
-	}
+	err := r.addressedAll(&p)
 	if err == nil {
 		err = r.client.Call(r.ctx, "run.start", p, &r.job)
 	}
@@ -277,6 +274,15 @@ func (r *remoteRun) start(p api.StartParams) error {
 		return fmt.Errorf("run: %w", orInterrupted(askedWrongly(err)))
 	}
 	return nil
+}
+
+// addressedAll does so for all tests of a job.
+func (r *remoteRun) addressedAll(p *api.StartParams) error {
+	err := r.addressed(&p.Test, &p.URL)
+	for i := range p.Variants {
+		err = errors.Join(err, r.addressed(&p.Variants[i].Test, &p.Variants[i].URL))
+	}
+	return err
 }
 
 // addressed replaces an unknown test with a point in its name by the address of such a host.

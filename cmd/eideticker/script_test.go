@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if err := built.Media(); err != nil {
 		log.Fatal(err)
 	}
+	if file := os.Getenv(fleetRigEnv); file != "" {
+		os.Exit(serveFleetRig(file))
+	}
 	// Scripts and runs wait most of the time, so more of them run than there are processors.
 	if err := flag.Set("test.parallel", "6"); err != nil { // before the command line's own is read
 		log.Fatal(err)

@@ -22,6 +22,9 @@ import (
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
+	"github.com/eideticker/eideticker/deploy/fleet/hub"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/server"
@@ -118,6 +121,8 @@ type rigService struct {
 	notify systemd
 	first  bool // the rig has neither configuration nor data
 
+	devices daemon.Devices // nil: those of the configuration
+
 	store  *store.Store
 	daemon *daemon.Daemon
 	api    *server.Server
@@ -126,6 +131,10 @@ type rigService struct {
 	trends *trend.DB        // nil: no schedules are configured
 	engine *schedule.Engine // nil: as trends
 	cert   *tls.Certificate // nil: connections are not encrypted
+	at     string           // address that it listens on
+	bus    *bus.Server      // nil: this rig is not a hub
+	hub    *hub.Hub         // nil: as bus
+	agent  *agent.Agent
 }
 
 // run opens everything, serves, and closes everything in reverse order. It listens first: after an
@@ -135,14 +144,15 @@ func (s *rigService) run() (err error) {
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
+	s.at = listener.Addr().String()
 	if err := s.open(); err != nil {
-		return errors.Join(fmt.Errorf("serve: %w", err), listener.Close())
+		return errors.Join(fmt.Errorf("serve: %w", err), s.closeHub(), listener.Close())
 	}
 	defer func() {
 		if s.trends != nil {
 			err = errors.Join(err, s.trends.Close())
 		}
-		err = errors.Join(err, s.store.Close())
+		err = errors.Join(err, s.closeHub(), s.store.Close())
 	}()
 	return s.serve(listener)
 }
@@ -194,17 +204,26 @@ func (s *rigService) open() (err error) {
 	if s.daemon, err = s.newDaemon(); err != nil {
 		return err
 	}
+	if err = s.openHub(); err != nil {
+		return err
+	}
 	if err = s.openSchedules(); err != nil {
 		return err
 	}
-	s.api, err = s.newAPI()
-	return err
+	if s.api, err = s.newAPI(); err != nil {
+		return err
+	}
+	return s.openAgent()
 }
 
 func (s *rigService) newDaemon() (*daemon.Daemon, error) {
-	devices, err := session.FindDevices(s.conf.Devices)
-	if err != nil {
-		return nil, err
+	devices := s.devices
+	if devices == nil {
+		found, err := session.FindDevices(s.conf.Devices)
+		if err != nil {
+			return nil, err
+		}
+		devices = found
 	}
 	tests, err := suiteFolders{Suite: s.conf.Suite}.sources()
 	if err != nil {
@@ -242,10 +261,13 @@ func (s *rigService) newAPI() (*server.Server, error) {
 			}
 			return json.Marshal(list)
 		},
-		Health: s.daemon.Ready,
+		Health: s.daemon.Ready, FleetRig: s.fleetStatus,
 	}
 	if s.engine != nil {
 		o.Trends, o.Engine = s.trends, s.engine
+	}
+	if s.hub != nil {
+		o.Fleet = s.hub
 	}
 	return server.New(o)
 }
@@ -305,6 +327,14 @@ func (s *rigService) serve(listener net.Listener) error {
 	if s.engine != nil {
 		all.Go(func() error { return s.engine.Run(ctx) })
 	}
+	if s.hub != nil {
+		all.Go(func() error {
+			err := s.hub.Run(ctx)
+			stop() // its rigs have no other
+			return err
+		})
+	}
+	all.Go(func() error { return s.agent.Run(ctx) })
 	all.Go(func() error { s.notify.watch(ctx, s.daemon.Health); return nil })
 	s.notify.ready()
 	return all.Wait()

@@ -25,9 +25,13 @@ func (s *rigService) openSchedules() (err error) {
 	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
 		return err
 	}
+	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
+	if s.hub != nil {
+		queue, read = s.hub.Queue(), s.readLight
+	}
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
-		Queue: s.daemon.Queue(), Feeds: s.builds, Trends: s.trends, Read: s.readSet, Tests: s.testNames,
+		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames,
 		Log: s.daemon.Log(),
 	})
 	if err != nil {

@@ -31,6 +31,9 @@ func (r *run) keep(ctx context.Context, record *Record, file *recording.Reader, 
 		r.judge(record, found)
 	} else {
 		record.State, record.Reason = unfinished(ctx, failure), reason(ctx, failure)
+		if record.State == Failed {
+			record.Fault = faultOf(failure)
+		}
 		if record.State == Rejected {
 			r.log.Warn("the run does not count", "reason", record.Reason)
 		} else {
@@ -87,7 +90,7 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 	}
 	refused, measured := refusals(found.Results.Windows)
 	if len(refused) > 0 && !measured && !slices.Contains(r.Test.Measures, quality.Name) {
-		record.State = Failed
+		record.State, record.Fault = Failed, ProductFault
 		record.Reason = fmt.Sprintf("nothing was measured: %s: %s", refused[0].Measure, refused[0].Refusal)
 		r.log.Error("the run has failed", "reason", record.Reason)
 		return

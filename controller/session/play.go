@@ -109,9 +109,9 @@ func (r *run) record(caller context.Context, p *prepared) (t take, err error) {
 	r.add(res.Notes)
 	r.log.Info("recorded", "frames", res.Stored, "lost", res.Missing, "ended", string(res.Ended))
 	if caller.Err() == nil && errors.Is(failure, context.Canceled) { // only the recording's end canceled it
-		failure = fmt.Errorf("the recording ended before the test did: %s", res.Ended)
+		failure = inLab(fmt.Errorf("the recording ended before the test did: %s", res.Ended))
 	}
-	return t, errors.Join(failure, err)
+	return t, errors.Join(failure, inLab(err))
 }
 
 // control runs the test and collects the report of its page and the traffic of its network.

@@ -60,6 +60,7 @@ type Record struct {
 
 	State  State  `json:"state"`
 	Reason string `json:"reason,omitempty"` // for Failed and Rejected
+	Fault  Fault  `json:"fault,omitempty"`  // for Failed; "": the record of an older program
 	// Attempt counts the attempts at one place of a set, from 1. Block and Place are the run's
 	// position in its order, from 1. Seed spreads pings and selects recorded gestures.
 	Attempt int    `json:"attempt"`

@@ -153,12 +153,13 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 	var t take
 	for again := failure == nil; again; again = r.takesNextWay(ctx, p, failure) {
 		p, failure = r.prepare(ctx)
+		failure = inLab(failure)
 		if record.Network = p.figures; failure == nil {
 			t, failure = r.play(ctx, p)
 			record.played(&t)
 		}
 	}
-	failure = errors.Join(failure, p.Close())
+	failure = errors.Join(failure, inLab(p.Close()))
 	file, err := recording.Open(r.path(runfolder.RecordingFile))
 	if err == nil {
 		defer file.Close() // only read

@@ -88,6 +88,7 @@ type Job struct {
 	State string `json:"state" doc:"\"queued\", \"running\", \"ok\", \"failed\", \"cancelled\", \"interrupted\""`
 	// Reason is a sentence.
 	Reason   string   `json:"reason,omitempty" doc:"why it failed, or what it waits for"`
+	Fault    string   `json:"fault,omitempty" doc:"of a failed run: \"lab\", or \"product\" for the tested program"`
 	Owner    string   `json:"owner" doc:"name of the token that asked for it"`
 	Test     string   `json:"test"`
 	Label    string   `json:"label,omitempty"`

@@ -31,6 +31,11 @@ type Config struct {
 	Log    Log    `toml:"log"`
 	Alarm  Alarm  `toml:"alarm"`
 
+	Fleet   Fleet     `toml:"fleet"`   // of a hub
+	Reserve []Reserve `toml:"reserve"` // of a hub
+	Accept  Accept    `toml:"accept"`  // of a rig of a fleet
+	Labels  Labels    `toml:"labels"`  // as accept
+
 	Schedule map[string]Schedule `toml:"schedule"`
 	Feed     map[string]Feed     `toml:"feed"` // of builds of browsers, by name
 }
@@ -90,6 +95,8 @@ func Default() Config {
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},
 		Alarm:  Alarm{FalseAlarms: 1, Per: Duration(7 * 24 * time.Hour)},
+		Fleet:  Fleet{LostAfter: Duration(2 * time.Minute), Quota: 2 << 30},
+		Labels: Labels{},
 
 		Schedule: map[string]Schedule{},
 		Feed:     map[string]Feed{},
@@ -186,7 +193,7 @@ func (c *Config) decode(file, text string) error {
 		return err
 	}
 	c.placeFeeds(file)
-	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key} {
+	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key, &c.Fleet.Copy} {
 		*path = beside(file, *path)
 	}
 	for i := range c.Suite {

@@ -59,6 +59,10 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 	}
 	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast, c.Feed = want.DataDir, want.Devices, want.Access.Hosts,
 		want.Runs.KeepLast, want.Feed
+	if len(c.Reserve) != 1 || len(c.Labels) != 2 {
+		t.Errorf("the shipped file shows %v and %v", c.Reserve, c.Labels)
+	}
+	c.Accept, c.Reserve, c.Labels = want.Accept, want.Reserve, want.Labels
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
 	}
@@ -121,6 +125,16 @@ func TestProblems(t *testing.T) {
 		{"key of another kind", "[feed.a]\nkind = \"folder\"\ndir = \"b\"\nbranch = \"c\"\n",
 			"feed.a: kind folder has no key branch", 1},
 		{"unknown key of a feed", "[feed.a]\nkind = \"folder\"\ndirs = \"b\"\n", `unknown key "feed.a.dirs"`, 3},
+		{"lost at once", "[fleet]\nlost_after = \"1s\"\n", "fleet.lost_after is 1s", 0},
+		{"a cluster in clear", "[fleet]\nnats = \"nats://x\"\n", "must be one such as tls://", 0},
+		{"a small quota", "[fleet]\nquota = \"1MiB\"\n", "must be at least 64MiB", 0},
+		{"an unknown kind", "[accept]\nkinds = [\"x\"]\n", "must be one of suite, url, upload", 0},
+		{"a share of all and more", "reserve = [{ labels = \"a=b\", class = \"now\", share = 1.5 }]\n",
+			"reserve.share is 1.5", 0},
+		{"no hours", "reserve = [{ class = \"now\", share = 0.5, hours = \"8-25\" }]\n", "two hours such as 8-18", 0},
+		{"no label", "reserve = [{ labels = \"a\", class = \"now\", share = 0.5 }]\n", "such as model=pixel7", 0},
+		{"a label that is a number", "[labels]\na = 3\n", "labels.a must be a text", 1},
+		{"a long label", "[labels.a]\nmodel = \"a\\nb\"\n", "must be short words", 0},
 		{"builds in the open", "[feed.a]\nkind = \"jsonl\"\nurl = \"http://example.org/a\"\n",
 			"must begin with https://", 1},
 		{"name of a feed", "[feed.\"../a\"]\nkind = \"folder\"\ndir = \"b\"\n", "a name has 1 to 32 letters", 1},

@@ -93,7 +93,6 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if p.Fresh && !follows {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
 	}
-	out.set.Folder = p.Origin != nil
 	out.set.UntilFail, out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.UntilFail, p.Seed, p.NoVideo, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback

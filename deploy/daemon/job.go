@@ -279,8 +279,14 @@ func (d *Daemon) end(j *job, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.State, j.Reason = outcome(err, cause)
-	if asked := j.start; j.State == failed && asked != nil && asked.Origin != nil && errors.As(err, new(labError)) {
-		j.State = interrupted // the schedule submits it again
+	if j.State == failed && j.Kind == kindRun {
+		j.Fault = string(session.LabFault)
+		if errors.As(err, new(productError)) {
+			j.Fault = string(session.ProductFault)
+		}
+		if submitted.MatchString(j.ID) && !isAttempt(j.ID) && errors.As(err, new(labError)) {
+			j.State = interrupted // the schedule submits it again
+		}
 	}
 	j.Reason = d.withoutFolders(j.Reason)
 	j.EndedWallNS, j.Phase = d.now().UnixNano(), nil
@@ -329,6 +335,11 @@ func outcome(err, cause error) (state, reason string) {
 type labError struct{ error }
 
 func (e labError) Unwrap() error { return e.error }
+
+// productError is a failure of runs that may be one of the tested program.
+type productError struct{ error }
+
+func (e productError) Unwrap() error { return e.error }
 
 func inLab(err error) error {
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
@@ -112,6 +113,7 @@ func (d *Daemon) run(j *job) error {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}
 	o := plan.set
+	o.Folder = submitted.MatchString(j.ID)
 	o.Dir, o.Program, o.Progress = j.dir, d.options.Program, &jobProgress{daemon: d, job: j}
 	o.Labels.Set = j.ID
 	o.Plans = d.plans(o.Test)
@@ -170,7 +172,11 @@ func (d *Daemon) observers(j *job) func(session.Device) session.Observer {
 // shortfall is the reason why a set is incomplete.
 func shortfall(set *session.Set, o session.SetOptions) error {
 	if broken := set.Failed(); len(broken) > 0 {
-		return fmt.Errorf("%d of %d runs failed: %s", len(broken), len(set.Made), broken[0].Record.Reason)
+		err := fmt.Errorf("%d of %d runs failed: %s", len(broken), len(set.Made), broken[0].Record.Reason)
+		if slices.ContainsFunc(broken, func(m *session.Made) bool { return m.Record.Fault == session.ProductFault }) {
+			err = productError{err}
+		}
+		return err
 	}
 	for i, v := range o.Variants {
 		if n := len(set.Of(i)); n < o.Repeat && !o.UntilFail {

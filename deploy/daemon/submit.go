@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/session"
@@ -19,7 +20,11 @@ import (
 const maxOrigin = 16 << 10
 
 // submitted are the IDs of jobs that programs name. No job that the rig names has such an ID.
-var submitted = regexp.MustCompile(`^s-[a-z0-9-]{1,100}$`)
+// Attempts of a fleet's jobs end with their number.
+var submitted = regexp.MustCompile(`^s-[a-z0-9-]{1,100}(\.[1-9][0-9]{0,3})?$`)
+
+// isAttempt reports if a submitted job is an attempt of a fleet's job.
+func isAttempt(id string) bool { return strings.Contains(id, ".") && submitted.MatchString(id) }
 
 // Queue is the daemon for programs that name their jobs.
 type Queue struct{ daemon *Daemon }
@@ -27,13 +32,13 @@ type Queue struct{ daemon *Daemon }
 // Queue returns the daemon's queue for programs that name their jobs.
 func (d *Daemon) Queue() Queue { return Queue{d} }
 
-// Submit queues a test under an ID that begins with "s-". It returns an existing job of this ID:
+// Submit queues a test under an ID that begins with "s-". Its runs are in a set. It returns an existing job of this ID:
 // also an ended one, and one of which only the folder is left. Repeated calls are idempotent.
 func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
 	if !submitted.MatchString(id) {
-		return api.Job{}, api.Errorf(api.InvalidParams, "job %.120q: must be s- and letters, digits or -", id)
+		return api.Job{}, api.Errorf(api.InvalidParams, "job %.120q: must be s- and letters, digits or -, and .N of an attempt", id)
 	}
-	if n := len(p.Origin); n > maxOrigin || !json.Valid(p.Origin) {
+	if n := len(p.Origin); n > maxOrigin || !json.Valid(p.Origin) && (n > 0 || !isAttempt(id)) {
 		return api.Job{}, api.Errorf(api.InvalidParams, "job %s: origin of %d bytes must be JSON of at most %d", id, n,
 			maxOrigin)
 	}

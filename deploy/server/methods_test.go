@@ -55,7 +55,9 @@ func TestEveryMethod(t *testing.T) {
 	plug := filepath.Join(t.TempDir(), "on")
 	d := daemontest.New("local")
 	d.About.Power = device.Power{On: []string{"touch", plug}, Off: []string{"rm", plug}}
+	h, messages := newHub(t)
 	s := serveRig(t, daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil), func(o *Options) {
+		o.Fleet = h
 		o.Sources = func() (json.RawMessage, error) { return json.RawMessage(`{"devices": []}`), nil }
 		o.Compare = func(_ context.Context, base, with string, o CompareOptions) (*api.Compared, error) {
 			_, errBase := os.Stat(filepath.Join(base, session.SetFile))
@@ -79,6 +81,7 @@ func TestEveryMethod(t *testing.T) {
 	u.trends()
 	u.schedules()
 	u.bisects()
+	u.fleet(messages)
 	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
 	if _, err := s.Store.Path(sets[0]); err == nil {
 		t.Error("what was deleted is still there")

@@ -194,7 +194,10 @@ func (b memoryBucket) Delete(ctx context.Context, key string, revision uint64) e
 	if err := b.m.begin(ctx); err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
-	if e, ok := b.m.buckets[b.name][key]; !ok || e.Revision != revision {
+	switch e, ok := b.m.buckets[b.name][key]; {
+	case !ok:
+		return fmt.Errorf("delete %.130q: %w", key, ErrNotFound)
+	case e.Revision != revision:
 		return fmt.Errorf("delete %.130q: %w", key, ErrConflict)
 	}
 	delete(b.m.buckets[b.name], key)

@@ -49,11 +49,15 @@ func testBucket(t *testing.T, b, other Bucket) {
 		"put of a new entry":        putErr(ctx, b, "..a-B_.", 0),
 		"put of a revision of none": putErr(ctx, b, "none", second),
 		"delete of an old revision": b.Delete(ctx, "..a-B_.", first),
-		"delete of an unknown key":  b.Delete(ctx, "none", 1),
-		"delete of another's":       b.Delete(ctx, "none", second),
+		"delete without a revision": b.Delete(ctx, "..a-B_.", 0),
 	} {
 		if !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, revision := range []uint64{0, 1, second, second + 100} {
+		if err := b.Delete(ctx, "none", revision); !errors.Is(err, ErrNotFound) {
+			t.Errorf("delete of an unknown key, revision %d: %v", revision, err)
 		}
 	}
 	for _, key := range []string{"", "a b", "a>", "*", "ä", string(bytes.Repeat([]byte("k"), 121))} {

@@ -386,7 +386,8 @@ func (h *Hub) mention(ctx context.Context, rig string, m *wire.Running) {
 	if !ok || j == nil || j.ended() || n != len(j.Attempts) || j.last().Rig != rig {
 		return
 	}
-	back := j.State == queued && j.last().State == lost // the rig was away, and works at it
+	// the rig was away, and works at it
+	back := j.State == queued && j.last().State == lost && !h.rigs[rig].uses(j.last().Devices)
 	if !j.live() && !back {
 		return
 	}

@@ -182,7 +182,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	var serving struct {
-		context.Context
+		ctx  context.Context
 		stop context.CancelFunc // nil: rigs are not answered
 	}
 	every := time.NewTicker(time.Second)
@@ -190,9 +190,10 @@ func (h *Hub) Run(ctx context.Context) error {
 	for {
 		leads := h.tick(ctx)
 		if leads && serving.stop == nil {
-			serving.Context, serving.stop = context.WithCancel(ctx)
+			serving.ctx, serving.stop = context.WithCancel(ctx)
+			of := serving.ctx
 			all.Go(func() {
-				if err := h.o.Bus.Serve(serving, h.handle); err != nil && serving.Err() == nil {
+				if err := h.o.Bus.Serve(of, h.handle); err != nil && of.Err() == nil {
 					h.o.Log.Error("rigs are not answered", "error", err)
 				}
 			})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -72,6 +73,16 @@ func (h *Hub) rig(name string) *rig {
 
 func (r *rig) online(now time.Time) bool { return !r.polled.IsZero() && now.Sub(r.polled) < lease }
 
+// uses reports if an attempt has one of the devices.
+func (r *rig) uses(devices []string) bool {
+	for _, j := range r.live {
+		if slices.ContainsFunc(j.last().Devices, func(d string) bool { return slices.Contains(devices, d) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // silence says since when a rig is away.
 func (r *rig) silence(now time.Time) string {
 	switch {
@@ -89,12 +100,6 @@ func (h *Hub) show(r *rig) {
 		return
 	}
 	now := h.o.Now()
-	taken := map[string]bool{}
-	for _, j := range r.live {
-		for _, d := range j.last().Devices {
-			taken[d] = true
-		}
-	}
 	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason}
 	if r.Suspend != "" {
 		out.Reason = r.Suspend
@@ -106,7 +111,7 @@ func (h *Hub) show(r *rig) {
 		}
 		labels["rig"], labels["device"] = r.Rig, d.Name
 		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels,
-			Free: d.State == "free" && !taken[d.Name], Reason: d.Reason})
+			Free: d.State == "free" && !r.uses([]string{d.Name}), Reason: d.Reason})
 	}
 	r.shown = out.Online
 	h.sched.SetRig(out)

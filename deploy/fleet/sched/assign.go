@@ -7,31 +7,65 @@ import (
 	"time"
 )
 
+// turns shares a device by start-time fair queueing. Each key (class or owner) has a turn. Its use
+// moves the turn on. The least turn comes next. An idle key saves up no turns.
+type turns struct {
+	now  int64 // turn of the latest key that was served
+	last []turn
+}
+
+// turn is the next one of a key. Keys without one have the turn now.
+type turn struct {
+	key int32
+	at  int64
+}
+
+func (t *turns) start(key int32) int64 {
+	for _, l := range t.last {
+		if l.key == key {
+			return max(l.at, t.now)
+		}
+	}
+	return t.now
+}
+
+func (t *turns) charge(key int32, use int64) {
+	t.now = t.start(key)
+	t.correct(key, use)
+}
+
+// correct moves the turn of a key that used more or less than it was charged. It forgets turns that
+// are over.
+func (t *turns) correct(key int32, use int64) {
+	at := t.start(key) + use
+	t.last = slices.DeleteFunc(t.last, func(l turn) bool { return l.key == key || l.at <= t.now })
+	if at > t.now {
+		t.last = append(t.last, turn{key, at})
+	}
+}
+
 // Assign gives waiting jobs to free devices, which are taken until Ended or Remove. It looks only at
 // devices to which something has happened, or that wait for a time.
 func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 	s.now = now
 	for _, h := range s.ending {
-		if h.running == 0 {
-			h.until = now.Add(s.maxIdle)
-		}
+		h.until = now.Add(s.maxIdle)
 	}
 	s.ending = s.ending[:0]
+	s.recount()
 	var later []*device
 	for len(s.ready) > 0 {
 		ready := s.ready
 		s.ready = nil
-		for _, d := range ready {
-			d.ready = false
-		}
 		// A device that fits few jobs comes first, so that it does not stay idle. Then come devices of
 		// rigs that measure nothing, and those that have been idle longest.
-		slices.SortFunc(ready, func(a, b *device) int {
-			return cmp.Or(cmp.Compare(len(a.groups), len(b.groups)), cmp.Compare(a.rig.taken, b.rig.taken),
-				cmp.Compare(a.since, b.since), cmp.Compare(a.id, b.id))
-		})
 		for _, d := range ready {
-			if !d.available() {
+			d.ready = false
+			d.rank = int64(len(d.groups))<<48 + int64(d.rig.taken)<<40 + d.freed
+		}
+		slices.SortFunc(ready, func(a, b *device) int { return cmp.Compare(a.rank, b.rank) })
+		for _, d := range ready {
+			if s.waiting == 0 || d.job != nil || !d.usable() {
 				continue
 			}
 			if a, wait := s.serve(d); a != nil {
@@ -48,28 +82,24 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 // serve finds a job for a free device. wait tells that one may get it later without a further event.
 func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	if c := d.rig.claim; c != nil && c.queue.group.fits(d) {
-		if devices := s.place(c.queue.group, d, c.queue.class, true); devices != nil {
+		if devices := s.place(c.queue, d, true); devices != nil {
 			return s.assign(c, devices), false
 		}
-		if s.claimable(c.queue.group, d, c.queue.class) {
+		if s.claimable(c.queue, d) {
 			return nil, true
 		}
 		s.unclaim(c)
 	}
-	allowed := s.allowed(d, 1)
 	var there uint // classes
+	allowed := s.allowed(d, 1)
 	for _, g := range d.groups {
-		if g.waiting == 0 {
-			continue
-		}
 		for c := range g.classes {
-			if g.classes[c].waiting == 0 {
-				continue
-			}
-			if allowed&(1<<c) == 0 || !s.unheld(g, d, c) {
-				wait = true
-			} else {
-				there |= 1 << c
+			if g.waiting > 0 && g.classes[c].waiting > 0 {
+				if allowed&(1<<c) != 0 && s.unheld(g, d, c) {
+					there |= 1 << c
+				} else {
+					wait = true
+				}
 			}
 		}
 	}
@@ -82,7 +112,7 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 		}
 		there &^= 1 << class
 		if e := s.next(d, class); e != nil {
-			if devices := s.place(e.queue.group, d, class, false); devices != nil {
+			if devices := s.place(e.queue, d, false); devices != nil {
 				return s.assign(e, devices), false
 			}
 			e.claim, d.rig.claim = d.rig, e
@@ -92,30 +122,32 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	return nil, wait
 }
 
-// next returns the job of a class whose turn it is on a device, or nil.
+// next returns the job of a class whose turn it is on a device, or nil. In a group the least turn
+// decides between owners who have used the device equally. Between groups the older job does.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
 	t := &d.owners[class]
 	for _, l := range t.last {
 		s.turn[l.key] = l.at
 	}
-	first, owners := int64(0), d.rig.Accept.Owners
+	var first int64
 	for _, g := range d.groups {
 		b := &g.classes[class]
 		if b.waiting == 0 || !s.unheld(g, d, class) {
 			continue
 		}
-		whole := g.job.Devices == 1 || s.place(g, d, class, false) != nil
-		if !whole && (d.rig.claim != nil || !s.claimable(g, d, class)) {
-			continue
-		}
+		var head *entry
+		var turn int64
 		for _, q := range b.queues {
-			if len(q.jobs) == 0 || !accepts(owners, s.names[q.owner]) || !whole && q.jobs[0].claim != nil {
+			if len(q.jobs) == 0 || !accepts(d.rig.Accept.Owners, s.names[q.owner]) || g.job.Devices > 1 &&
+				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d, false) == nil {
 				continue
 			}
-			e, at := q.jobs[0], max(s.turn[q.owner], t.now)
-			if next == nil || at < first || at == first && e.before(next) {
-				next, first = e, at
+			if at := max(s.turn[q.owner], t.now); head == nil || at < turn || at == turn && q.before(head.queue) {
+				head, turn = q.jobs[0], at
 			}
+		}
+		if head != nil && (next == nil || cmp.Or(cmp.Compare(turn, first), head.compare(next)) < 0) {
+			next, first = head, turn
 		}
 	}
 	for _, l := range t.last {
@@ -124,40 +156,31 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 	return next
 }
 
-// before orders heads of owners who have used a device equally.
-func (e *entry) before(f *entry) bool {
-	if e.queue.group == f.queue.group && e.queue.turn != f.queue.turn {
-		return e.queue.turn < f.queue.turn
-	}
-	return e.compare(f) < 0
+// before orders the queues of a backlog.
+func (q *queue) before(o *queue) bool {
+	return cmp.Or(cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
 // place returns the device and others of its rig for a job, or nil if too few are free. A claim goes
 // before kept devices.
-func (s *Scheduler) place(g *group, d *device, class int, claim bool) []*device {
-	n := g.job.Devices
-	if n == 1 {
-		return []*device{d}
-	}
+func (s *Scheduler) place(q *queue, d *device, claim bool) []*device {
+	n := q.group.job.Devices
 	all := []*device{d}
-	if s.allowed(d, n)&(1<<class) == 0 {
-		return nil
-	}
 	for _, o := range d.rig.devices {
-		if len(all) < n && o != d && o.available() && g.fits(o) && s.allowed(o, n)&(1<<class) != 0 &&
-			(claim || s.unheld(g, o, class)) {
+		if len(all) < n && o != d && o.job == nil && o.usable() && q.group.fits(o) &&
+			s.allowed(o, n)&(1<<q.class) != 0 && (claim || s.unheld(q.group, o, q.class)) {
 			all = append(all, o)
 		}
 	}
-	if len(all) < n {
+	if len(all) < n || s.allowed(d, n)&(1<<q.class) == 0 {
 		return nil
 	}
 	return all
 }
 
 // claimable reports whether enough devices of a rig will be free if they are kept idle.
-func (s *Scheduler) claimable(g *group, d *device, class int) bool {
-	return s.allowed(d, g.job.Devices)&(1<<class) != 0 && g.enough(d.rig)
+func (s *Scheduler) claimable(q *queue, d *device) bool {
+	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && q.group.enough(d.rig)
 }
 
 // enough reports whether a rig has the devices for a job of the group, free or not.
@@ -171,11 +194,36 @@ func (g *group) enough(r *rig) bool {
 	return n >= g.job.Devices
 }
 
-// unclaim lets others have the devices that wait for a job.
+// unclaim gives up the devices that are kept idle for a job.
 func (s *Scheduler) unclaim(e *entry) {
 	if r := e.claim; r != nil {
 		e.claim, r.claim = nil, nil
 		s.touch(r.devices...)
+	}
+}
+
+// reserve counts the devices of a reservation, and those that other classes have.
+type reserve struct {
+	Reservation
+	class, devices, others int
+}
+
+func (s *Scheduler) recount() {
+	for _, r := range s.reserve {
+		r.devices, r.others = 0, 0
+	}
+	if len(s.reserve) == 0 {
+		return
+	}
+	for _, d := range s.devices {
+		for _, r := range d.reserve {
+			if d.usable() {
+				r.devices++
+			}
+			if d.job != nil && d.job.queue.class != r.class {
+				r.others++
+			}
+		}
 	}
 }
 
@@ -190,7 +238,6 @@ func (s *Scheduler) allowed(d *device, n int) uint {
 	return allowed
 }
 
-// holds reports whether the reservation is valid at a time.
 func (r *Reservation) holds(now time.Time) bool {
 	h := now.Hour()
 	if r.From < r.To {
@@ -199,7 +246,7 @@ func (r *Reservation) holds(now time.Time) bool {
 	return r.From == r.To || h >= r.From || h < r.To
 }
 
-// unheld reports whether sets that keep devices permit a group's job on this one.
+// unheld reports whether the sets that keep devices permit a group's job on this one.
 func (s *Scheduler) unheld(g *group, d *device, class int) bool {
 	if g.job.Keep != "" {
 		if h := s.holds[g.job.Keep]; h.holds(s.now) {
@@ -217,60 +264,58 @@ func (s *Scheduler) assign(e *entry, devices []*device) *Assignment {
 	q.turn += e.estimate * int64(len(devices))
 	s.dequeue(e)
 	a := &Assignment{Job: e.id, Rig: devices[0].rig.ID}
-	ids := make([]string, len(devices))
-	for i, d := range devices {
+	for _, d := range devices {
 		d.classes.charge(int32(q.class), e.estimate<<q.class)
 		d.owners[q.class].charge(q.owner, e.estimate)
-		ids[i] = d.id
-		a.Devices = append(a.Devices, d.name)
+		a.Devices = append(a.Devices, d.Name)
+		for _, r := range d.reserve {
+			if r.class != q.class {
+				r.others++
+			}
+		}
 	}
-	s.take(e, a.Rig, ids)
+	s.take(e, *a)
 	return a
 }
 
 // dequeue removes a waiting job from its queue.
 func (s *Scheduler) dequeue(e *entry) {
 	q := e.queue
-	if at, ok := slices.BinarySearchFunc(q.jobs, e, (*entry).compare); ok {
-		if at == 0 {
-			q.jobs[0] = nil
-			q.jobs = q.jobs[1:]
-		} else {
-			q.jobs = slices.Delete(q.jobs, at, at+1)
-		}
-		q.group.classes[q.class].waiting--
-		if q.group.waiting--; q.group.waiting == 0 {
-			s.waiting--
-		}
+	if at, _ := slices.BinarySearchFunc(q.jobs, e, (*entry).compare); at == 0 {
+		q.jobs[0] = nil
+		q.jobs = q.jobs[1:]
+	} else {
+		q.jobs = slices.Delete(q.jobs, at, at+1)
+	}
+	q.group.classes[q.class].waiting--
+	if q.group.waiting--; q.group.waiting == 0 {
+		s.waiting--
 	}
 	s.unclaim(e)
 }
 
 // take marks devices as taken. Those that are not enrolled are marked when they are.
-func (s *Scheduler) take(e *entry, rig string, ids []string) {
-	e.run = &running{rig: rig, devices: ids, end: s.now.Add(time.Duration(e.estimate))}
+func (s *Scheduler) take(e *entry, a Assignment) {
+	e.run = &running{end: s.now.Add(time.Duration(e.estimate))}
 	if name := e.queue.group.job.Keep; name != "" {
-		h := s.holds[name]
-		if !h.holds(s.now) {
-			h = &hold{name: name}
-			s.holds[name] = h
+		if h := s.holds[name]; !h.holds(s.now) {
+			s.holds[name] = &hold{}
 		}
-		h.class = e.queue.class
-		h.running++
-		e.run.hold = h
+		e.run.hold = s.holds[name]
+		e.run.hold.class = e.queue.class
+		e.run.hold.running++
 	}
-	for _, id := range ids {
+	for _, name := range a.Devices {
+		id := a.Rig + "/" + name
+		e.run.devices = append(e.run.devices, id)
 		s.busy[id] = e
 		if d := s.devices[id]; d != nil {
-			d.account(-1)
 			if d.job == nil {
 				d.rig.taken++
 			}
-			d.job = e
-			if e.run.hold != nil {
+			if d.job = e; e.run.hold != nil {
 				d.hold = e.run.hold
 			}
-			d.account(1)
 		}
 	}
 }
@@ -278,23 +323,19 @@ func (s *Scheduler) take(e *entry, rig string, ids []string) {
 // release frees the devices of a running job.
 func (s *Scheduler) release(e *entry) {
 	if h := e.run.hold; h != nil {
-		if h.running--; h.running == 0 {
-			h.until = time.Time{}
-			s.ending = append(s.ending, h)
-		}
+		h.running--
+		h.until = time.Time{}
+		s.ending = append(s.ending, h)
 	}
-	s.count++
 	for _, id := range e.run.devices {
 		if s.busy[id] != e {
 			continue
 		}
 		delete(s.busy, id)
 		if d := s.devices[id]; d != nil {
-			d.account(-1)
-			d.job = nil
-			d.since = s.count
+			s.freed++
+			d.job, d.freed = nil, s.freed
 			d.rig.taken--
-			d.account(1)
 			s.touch(d)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// Bounds of needs.
+// Bounds of needs. maxLabel is in bytes, of a key or a value.
 const (
 	maxTerms  = 16
 	maxValues = 32
-	maxLabel  = 128 // bytes of a key or a value
+	maxLabel  = 128
 )
 
 // Term is a label that a device must have, with one of the values.
@@ -50,15 +50,10 @@ func ParseNeeds(terms []string) (Needs, error) {
 		slices.Sort(values)
 		needs = append(needs, Term{key, slices.Compact(values)})
 	}
-	slices.SortFunc(needs, func(a, b Term) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), slices.Compare(a.Values, b.Values))
-	})
-	return slices.CompactFunc(needs, func(a, b Term) bool {
-		return a.Key == b.Key && slices.Equal(a.Values, b.Values)
-	}), nil
+	slices.SortFunc(needs, func(a, b Term) int { return cmp.Compare(a.String(), b.String()) })
+	return needs, nil
 }
 
-// isWord reports whether a key or value is within bounds.
 func isWord(s string) bool {
 	return s != "" && len(s) <= maxLabel && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == '=' || r == 0xfffd
@@ -77,7 +72,7 @@ func (n Needs) String() string {
 func (t Term) String() string { return t.Key + "=" + strings.Join(t.Values, ",") }
 
 // Fits reports whether a device with these labels satisfies all terms. A label may be a list, such
-// as the browsers of a device: one of its values is enough.
+// as the browsers of a device. One fitting value is enough.
 func (n Needs) Fits(labels map[string]string) bool {
 	for _, t := range n {
 		if !t.fits(labels[t.Key]) {
@@ -103,50 +98,36 @@ func (n Needs) unfit(devices []*device) error {
 		return errors.New("the fleet has no device")
 	}
 	for _, t := range n {
-		there, keys := map[string]bool{}, map[string]bool{}
+		var keys, there []string
 		for _, d := range devices {
-			for key := range d.labels {
-				keys[key] = true
-			}
-			for v := range strings.SplitSeq(d.labels[t.Key], ",") {
-				if v != "" {
-					there[v] = true
+			for key, label := range d.Labels {
+				if keys = append(keys, key); key == t.Key && label != "" {
+					there = append(there, strings.Split(label, ",")...)
 				}
 			}
 		}
 		if len(there) == 0 {
 			return fmt.Errorf("no device has a label %s; there are %s", t.Key, few(keys, t.Key))
 		}
-		if !slices.ContainsFunc(t.Values, func(v string) bool { return there[v] }) {
+		if !t.fits(strings.Join(there, ",")) {
 			return fmt.Errorf("no device has %s; there are %s", t, few(there, t.Values[0]))
 		}
 	}
-	// Each term fits some device. The device that misses fewest is an example.
-	near, missing := "", len(n)+1
-	for _, d := range devices {
-		var last Term
-		misses := 0
-		for _, t := range n {
-			if !t.fits(d.labels[t.Key]) {
-				last, misses = t, misses+1
-			}
-		}
-		if misses > 0 && misses < missing {
-			near, missing = fmt.Sprintf("%s has %s=%s", d.id, last.Key, d.labels[last.Key]), misses
-		}
+	missing := func(d *device) Needs {
+		return slices.DeleteFunc(slices.Clone(n), func(t Term) bool { return t.fits(d.Labels[t.Key]) })
 	}
-	return fmt.Errorf("no device has %s; %s", n, cmp.Or(near, "the fitting ones are on other rigs"))
+	near := slices.MinFunc(devices, func(a, b *device) int { return len(missing(a)) - len(missing(b)) })
+	key := missing(near)[0].Key
+	return fmt.Errorf("no device has %s; %s has %s=%s", n, near.id, key, near.Labels[key])
 }
 
 // few lists labels, the nearest to a word first.
-func few(there map[string]bool, word string) string {
-	all := make([]string, 0, len(there))
-	for v := range there {
-		all = append(all, v)
+func few(there []string, word string) string {
+	slices.Sort(there)
+	there = slices.Compact(there)
+	if at := slices.Index(there, wording.Nearest(word, there)); at > 0 {
+		near := there[at]
+		there = slices.Insert(slices.Delete(there, at, at+1), 0, near)
 	}
-	slices.Sort(all)
-	if near := wording.Nearest(word, all); near != "" {
-		all = append([]string{near}, slices.DeleteFunc(all, func(v string) bool { return v == near })...)
-	}
-	return wording.Few(all)
+	return wording.Few(there)
 }

@@ -2,43 +2,38 @@ package sched
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// Wait returns a waiting job's place among the jobs of its class with equal needs, from 1, and why
-// it waits. The place supposes that all jobs take equally long. 0 means that the job does not wait.
+// Wait returns a waiting job's place among the jobs of its class with equal needs, from 1, and the
+// reason why it waits. The place supposes that all jobs take equally long. 0: it does not wait.
 func (s *Scheduler) Wait(id string, now time.Time) (place int, reason string) {
 	e := s.jobs[id]
 	if e == nil || e.run != nil {
 		return 0, ""
 	}
-	place = e.place()
-	return place, s.why(e, place, now)
-}
-
-// place counts the jobs of other owners that have their turns before.
-func (e *entry) place() int {
 	q := e.queue
-	own := sort.Search(len(q.jobs), func(i int) bool { return q.jobs[i].compare(e) >= 0 })
-	place := own + 1
+	own, _ := slices.BinarySearchFunc(q.jobs, e, (*entry).compare)
+	place = own + 1
 	for _, o := range q.group.classes[q.class].queues {
 		if o == q || len(o.jobs) == 0 {
 			continue
 		}
 		rounds := own
-		if o.jobs[0].before(q.jobs[0]) {
+		if o.before(q) {
 			rounds++
 		}
 		place += min(rounds, len(o.jobs))
 	}
-	return place
+	s.now = now
+	return place, s.why(e, place)
 }
 
 // why returns the reason as a sentence without its end.
-func (s *Scheduler) why(e *entry, place int, now time.Time) string {
+func (s *Scheduler) why(e *entry, place int) string {
 	g, owner := e.queue.group, s.names[e.queue.owner]
 	if err := s.unfit(g, owner); err != nil {
 		return err.Error()
@@ -46,7 +41,7 @@ func (s *Scheduler) why(e *entry, place int, now time.Time) string {
 	var fitting, away int
 	var free bool
 	var first *device // of those at work, the one that ends first
-	var blocked, broken string
+	var gone, blocked, broken string
 	for _, d := range g.fitting {
 		if !accepts(d.rig.Accept.Owners, owner) {
 			continue
@@ -55,6 +50,7 @@ func (s *Scheduler) why(e *entry, place int, now time.Time) string {
 		switch {
 		case !d.rig.Online:
 			away++
+			gone = d.id + " is away"
 		case !d.usable():
 			broken = d.state()
 		case d.job != nil:
@@ -62,22 +58,20 @@ func (s *Scheduler) why(e *entry, place int, now time.Time) string {
 				first = d
 			}
 		default:
-			if why := s.blocked(e, d, now); why != "" {
-				blocked = why
-			} else {
-				free = true
-			}
+			why := s.blocked(e, d)
+			free = free || why == ""
+			blocked = why
 		}
 	}
 	switch {
-	case away == fitting && fitting == 1:
-		return g.fitting[0].id + " is away"
-	case away == fitting:
+	case away == fitting && fitting > 1:
 		return fmt.Sprintf("all %d fitting devices are away", fitting)
-	case !free && first == nil && blocked == "":
-		return broken
-	case !free && first == nil:
+	case away == fitting:
+		return gone
+	case !free && first == nil && blocked != "":
 		return blocked
+	case !free && first == nil:
+		return broken
 	case place > 1:
 		return "its owner's turn comes after " + wording.Plural(place-1, "job")
 	case free:
@@ -86,9 +80,9 @@ func (s *Scheduler) why(e *entry, place int, now time.Time) string {
 	return fmt.Sprintf("waits for %s, which runs %s", first.id, first.job.id)
 }
 
-// state explains why a device of a rig that is there gets no jobs.
+// state explains why a device of a rig that is online gets no jobs.
 func (d *device) state() string {
-	text, reason := d.id, d.reason
+	text, reason := d.id, d.Reason
 	if d.rig.Drain {
 		text, reason = d.rig.ID+" drains", d.rig.Reason
 	} else if d.rig.Reason != "" {
@@ -103,34 +97,24 @@ func (d *device) state() string {
 }
 
 // blocked explains why a free device is not for a job now. It is empty if nothing blocks it.
-func (s *Scheduler) blocked(e *entry, d *device, now time.Time) string {
-	g, class := e.queue.group, e.queue.class
-	s.now = now
+func (s *Scheduler) blocked(e *entry, d *device) string {
+	q, g := e.queue, e.queue.group
 	if c := d.rig.claim; c != nil && c != e && c.queue.group.fits(d) {
 		return fmt.Sprintf("%s waits for other devices of its rig, for %s", d.id, c.id)
 	}
-	if !s.unheld(g, d, class) {
-		if h := s.holds[g.job.Keep]; h.holds(now) {
+	if !s.unheld(g, d, q.class) {
+		if h := s.holds[g.job.Keep]; h.holds(s.now) {
 			return "waits for the device that " + g.job.Keep + " keeps"
 		}
-		return fmt.Sprintf("%s is kept for %s", d.id, d.hold.name)
+		return d.id + " is kept for a set of jobs"
 	}
-	if s.allowed(d, g.job.Devices)&(1<<class) == 0 {
-		for _, r := range d.reserve {
-			if r.holds(now) && r.class != class {
-				return "reserved for class " + r.words()
-			}
+	for _, r := range d.reserve {
+		if r.class != q.class && s.allowed(d, g.job.Devices)&(1<<q.class) == 0 && r.Reservation.holds(s.now) {
+			return fmt.Sprintf("reserved for class %s from %d to %d", classes[r.class], r.From, r.To)
 		}
 	}
-	if g.job.Devices > 1 && s.place(g, d, class, false) == nil {
+	if s.place(q, d, false) == nil {
 		return fmt.Sprintf("waits until %d devices of %s are free", g.job.Devices, d.rig.ID)
 	}
 	return ""
-}
-
-func (r *reserve) words() string {
-	if r.From == r.To {
-		return classes[r.class]
-	}
-	return fmt.Sprintf("%s from %d to %d", classes[r.class], r.From, r.To)
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/fleet/enroll"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+type fleetInitCmd struct{ serveConfig }
+
+func (fleetInitCmd) Help() string {
+	return `Example:
+
+  eideticker fleet init
+
+It makes keys in the folder secrets/fleet of the data directory. Back them up:
+without them every rig needs a new invitation. Start eideticker serve afterwards.
+A hub needs no devices. It must listen on a network, or use TLS.`
+}
+
+func (c fleetInitCmd) Run(e *env) error {
+	conf, err := c.load("", "")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(conf.DataDir, hubSecrets)
+	if _, err := enroll.Init(dir); err != nil {
+		return fmt.Errorf("fleet init: %w", err)
+	}
+	fmt.Fprintf(e.out, "the hub's keys are in %s; back them up\n", dir)
+	if conf.Encrypted() == "off" {
+		fmt.Fprintln(e.err, "rigs cannot reach this hub: set listen = \"[::]:8430\" in its configuration")
+	}
+	fmt.Fprintln(e.err, "start eideticker serve, or start it again")
+	return nil
+}
+
+type fleetJoinCmd struct {
+	URL string `arg:"" help:"Address with the secret, as fleet invite prints it."`
+	serveConfig
+}
+
+func (fleetJoinCmd) Help() string {
+	return `Example:
+
+  eideticker fleet join https://hub:8430/#TOKEN
+
+It makes a key of the rig and writes fleet.json into the data directory.
+A running eideticker serve connects within seconds. Remove fleet.json to leave.`
+}
+
+// Bounds of the request to join.
+const (
+	joinTime   = 30 * time.Second
+	joinTries  = 3
+	maxJoined  = 64 << 10
+	maxRefusal = 300
+)
+
+func (c fleetJoinCmd) Run(e *env) error {
+	conf, err := c.load("", "")
+	if err != nil {
+		return err
+	}
+	at, secret, is := strings.Cut(c.URL, "#")
+	u, err := url.Parse(at)
+	if err != nil || !is || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+		return usagef("fleet join: the address must be one such as https://hub:8430/#TOKEN")
+	}
+	token, err := enroll.ParseToken(secret)
+	if err != nil {
+		return usageError{fmt.Errorf("fleet join: %w", err)}
+	}
+	seed, public, err := enroll.NewKey()
+	if err != nil {
+		return fmt.Errorf("fleet join: %w", err)
+	}
+	f := agent.Fleet{Hub: "https://" + u.Host, Fingerprint: token.Fingerprint()}
+	joined, err := join(e, f, wire.Join{Version: wire.Version, Program: program(), Token: secret, Key: public})
+	if err != nil {
+		return fmt.Errorf("fleet join: %w", orInterrupted(err))
+	}
+	f.Rig, f.Path = joined.Rig, joined.Path
+	if err := agent.Write(conf.DataDir, f, seed, joined.JWT); err != nil {
+		return fmt.Errorf("fleet join: %w", err)
+	}
+	_, err = fmt.Fprintf(e.out, "joined %s as %s; a running eideticker serve connects within seconds\n", f.Hub, f.Rig)
+	return err
+}
+
+// join enrols the rig. The hub takes the same key again if its answer was lost.
+func join(e *env, f agent.Fleet, q wire.Join) (out wire.Joined, err error) {
+	raw, err := json.Marshal(q)
+	if err != nil {
+		return out, err
+	}
+	hub := agent.PinnedClient(f.Fingerprint)
+	hub.Timeout = joinTime
+	defer hub.CloseIdleConnections()
+	for range joinTries {
+		var r *http.Request
+		if r, err = http.NewRequestWithContext(e.ctx, http.MethodPost, f.Hub+"/fleet/v1/join",
+			bytes.NewReader(raw)); err != nil {
+			return out, err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		var res *http.Response
+		if res, err = hub.Do(r); err != nil {
+			continue
+		}
+		var text []byte
+		text, err = io.ReadAll(io.LimitReader(res.Body, maxJoined))
+		if err = errors.Join(err, res.Body.Close()); err != nil {
+			continue
+		}
+		if res.StatusCode != http.StatusOK {
+			return out, fmt.Errorf("the hub says: %s", strings.TrimSpace(string(text[:min(len(text), maxRefusal)])))
+		}
+		return out, json.Unmarshal(text, &out)
+	}
+	return out, err
+}

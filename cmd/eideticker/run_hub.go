@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
+)
+
+// hubFlags are about runs on a fleet.
+type hubFlags struct {
+	Hub     string   `placeholder:"URL" help:"Run on any fitting device of this hub's fleet."`
+	Needs   []string `placeholder:"KEY=VALUE" sep:"none" help:"With --hub: label of the device; repeatable."`
+	Replace bool     `help:"With --hub: after a fault of the lab, another device may do it."`
+	Job     string   `placeholder:"ID" help:"With --hub: own ID, such as s-build-7. Repeated calls make one job."`
+	Class   string   `placeholder:"CLASS" help:"With --hub: now, check, watch or fill (default: now)."`
+}
+
+// Times of following a job.
+const (
+	hubEvery    = time.Second
+	hubPatience = rigPatience
+)
+
+// onHub runs on a fleet, shows the progress and the verdict.
+func (c runCmd) onHub(e *env) error {
+	switch {
+	case c.Output != "":
+		return usagef("-o cannot be used with --hub: recordings stay on the rig")
+	case len(c.FailIf) > 0 || c.Markdown != "":
+		return usagef("--fail-if and --markdown cannot be used with --hub; use budgets of the test")
+	}
+	params, err := c.startParams()
+	if err != nil {
+		if usage := (usageError{}); errors.As(err, &usage) {
+			return usagef("%s", strings.ReplaceAll(err.Error(), "--rig", "--hub"))
+		}
+		return err
+	}
+	params.Class = c.Class
+	hub, err := c.open(c.Hub)
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	named := &remoteRun{env: e, cmd: c, client: hub}
+	if err := named.addressedAll(&params); err != nil {
+		return fmt.Errorf("run: %w", orInterrupted(askedWrongly(err)))
+	}
+	h := &hubRun{env: e, cmd: c, client: hub, shown: phases{env: e}}
+	p := api.JobParams{Job: c.Job, Needs: c.Needs, Replace: c.Replace, StartParams: params}
+	if err := hub.Call(e.ctx, "job.start", p, &h.job); err != nil {
+		return fmt.Errorf("run: %w", orInterrupted(askedWrongly(err)))
+	}
+	fmt.Fprintf(e.err, "job %s\n", h.job.Job)
+	err = h.follow()
+	h.shown.end()
+	if e.ctx.Err() != nil {
+		fmt.Fprintf(e.err, "job %s goes on; see it at %s\ncancel it with eideticker fleet cancel %s --hub %s\n", h.job.Job,
+			h.address("#/fleet"), h.job.Job, c.Hub)
+	}
+	if err != nil {
+		return fmt.Errorf("run: %w", orInterrupted(err))
+	}
+	return h.outcome()
+}
+
+// hubRun is a job of a fleet that is followed.
+type hubRun struct {
+	*env
+	cmd    runCmd
+	client *client.Client
+	job    api.FleetJob
+	shown  phases
+}
+
+func (h *hubRun) address(path string) string { return strings.TrimSuffix(h.cmd.Hub, "/") + "/" + path }
+
+// follow shows the progress until the job has ended. The hub may be away for a while.
+func (h *hubRun) follow() error {
+	heard := time.Now()
+	for h.job.EndedWallNS == 0 {
+		h.shown.show(fleetJobText(&h.job), 0, 0)
+		select {
+		case <-time.After(hubEvery):
+		case <-h.ctx.Done():
+			return h.ctx.Err()
+		}
+		var job api.FleetJob
+		err := h.client.Call(h.ctx, "fleet.job", api.JobID{Job: h.job.Job}, &job)
+		told := (*api.Error)(nil)
+		switch {
+		case err == nil:
+			h.job, heard = job, time.Now()
+		case errors.As(err, &told) && told.Code != api.Unavailable || time.Since(heard) > hubPatience:
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome prints the result and returns the error of the job.
+func (h *hubRun) outcome() error {
+	j := &h.job
+	if h.cmd.JSON {
+		if err := printJSON(h.out, j); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(h.out, fleetJobText(j))
+		for _, a := range j.Attempts {
+			if a.Set != "" && !a.Superseded {
+				fmt.Fprintln(h.out, h.address("#/fleet/"+a.Set))
+			}
+		}
+	}
+	if j.State != "ok" {
+		return fmt.Errorf("the job ended as %s%s", j.State, prefixed(": ", j.Reason))
+	}
+	if !h.cmd.FailOnRegression {
+		return nil
+	}
+	switch {
+	case strings.Contains(j.Verdict, "regressed"):
+		return verdictError{code: exitRegression, what: "the job regressed"}
+	case j.Verdict == "" || strings.Contains(j.Verdict, "inconclusive"):
+		return verdictError{code: exitInconclusive, what: "the job has no clear verdict"}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/fingerprint"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
+	"github.com/eideticker/eideticker/deploy/fleet/enroll"
+	"github.com/eideticker/eideticker/deploy/fleet/hub"
+	"github.com/eideticker/eideticker/deploy/fleet/sched"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// Folders of a hub in the data directory.
+const (
+	hubSecrets   = "secrets/fleet"
+	jetstreamDir = "fleet/jetstream"
+	clusterFile  = "nats.creds" // in hubSecrets: of an external cluster
+)
+
+// openHub opens the hub of a fleet, if eideticker fleet init made one. Otherwise it makes neither a
+// file nor a port.
+func (s *rigService) openHub() error {
+	dir := filepath.Join(s.conf.DataDir, hubSecrets)
+	authority, err := enroll.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.cert == nil {
+		return errors.New("a hub needs TLS: set tls.mode = \"self\", or listen on a network")
+	}
+	authority.Fingerprint = fingerprint.Of(s.cert.Certificate[0])
+	operator, err := authority.Operator()
+	if err != nil {
+		return err
+	}
+	s.notify.busy("reading the fleet's jobs")
+	f := s.conf.Fleet
+	if s.bus, err = bus.Serve(s.ctx, bus.ServerOptions{
+		Dir: filepath.Join(s.conf.DataDir, jetstreamDir), Quota: int64(f.Quota), Log: s.log, Cluster: f.NATS,
+		Credentials: filepath.Join(dir, clusterFile),
+		Keys: bus.Keys{Operator: operator, Account: authority.Account(), AccountJWT: authority.AccountJWT,
+			System: authority.System, User: authority.User},
+	}); err != nil {
+		return err
+	}
+	reserve, err := reservations(s.conf.Reserve)
+	if err != nil {
+		return err
+	}
+	s.hub, err = hub.New(s.ctx, hub.Options{
+		Dir: s.conf.DataDir, Bus: s.bus, Authority: authority, URL: "https://" + shownAddress(s.at, s.hosts()),
+		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, LostAfter: time.Duration(f.LostAfter),
+		Quota: int64(f.Quota), Shared: f.NATS != "", Changed: s.daemon.FleetChanged, Log: s.log,
+	})
+	return err
+}
+
+// closeHub closes the hub's bus.
+func (s *rigService) closeHub() error {
+	if s.bus == nil {
+		return nil
+	}
+	return s.bus.Close()
+}
+
+// readLight reads the points of a job of the fleet. Devices are RIG/DEVICE.
+func (s *rigService) readLight(_ context.Context, job string) (trend.Origin, []trend.Measured, error) {
+	dir, err := s.hub.Queue().Folder(job)
+	if err != nil {
+		return trend.Origin{}, nil, err
+	}
+	origin, all, err := trend.Read(dir)
+	for i := range all {
+		all[i].Key.Device = filepath.Base(filepath.Dir(dir)) + "/" + all[i].Key.Device
+	}
+	return origin, all, err
+}
+
+// openAgent makes the rig's part in a fleet. It waits for fleet.json.
+func (s *rigService) openAgent() (err error) {
+	c := &s.conf
+	address := ""
+	if _, loopback := c.Loopback(); !loopback && s.cert != nil {
+		address = "https://" + shownAddress(s.at, s.hosts()) + "/"
+	}
+	s.agent, err = agent.New(agent.Options{
+		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
+		Program: program(), Address: address, Labels: c.Labels, Log: s.daemon.Log(),
+		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
+		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
+			return bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, JWT: jwt,
+				Seed: seed, Log: s.log})
+		},
+	})
+	return err
+}
+
+// openSet opens the folder of a set, which is not deleted before release.
+func (s *rigService) openSet(set string) (root *os.Root, release func(), err error) {
+	release, err = s.store.Use(set)
+	if err == nil {
+		if root, err = s.store.Folder(set); err != nil {
+			release()
+		}
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return root, release, err
+}
+
+// fleetStatus returns the rig's state in a fleet.
+func (s *rigService) fleetStatus() api.FleetStatus {
+	if s.agent == nil {
+		return api.FleetStatus{Role: "alone"}
+	}
+	return s.agent.Status()
+}
+
+// reservations reads the shares of the configuration.
+func reservations(all []config.Reserve) (out []sched.Reservation, err error) {
+	for _, r := range all {
+		needs, err := sched.ParseNeeds(strings.Fields(r.Labels))
+		if err != nil {
+			return nil, fmt.Errorf("reserve.labels: %w", err)
+		}
+		from, to, err := r.Span()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sched.Reservation{Needs: needs, Class: r.Class, Share: r.Share, From: from, To: to})
+	}
+	return out, nil
+}

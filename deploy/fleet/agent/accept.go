@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+// Kinds of jobs, for accept.
+const (
+	kindSuite  = "suite"
+	kindURL    = "url"
+	kindUpload = "upload"
+)
+
+// refusal returns the reason why the rig's own limits forbid an attempt; "": they permit it.
+func refusal(accept wire.Accept, d *wire.Assignment) string {
+	if len(accept.Owners) > 0 && !slices.Contains(accept.Owners, d.Owner) {
+		return fmt.Sprintf("the rig does not accept jobs of owner %.80q", d.Owner)
+	}
+	kinds, feeds := asked(d)
+	for _, kind := range kinds {
+		if len(accept.Kinds) > 0 && !slices.Contains(accept.Kinds, kind) {
+			return fmt.Sprintf("the rig does not accept jobs of kind %s", kind)
+		}
+	}
+	for _, feed := range feeds {
+		if len(accept.Feeds) > 0 && !slices.Contains(accept.Feeds, feed) {
+			return fmt.Sprintf("the rig does not accept builds of feed %.80q", feed)
+		}
+	}
+	return ""
+}
+
+// asked returns the kinds and the feeds of an attempt.
+func asked(d *wire.Assignment) (kinds, feeds []string) {
+	p := &d.Params
+	browsers := slices.Clone(p.Browsers)
+	add := func(test, url string, upload bool) {
+		switch {
+		case upload:
+			kinds = append(kinds, kindUpload)
+		case url != "":
+			kinds = append(kinds, kindURL)
+		case test != "":
+			kinds = append(kinds, kindSuite)
+		}
+	}
+	add(p.Test, p.URL, p.Upload != nil || d.Upload != "")
+	for _, v := range p.Variants {
+		add(v.Test, v.URL, v.Upload != nil)
+		browsers = append(browsers, v.Browser)
+	}
+	for _, text := range browsers {
+		if _, of, is := strings.Cut(text, "@"); is {
+			feed, _, _ := strings.Cut(of, ":")
+			feeds = append(feeds, feed)
+		}
+	}
+	return kinds, feeds
+}
+
+// errUpload says that an upload is not what was announced. Another try is useless.
+var errUpload = errors.New("the upload is invalid")
+
+// upload gets an upload from the hub by its hash.
+func (a *Agent) upload(ctx context.Context, bus Bus, hash string) (*api.Upload, error) {
+	raw, err := json.Marshal(wire.Ask{Upload: hash})
+	if err == nil {
+		raw, err = a.request(ctx, bus, "ask", raw)
+	}
+	var got wire.Asked
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("get the upload: %w", err)
+	case got.Error != "":
+		return nil, fmt.Errorf("%w: %s", errUpload, bounded(got.Error))
+	}
+	if sum := sha256.Sum256(got.Upload); hex.EncodeToString(sum[:]) != strings.ToLower(hash) {
+		return nil, fmt.Errorf("%w: it has another hash than the job states", errUpload)
+	}
+	out := &api.Upload{}
+	if err := json.Unmarshal(got.Upload, out); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUpload, err)
+	}
+	return out, nil
+}
+
+var sizeForm = regexp.MustCompile(`\bsize=([0-9]{2,5}x[0-9]{2,5})\b`)
+
+// labels returns the facts about a device, and the owner's words. The words cannot change facts.
+func (a *Agent) labels(d *api.Device) map[string]string {
+	facts := map[string]string{"rig": a.fleet.Rig, "device": d.Name, "browser": strings.Join(d.Browsers, ",")}
+	facts["source"], _, _ = strings.Cut(d.Source, ":")
+	switch input, _, _ := strings.Cut(d.Input, ":"); input {
+	case "adb":
+		facts["os"] = "android"
+	case "windows":
+		facts["os"] = "windows"
+	case "x11", "uinput":
+		facts["os"] = runtime.GOOS
+	}
+	if m := sizeForm.FindStringSubmatch(d.Source); m != nil {
+		facts["size"] = m[1]
+	}
+	if s := d.Signal; s != nil {
+		facts["size"] = fmt.Sprintf("%dx%d", s.Width, s.Height)
+		if s.PeriodNS > 0 {
+			facts["hz"] = strconv.FormatFloat(1e9/s.PeriodNS, 'f', 0, 64)
+		}
+	}
+	out := map[string]string{}
+	for _, words := range []map[string]string{a.o.Labels[""], a.o.Labels[d.Name], facts} {
+		for k, v := range words {
+			if v = clip(strings.TrimSpace(v), maxLabel); v != "" {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,301 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+const (
+	defaultQuota = 2 << 30
+	startTime    = time.Minute      // until the storage is read
+	storeTime    = 30 * time.Second // of one change; a slow disk takes seconds
+	maxRigs      = 4096             // connections
+)
+
+// Keys are those of a hub's authority, see package enroll.
+type Keys struct {
+	Operator string // public key
+	Account  string // public key
+	// AccountJWT returns the account with its revocations.
+	AccountJWT func() (string, error)
+	// System returns the key and the rights of an account for the server itself.
+	System func() (account, jwt string, err error)
+	// User returns rights and seed of the hub's own connection.
+	User func() (jwt, seed string, err error)
+}
+
+// ServerOptions configures [Serve].
+type ServerOptions struct {
+	Dir   string // of JetStream
+	Quota int64  // bytes that it may use (default: 2 GiB)
+	Keys  Keys
+	Log   *slog.Logger
+	// Cluster is the URL of a NATS cluster that stores the data instead, with JetStream and
+	// sync_always. Credentials is the path of a file for it. Rigs still connect to the hub.
+	Cluster, Credentials string
+
+	free func(dir string) (int64, error) // free bytes on the disk; nil: asks the system
+}
+
+// Server is a hub's bus. Its NATS server listens on a websocket of the loopback only.
+type Server struct {
+	options ServerOptions
+	log     *eventLog
+	server  *server.Server
+	rigs    *nats.Conn // requests; a flood there does not delay the storage
+	store   *nats.Conn
+	js      jetstream.JetStream
+	streams map[string]jetstream.Stream
+	blobs   jetstream.ObjectStore
+	room    *room // nil: a cluster has its own
+	close   sync.Once
+}
+
+// Serve starts a hub's bus. It reads the stored data first.
+func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
+	if o.Quota == 0 {
+		o.Quota = defaultQuota
+	}
+	s := &Server{options: o, log: &eventLog{log: o.Log, fatal: make(chan string, 1)},
+		streams: map[string]jetstream.Stream{}}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.keepRoom} {
+		if err := step(ctx); err != nil {
+			_ = s.Close() // the first error is the cause
+			return nil, fmt.Errorf("start the fleet's bus: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Server) startServer(ctx context.Context) error {
+	o := &server.Options{
+		ServerName: "eideticker", DontListen: true, NoSigs: true, TrustedKeys: []string{s.options.Keys.Operator},
+		AccountResolver: &server.MemAccResolver{}, AuthTimeout: 20, MaxPayload: MaxBlob + wire.MaxMessage,
+		MaxConn: maxRigs, MaxPingsOut: 2, PingInterval: 20 * time.Second, DisableJetStreamBanner: true,
+		Websocket: server.WebsocketOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoTLS: true, AuthTimeout: 20,
+			HandshakeTimeout: 20 * time.Second},
+	}
+	if s.options.Cluster == "" {
+		if err := os.MkdirAll(s.options.Dir, 0o700); err != nil {
+			return err
+		}
+		o.JetStream, o.StoreDir, o.SyncAlways = true, s.options.Dir, true
+		o.JetStreamMaxStore, o.JetStreamMaxMemory = s.options.Quota, 64<<20
+	}
+	account, err := s.options.Keys.AccountJWT()
+	if err != nil {
+		return err
+	}
+	system, systemJWT, err := s.options.Keys.System()
+	if err != nil {
+		return err
+	}
+	o.SystemAccount = system
+	if err := errors.Join(o.AccountResolver.Store(s.options.Keys.Account, account),
+		o.AccountResolver.Store(system, systemJWT)); err != nil {
+		return err
+	}
+	srv, err := server.NewServer(o)
+	if err != nil {
+		return err
+	}
+	srv.SetLoggerV2(s.log, false, false, false)
+	s.server = srv
+	go srv.Start()
+	for !srv.ReadyForConnections(100 * time.Millisecond) {
+		select {
+		case reason := <-s.log.fatal:
+			return errors.New(reason)
+		case <-ctx.Done():
+			return fmt.Errorf("read %s: %w", s.options.Dir, ctx.Err())
+		default:
+		}
+	}
+	return nil
+}
+
+// WebsocketAddress is the loopback address to which the hub relays its rigs' connections.
+func (s *Server) WebsocketAddress() string {
+	return strings.TrimPrefix(s.server.WebsocketURL(), "ws://")
+}
+
+func (s *Server) connect(context.Context) error {
+	jwt, seed, err := s.options.Keys.User()
+	if err != nil {
+		return err
+	}
+	own := []nats.Option{nats.InProcessServer(s.server), nats.UserJWTAndSeed(jwt, seed), nats.MaxReconnects(-1),
+		nats.ReconnectWait(time.Second), nats.Timeout(20 * time.Second), nats.IgnoreAuthErrorAbort(),
+		nats.ErrorHandler(s.log.async)}
+	if s.rigs, err = nats.Connect("", own...); err != nil {
+		return err
+	}
+	if s.options.Cluster == "" {
+		s.store, err = nats.Connect("", own...)
+	} else {
+		s.store, err = nats.Connect(s.options.Cluster, nats.UserCredentials(s.options.Credentials),
+			nats.MaxReconnects(-1), nats.Timeout(20*time.Second), nats.IgnoreAuthErrorAbort(),
+			nats.ErrorHandler(s.log.async))
+	}
+	if err == nil {
+		s.js, err = jetstream.New(s.store, jetstream.WithDefaultTimeout(storeTime))
+	}
+	return err
+}
+
+func (s *Server) openStreams(ctx context.Context) error {
+	replicas := 1
+	if s.store.ConnectedClusterName() != "" && s.options.Cluster != "" {
+		replicas = 3
+	}
+	const day = 24 * time.Hour
+	q := s.options.Quota
+	for _, c := range []jetstream.StreamConfig{
+		{Name: Jobs, MaxBytes: q / 4}, {Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
+		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day}, {Name: Points, MaxBytes: q / 4, MaxAge: 30 * day},
+	} {
+		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, MaxValue+4096
+		if c.MaxAge == 0 {
+			c.MaxMsgsPerSubject, c.Discard = 1, jetstream.DiscardNew
+		} else {
+			c.Duplicates = 2 * time.Minute
+		}
+		stream, err := s.js.CreateOrUpdateStream(ctx, c)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", c.Name, s.fail(err))
+		}
+		s.streams[c.Name] = stream
+	}
+	var err error
+	s.blobs, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "blobs", MaxBytes: q / 8,
+		Replicas: replicas})
+	if err != nil {
+		return fmt.Errorf("open blobs: %w", s.fail(err))
+	}
+	return nil
+}
+
+func (s *Server) keepRoom(ctx context.Context) error {
+	if s.options.Cluster != "" {
+		return nil
+	}
+	left := s.options.Quota
+	for stream := range s.js.ListStreams(ctx).Info() {
+		left -= int64(stream.State.Bytes)
+	}
+	s.room = &room{dir: s.options.Dir, path: filepath.Join(s.options.Dir, "reserve"), free: s.options.free}
+	return s.room.keep(max(left, 0), s.options.Log)
+}
+
+// Wake implements [Hub].
+func (s *Server) Wake(rig string) error {
+	if !rigForm.MatchString(rig) {
+		return fmt.Errorf("wake %.40q: not a rig's name", rig)
+	}
+	return s.rigs.Publish(wire.WakeSubject(rig), nil)
+}
+
+// Disconnect implements [Hub]. It reads revocations first.
+func (s *Server) Disconnect(rig string) error {
+	text, err := s.options.Keys.AccountJWT()
+	if err != nil {
+		return err
+	}
+	claims, err := jwt.DecodeAccountClaims(text)
+	if err != nil {
+		return err
+	}
+	if err := s.server.AccountResolver().Store(s.options.Keys.Account, text); err != nil {
+		return err
+	}
+	account, err := s.server.LookupAccount(s.options.Keys.Account)
+	if err != nil {
+		return err
+	}
+	s.server.UpdateAccountClaims(account, claims)
+	connections, err := s.server.Connz(&server.ConnzOptions{Username: true, Limit: maxRigs})
+	if err != nil {
+		return err
+	}
+	for _, c := range connections.Conns {
+		if user, e := jwt.DecodeUserClaims(c.JWT); e == nil && user.Name == rig {
+			err = errors.Join(err, s.server.DisconnectClientByID(c.Cid))
+		}
+	}
+	return err
+}
+
+// Close implements [Hub].
+func (s *Server) Close() error {
+	s.close.Do(func() {
+		for _, c := range []*nats.Conn{s.rigs, s.store} {
+			if c != nil {
+				c.Close()
+			}
+		}
+		if s.server != nil {
+			s.server.Shutdown()
+			s.server.WaitForShutdown()
+		}
+	})
+	return nil
+}
+
+// eventLog passes the server's lines on. It keeps the last error as the reason of a stop.
+type eventLog struct {
+	log   *slog.Logger
+	fatal chan string
+	mu    sync.Mutex
+	last  string
+}
+
+func (l *eventLog) line(level slog.Level, format string, v []any) string {
+	text := fmt.Sprintf(format, v...)
+	if l.log != nil {
+		l.log.Log(context.Background(), level, "fleet: "+text)
+	}
+	if level >= slog.LevelError {
+		l.mu.Lock()
+		l.last = text
+		l.mu.Unlock()
+	}
+	return text
+}
+
+func (l *eventLog) reason() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func (l *eventLog) async(_ *nats.Conn, _ *nats.Subscription, err error) {
+	l.line(slog.LevelWarn, "%v", []any{err})
+}
+
+func (l *eventLog) Noticef(format string, v ...any) { l.line(slog.LevelDebug, format, v) }
+func (l *eventLog) Warnf(format string, v ...any)   { l.line(slog.LevelDebug, format, v) }
+func (l *eventLog) Errorf(format string, v ...any)  { l.line(slog.LevelError, format, v) }
+func (l *eventLog) Debugf(string, ...any)           {}
+func (l *eventLog) Tracef(string, ...any)           {}
+func (l *eventLog) Fatalf(format string, v ...any) {
+	select {
+	case l.fatal <- l.line(slog.LevelError, format, v):
+	default:
+	}
+}

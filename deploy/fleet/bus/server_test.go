@@ -1,0 +1,75 @@
+package bus
+
+import (
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/fleet/enroll"
+)
+
+const hubCertificate = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+func newAuthority(t *testing.T) *enroll.Authority {
+	t.Helper()
+	a, err := enroll.Init(t.TempDir() + "/secrets/fleet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Fingerprint = hubCertificate
+	return a
+}
+
+func keysOf(t *testing.T, a *enroll.Authority) Keys {
+	t.Helper()
+	operator, err := a.Operator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}
+}
+
+func serve(t *testing.T, o ServerOptions) *Server {
+	t.Helper()
+	s, err := Serve(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// join enrols a rig and connects it without TLS.
+func join(t *testing.T, a *enroll.Authority, s *Server, name string) Rig {
+	t.Helper()
+	o := joinOptions(t, a, s, name)
+	r, err := Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func joinOptions(t *testing.T, a *enroll.Authority, s *Server, name string) RigOptions {
+	t.Helper()
+	seed, public, err := enroll.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := a.Invite(name, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rights, err := a.Join(token, public, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return RigOptions{URL: "https://" + s.WebsocketAddress(), Rig: name, Seed: seed, plain: true,
+		JWT: func() (string, error) { return rights, nil }}
+}
+
+func TestServer(t *testing.T) {
+	a := newAuthority(t)
+	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, a)})
+	testBus(t, world{s, func(t *testing.T, name string) Rig { return join(t, a, s, name) }})
+}

@@ -1,0 +1,282 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Bucket implements [Hub].
+func (s *Server) Bucket(name string) Bucket { return bucket{s, name} }
+
+// Log implements [Hub].
+func (s *Server) Log() Records { return records{s} }
+
+// Blobs implements [Hub].
+func (s *Server) Blobs() Blobs { return blobs{s} }
+
+// bucket is a stream with one message per subject. An entry's revision is its sequence. A deleted
+// message leaves nothing behind, unlike the markers of a NATS KV bucket.
+type bucket struct {
+	s    *Server
+	name string
+}
+
+// subject returns a key as one token: a key may begin and end with points.
+func subject(name, key string) string {
+	return "store." + name + "." + strings.ReplaceAll(key, ".", "=")
+}
+
+func (b bucket) entry(subject string, value []byte, revision uint64) Entry {
+	return Entry{strings.ReplaceAll(strings.TrimPrefix(subject, "store."+b.name+"."), "=", "."), value, revision}
+}
+
+func (b bucket) stream() (jetstream.Stream, error) {
+	if stream := b.s.streams[b.name]; stream != nil {
+		return stream, nil
+	}
+	return nil, fmt.Errorf("open bucket %.40q: unknown name", b.name)
+}
+
+func (b bucket) Get(ctx context.Context, key string) (Entry, error) {
+	if err := checkEntry(key, nil); err != nil {
+		return Entry{}, err
+	}
+	stream, err := b.stream()
+	if err != nil {
+		return Entry{}, err
+	}
+	m, err := stream.GetLastMsgForSubject(ctx, subject(b.name, key))
+	if err != nil {
+		return Entry{}, fmt.Errorf("read %s %s: %w", b.name, key, b.s.fail(err))
+	}
+	return b.entry(m.Subject, m.Data, m.Sequence), nil
+}
+
+func (b bucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := checkEntry(key, value); err != nil {
+		return 0, err
+	}
+	ack, err := b.s.publish(ctx, subject(b.name, key), value, jetstream.WithExpectLastSequencePerSubject(revision))
+	if err != nil {
+		return 0, fmt.Errorf("store %s %s: %w", b.name, key, err)
+	}
+	return ack.Sequence, nil
+}
+
+// Delete removes the message itself. It is gone if another has taken its place.
+func (b bucket) Delete(ctx context.Context, key string, revision uint64) error {
+	stream, err := b.stream()
+	if err != nil {
+		return err
+	}
+	m, err := stream.GetMsg(ctx, max(revision, 1))
+	if err == nil && (m.Subject != subject(b.name, key) || m.Sequence != revision) {
+		err = jetstream.ErrMsgNotFound
+	}
+	if err == nil {
+		err = stream.DeleteMsg(ctx, revision)
+	}
+	if err = b.s.fail(err); errors.Is(err, ErrNotFound) {
+		if _, err = b.Get(ctx, key); err == nil {
+			err = ErrConflict
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("delete %s %.130q: %w", b.name, key, err)
+	}
+	return nil
+}
+
+func (b bucket) All(ctx context.Context) ([]Entry, error) {
+	stream, err := b.stream()
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.s.read(ctx, stream, 1, -1, b.entryOf)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", b.name, err)
+	}
+	last := map[string]int{} // an entry may change while it is read
+	for i, e := range all {
+		last[e.Key] = i
+	}
+	kept := all[:0]
+	for i, e := range all {
+		if last[e.Key] == i {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+func (b bucket) entryOf(m jetstream.Msg, revision uint64) Entry {
+	return b.entry(m.Subject(), m.Data(), revision)
+}
+
+type records struct{ s *Server }
+
+func (r records) Append(ctx context.Context, log string, value []byte, id string) error {
+	if err := checkRecord(log, value, id); err != nil {
+		return err
+	}
+	var options []jetstream.PublishOpt
+	if id != "" {
+		options = append(options, jetstream.WithMsgID(id))
+	}
+	if _, err := r.s.publish(ctx, subject(log, "entry"), value, options...); err != nil {
+		return fmt.Errorf("append to %s: %w", log, err)
+	}
+	return nil
+}
+
+func (r records) Read(ctx context.Context, log string, from uint64, limit int) ([]Entry, error) {
+	if err := checkRecord(log, nil, ""); err != nil {
+		return nil, err
+	}
+	all, err := r.s.read(ctx, r.s.streams[log], max(from, 1), max(limit, 0), func(m jetstream.Msg, n uint64) Entry {
+		return Entry{m.Headers().Get(jetstream.MsgIDHeader), m.Data(), n}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", log, err)
+	}
+	return all, nil
+}
+
+// read returns messages of a stream from a sequence on, up to the stream's present end. A negative
+// limit returns all.
+func (s *Server) read(ctx context.Context, stream jetstream.Stream, from uint64, limit int,
+	entry func(jetstream.Msg, uint64) Entry,
+) ([]Entry, error) {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	if limit < 0 || uint64(limit) > info.State.Msgs {
+		limit = int(info.State.Msgs)
+	}
+	if limit == 0 || from > info.State.LastSeq {
+		return nil, nil
+	}
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from, InactiveThreshold: time.Minute})
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(min(limit, 500)))
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	defer messages.Stop()
+	all := make([]Entry, 0, limit)
+	for {
+		m, err := messages.Next(jetstream.NextMaxWait(storeTime))
+		if err != nil {
+			return nil, s.fail(err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entry(m, meta.Sequence.Stream))
+		if len(all) == limit || meta.NumPending == 0 || meta.Sequence.Stream >= info.State.LastSeq {
+			return all, ctx.Err()
+		}
+	}
+}
+
+type blobs struct{ s *Server }
+
+func (b blobs) Put(ctx context.Context, sha256 string, content []byte) error {
+	if err := checkBlob(sha256, content); err != nil {
+		return err
+	}
+	_, err := b.s.blobs.GetInfo(ctx, sha256)
+	if err = b.s.fail(err); errors.Is(err, ErrNotFound) {
+		if err = b.s.hasRoom(); err == nil {
+			_, err = b.s.blobs.PutBytes(ctx, sha256, content)
+			err = b.s.fail(err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", sha256, err)
+	}
+	return nil
+}
+
+func (b blobs) Get(ctx context.Context, sha256 string) ([]byte, error) {
+	if err := checkBlob(sha256, nil); err != nil {
+		return nil, err
+	}
+	content, err := b.s.blobs.GetBytes(ctx, sha256)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", sha256, b.s.fail(err))
+	}
+	return content, nil
+}
+
+func (b blobs) Delete(ctx context.Context, sha256 string) error {
+	if err := checkBlob(sha256, nil); err != nil {
+		return err
+	}
+	if err := b.s.fail(b.s.blobs.Delete(ctx, sha256)); err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("delete %s: %w", sha256, err)
+	}
+	return nil
+}
+
+func (s *Server) publish(ctx context.Context, subject string, value []byte, options ...jetstream.PublishOpt,
+) (*jetstream.PubAck, error) {
+	if err := s.hasRoom(); err != nil {
+		return nil, err
+	}
+	ack, err := s.js.Publish(ctx, subject, value, options...)
+	return ack, s.fail(err)
+}
+
+func (s *Server) hasRoom() error {
+	if s.room == nil {
+		return nil
+	}
+	return s.room.check()
+}
+
+// Codes of the server that the client has no names for.
+const (
+	codeResources   = 10002 // of the account
+	codeResources2  = 10023 // of the server
+	codeStorage     = 10047
+	codeStoreFailed = 10077 // the text has the cause
+)
+
+// fail turns the errors of the server into those of this package.
+func (s *Server) fail(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrObjectNotFound):
+		return ErrNotFound
+	case errors.As(err, &api):
+		switch api.ErrorCode {
+		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+			return ErrConflict
+		case codeResources, codeResources2, codeStorage:
+			return fmt.Errorf("%w: %s", ErrFull, api.Description)
+		case codeStoreFailed:
+			if strings.Contains(api.Description, "maximum bytes") || strings.Contains(api.Description, "no space") {
+				return fmt.Errorf("%w: %s", ErrFull, api.Description)
+			}
+		}
+	}
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+		return fmt.Errorf("the storage has stopped: %w (%s)", err, s.log.reason())
+	}
+	return err
+}
