@@ -80,6 +80,10 @@ func fleetPage(p *played, b *tab) {
 	b.Do(chromedp.SendKeys(chromedp.CSS(`.card-head input`), "pixel7"))
 	b.await("rigs are searched", `document.querySelectorAll('[data-rig]').length === 1`)
 
+	b.Log("an address shows the runs of a set")
+	b.open("#/fleet/lab-07/s-80-desk-k7f2.2")
+	b.await("they are listed", `document.querySelectorAll('[aria-label="Set"] .made a').length === 2`)
+
 	b.Log("who may only look can change nothing")
 	p.mu.Lock()
 	p.role = api.View

@@ -746,6 +746,7 @@ export interface Record {
   set?: string;
   state: string;
   reason?: string;
+  fault?: string;
   attempt: number;
   block: number;
   place: number;
@@ -838,6 +839,7 @@ export interface Job {
   kind: string;
   state: string;
   reason?: string;
+  fault?: string;
   owner: string;
   test: string;
   label?: string;

@@ -4,14 +4,14 @@ import {complain, fill, h, later} from '../shared/dom.js';
 import {counted, moment, stateWord} from '../shared/words.js';
 import {grouped} from '../shared/format.js';
 import {stateOf} from './changes.js';
-import {QueueBoard} from './fleetjobs.js';
+import {QueueBoard, runsOf} from './fleetjobs.js';
 import {jobForm} from './fleetstart.js';
 import {inviteForm, RigBoard} from './fleetrigs.js';
 
 const every = 3000; // ms between two looks; events bring the next one forward
 
 /** @param {import('./main.js').Page} page */
-export async function fleetPage({main, rig, signal}) {
+export async function fleetPage({main, rig, route: {path: [, ...set]}, signal}) {
   let status = await rig.call('fleet.status', {});
   if (signal.aborted) {
     return;
@@ -36,7 +36,7 @@ export async function fleetPage({main, rig, signal}) {
   const form = jobForm(rig, () => rigs.all, () => soon());
   if (isHub()) {
     main.className = 'wide';
-    fill(main, top, own, h('div.two-columns.rig.fleet', null,
+    fill(main, top, own, set.length === 2 ? linkedSet(set.join('/'), signal) : null, h('div.two-columns.rig.fleet', null,
       h('section.card', {'aria-label': 'Rigs'},
         h('div.card-head', null, h('h2', null, 'Rigs'), rigs.filter, rigs.found), rigs.root,
         rig.may('admin') ? inviteForm(rig, () => soon()) : null),
@@ -66,6 +66,17 @@ export async function fleetPage({main, rig, signal}) {
   signal.addEventListener('abort', () => clearInterval(timer));
   rig.follow(signal, (event) => (event.fleet || event.store) && soon(), soon);
   await load();
+}
+
+/**
+ * linkedSet shows the runs of a set that an address names.
+ * @param {string} set RIG/ID
+ * @param {AbortSignal} signal
+ */
+function linkedSet(set, signal) {
+  const runs = runsOf(set, signal);
+  runs.open = true;
+  return h('section.card.fleet', {'aria-label': 'Set'}, h('h2', null, set), runs);
 }
 
 /** @param {import('rig').FleetStatus} status */

@@ -61,33 +61,36 @@ export class QueueBoard {
       j.position ? h('p.quiet-text.waits', null, `number ${j.position} of those that wait`) : null,
       j.reason ? h(open ? 'p.why' : 'p.refusal', null, j.reason) : null,
       j.attempts.length ? h('ul.attempts', null, j.attempts.map((a) => attemptItem(a, j.attempts.length > 1))) : null,
-      winner?.set ? this.runs(winner.set) : null,
+      winner?.set ? runsOf(winner.set, this.signal) : null,
       h('p.quiet-text', null, h('code', null, j.job), ` · ${open ? `asked for ${moment(j.queued_wall_ns)}`
         : `${moment(j.ended_wall_ns)}${tookText(winner)}`}`));
   }
+}
 
-  /**
-   * runs lists the runs of a set once it is opened.
-   * @param {string} set RIG/ID
-   */
-  runs(set) {
-    const at = set.split('/').map(encodeURIComponent).join('/');
-    const list = h('ul.made');
-    const show = async () => {
-      try {
-        const answer = await fetch(`fleet/v1/runs/${at}/set.json`, {signal: this.signal});
-        const runs = answer.ok ? (await answer.json()).runs : []; // a run alone has no set
-        fill(list, runs.length ? runs.map((/** @type {Made} */ r) => h('li', null, h('a', {href:
-          `fleet/v1/runs/${at}~${r.dir.split('/').map(encodeURIComponent).join('~')}/report.html`}, r.dir), ' ',
-        stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null))
-          : h('li', null, h('a', {href: `fleet/v1/runs/${at}/report.html`}, 'the run')));
-      } catch (error) {
-        complain(error);
+/**
+ * runsOf lists the runs of a set once it is opened.
+ * @param {string} set RIG/ID
+ * @param {AbortSignal} signal
+ */
+export function runsOf(set, signal) {
+  const at = set.split('/').map(encodeURIComponent).join('/');
+  const list = h('ul.made');
+  const show = async () => {
+    try {
+      const answer = await fetch(`fleet/v1/runs/${at}/set.json`, {signal});
+      if (!answer.ok) {
+        throw new Error((await answer.text()).trim().slice(0, 300) || `the hub answers ${answer.status}`);
       }
-    };
-    const once = () => list.firstChild || show();
-    return h('details', {ontoggle: once}, h('summary', null, `Runs on ${set.split('/')[0]}`), list);
-  }
+      const {runs} = await answer.json();
+      fill(list, runs.map((/** @type {Made} */ r) => h('li', null, h('a', {href:
+        `fleet/v1/runs/${at}~${r.dir.split('/').map(encodeURIComponent).join('~')}/report.html`}, r.dir), ' ',
+      stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null)));
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return h('details', {ontoggle: () => list.firstChild || show()}, h('summary', null, `Runs on ${set.split('/')[0]}`),
+    list);
 }
 
 /** @param {Attempt | undefined} a */
