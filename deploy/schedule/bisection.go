@@ -260,7 +260,8 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		}
 		found, err := e.Feeds.Resolve(ctx, b.Feed, name)
 		gone := err == nil && found.State != usable
-		if gone || slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }) {
+		failed := func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }
+		if gone || slices.ContainsFunc(j.Runs, failed) {
 			r.Broken = append(r.Broken, name)
 			again = again || !gone && i < 2
 		}
@@ -300,7 +301,8 @@ func (b *bisection) choose(measured []trend.Measured) error {
 			}
 		}
 	}
-	o := bisect.Options{Builds: b.Search.Builds(), Budget: b.Budget, Delta: falseReports, Threshold: math.Log1p(threshold)}
+	o := bisect.Options{Builds: b.Search.Builds(), Budget: b.Budget, Delta: falseReports,
+		Threshold: math.Log1p(threshold)}
 	if !b.Relative {
 		o.Threshold = threshold * math.Abs(median(good))
 	}

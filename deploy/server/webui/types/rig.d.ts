@@ -1494,7 +1494,7 @@ export interface AlertParams {
 export interface BisectParams {
   feed: string;
   good: string;
-  bad: string;
+  bad?: string;
   test: string;
   value?: string;
   device?: string;
@@ -1539,7 +1539,7 @@ export interface Bisect {
   bisect: string;
   feed: string;
   good: string;
-  bad: string;
+  bad?: string;
   test: string;
   value?: string;
   device?: string;
