@@ -281,11 +281,12 @@ func (b *bisection) choose(measured []trend.Measured) error {
 		if names = append(names, name); b.Key.Measure != "" {
 			return shared(m.Key) == b.Key
 		}
-		return b.Value == "" || b.Value == name
+		return b.Value == name || b.Value == "" && slices.ContainsFunc(m.Point.Values,
+			func(v trend.Value) bool { return v.Value != m.Point.Values[0].Value })
 	})
 	if at < 0 {
 		slices.Sort(names)
-		return fmt.Errorf("the test has no value %s; it has %s", cmp.Or(b.Value, b.Key.Measure+"."+b.Key.Value),
+		return fmt.Errorf("the test has no value %s; it has %s", cmp.Or(b.Value, b.Key.Measure, "that varies"),
 			wording.Few(slices.Compact(names)))
 	}
 	b.Key, b.Value, b.Relative = shared(measured[at].Key), names[at], true
