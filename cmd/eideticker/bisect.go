@@ -12,7 +12,7 @@ import (
 )
 
 type bisectCmd struct {
-	Start  bisectStartCmd  `cmd:"" default:"withargs" help:"Find the build at which a value changed; the same as bisect."`
+	Start  bisectStartCmd  `cmd:"" default:"withargs" help:"Find the build of a change; the same as bisect alone."`
 	List   bisectListCmd   `cmd:"" help:"List the bisections of a rig."`
 	Show   bisectShowCmd   `cmd:"" help:"Print a bisection."`
 	Cancel bisectCancelCmd `cmd:"" help:"End a bisection and its job."`
@@ -30,8 +30,8 @@ func (bisectCmd) Help() string {
 
 bisect start --help describes the flags.
 
-The rig compares the good build with the bad one first. Then it compares builds between them in random blocks. Fresh runs
-of the build before confirm the first bad build.
+The rig compares the good build with the bad one first. Then it compares builds between them in random blocks.
+Fresh runs of the build before confirm the first bad build.
 
 Press Ctrl-C to stop following. The bisection goes on.`
 }
@@ -94,7 +94,7 @@ const followEvery = 2 * time.Second
 
 // follow prints progress until a bisection has ended.
 func (c rigCall) follow(b *api.Bisect, rig string) error {
-	fmt.Fprintf(c.err, "%s: Ctrl-C stops following. See it again: eideticker bisect show %s --rig %s\n", b.ID, b.ID, rig)
+	fmt.Fprintf(c.err, "Ctrl-C stops following. See it again: eideticker bisect show %s --rig %s\n", b.ID, rig)
 	for last := ""; b.EndedNS == 0; {
 		if line := bisectProgress(b); line != last {
 			fmt.Fprintln(c.err, line)

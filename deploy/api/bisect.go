@@ -26,7 +26,7 @@ type Bisects struct {
 type Bisect struct {
 	ID string `json:"bisect"`
 	BisectParams
-	State     string `json:"state" doc:"searching, first bad, several changes, not reproduced, not decided or cancelled"`
+	State     string `json:"state" doc:"searching, cancelled, or the outcome as docs/bisect.md lists it"`
 	Text      string `json:"text" doc:"state and result in one sentence, for people"`
 	Reason    string `json:"reason,omitempty" doc:"what it does, or why it ended"`
 	Owner     string `json:"owner"`

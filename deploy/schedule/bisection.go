@@ -260,7 +260,8 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		}
 		found, err := e.Feeds.Resolve(ctx, b.Feed, name)
 		gone := err == nil && found.State != usable
-		if gone || slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }) {
+		failed := func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }
+		if gone || slices.ContainsFunc(j.Runs, failed) {
 			r.Broken = append(r.Broken, name)
 			again = again || !gone && i < 2
 		}
@@ -280,11 +281,12 @@ func (b *bisection) choose(measured []trend.Measured) error {
 		if names = append(names, name); b.Key.Measure != "" {
 			return shared(m.Key) == b.Key
 		}
-		return b.Value == "" || b.Value == name
+		return b.Value == name || b.Value == "" && slices.ContainsFunc(m.Point.Values,
+			func(v trend.Value) bool { return v.Value != m.Point.Values[0].Value })
 	})
 	if at < 0 {
 		slices.Sort(names)
-		return fmt.Errorf("the test has no value %s; it has %s", cmp.Or(b.Value, b.Key.Measure+"."+b.Key.Value),
+		return fmt.Errorf("the test has no value %s; it has %s", cmp.Or(b.Value, b.Key.Measure, "that varies"),
 			wording.Few(slices.Compact(names)))
 	}
 	b.Key, b.Value, b.Relative = shared(measured[at].Key), names[at], true
@@ -300,7 +302,8 @@ func (b *bisection) choose(measured []trend.Measured) error {
 			}
 		}
 	}
-	o := bisect.Options{Builds: b.Search.Builds(), Budget: b.Budget, Delta: falseReports, Threshold: math.Log1p(threshold)}
+	o := bisect.Options{Builds: b.Search.Builds(), Budget: b.Budget, Delta: falseReports,
+		Threshold: math.Log1p(threshold)}
 	if !b.Relative {
 		o.Threshold = threshold * math.Abs(median(good))
 	}

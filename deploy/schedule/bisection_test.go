@@ -133,7 +133,8 @@ func TestBisectCrash(t *testing.T) {
 				interrupted, j.State = true, "interrupted"
 			}
 		}
-		return w, w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1020", Test: "load", Value: "load.complete"})
+		return w, w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1020", Test: "load",
+			Value: "load.complete"})
 	}
 	first, want := story(0)
 	if f := want.Found; want.State != bisect.FirstBad || len(f) != 1 || f[0].Good != "b1011" || f[0].Bad != "b1013" ||
@@ -181,7 +182,8 @@ func TestBisectCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = w.engine()
-	if b, err = e.CancelBisect(b.ID, "max"); err != nil || b.State != "cancelled" || w.jobs[b.Steps[0].Job].State != b.State {
+	if b, err = e.CancelBisect(b.ID, "max"); err != nil || b.State != "cancelled" ||
+		w.jobs[b.Steps[0].Job].State != b.State {
 		t.Errorf("%+v, %v", b, err)
 	}
 	e = w.engine()
@@ -192,7 +194,8 @@ func TestBisectCalls(t *testing.T) {
 		t.Error("it is cancelled twice")
 	}
 	p.Value = "fps.median"
-	if b := w.bisects(p); b.State != bisect.NotDecided || b.Reason != "The test has no value fps.median; it has load.complete." {
+	if b := w.bisects(p); b.State != bisect.NotDecided ||
+		b.Reason != "The test has no value fps.median; it has load.complete." {
 		t.Errorf("%+v", b)
 	}
 	p.Value, w.dead["b1001"] = "", true
@@ -249,7 +252,8 @@ func TestAlertBisected(t *testing.T) {
 
 // TestRefutedBeside: a refuted or undecided change does not hide another one beside it.
 func TestRefutedBeside(t *testing.T) {
-	for state, hides := range map[string]bool{refuted: false, undecided: false, lab: true, confirmed: true, "dismissed": true} {
+	for state, hides := range map[string]bool{refuted: false, undecided: false, lab: true, confirmed: true,
+		"dismissed": true} {
 		w := newWorld(t, 1, nil)
 		w.level = slower(14, 0.2)
 		e := w.engine()

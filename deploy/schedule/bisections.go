@@ -152,8 +152,8 @@ func (b *bisection) show(whole bool) api.Bisect {
 		out.Job, out.Reason = b.Steps[n-1].Task.ID, b.Steps[n-1].Reason
 	}
 	for _, f := range o.Found {
-		found := api.BisectFound{Good: f.Good, Bad: f.Bad, Builds: []api.Build{}, Shift: b.shift(f.Shift), Share: f.Share,
-			P: f.P}
+		found := api.BisectFound{Good: f.Good, Bad: f.Bad, Builds: []api.Build{}, Shift: b.shift(f.Shift),
+			Share: f.Share, P: f.P}
 		from, to := b.build(f.Good).Seq, b.build(f.Bad).Seq
 		for _, build := range b.All {
 			if from < build.Seq && build.Seq <= to && len(found.Builds) < maxShownTo {
@@ -174,8 +174,8 @@ func (b *bisection) show(whole bool) api.Bisect {
 	}
 	broken := map[string]bool{}
 	for _, s := range b.Steps {
-		out.Steps = append(out.Steps, api.BisectStep{Job: s.Task.ID, Builds: s.Builds, Blocks: s.Blocks, Reason: s.Reason,
-			Broken: s.Broken, Over: s.Over})
+		out.Steps = append(out.Steps, api.BisectStep{Job: s.Task.ID, Builds: s.Builds, Blocks: s.Blocks,
+			Reason: s.Reason, Broken: s.Broken, Over: s.Over})
 		for _, name := range s.Broken {
 			broken[name] = true
 		}

@@ -6,8 +6,9 @@
 //  3. Each new point is searched for a change. A change that the control shares is one of the lab.
 //  4. A candidate is confirmed by fresh runs of both builds in random blocks. Confirmed changes
 //     with overlapping builds are one alert.
+//  5. A bisection takes steps of package bisect as jobs, until it names a build or gives a reason.
 //
-// An [Engine] does this in one goroutine. Its cursors and jobs are in schedule.json. It writes them
-// before it submits, and forgets a job after its points are kept. A step that was interrupted is
-// done again, with the same outcome.
+// An [Engine] does this in one goroutine. Its cursors and jobs are in schedule.json and the folder
+// bisects. It writes them before it submits, and forgets a job after its points are kept. A step
+// that was interrupted is done again, with the same outcome.
 package schedule

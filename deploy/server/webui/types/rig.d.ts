@@ -1502,7 +1502,7 @@ export interface AlertParams {
 export interface BisectParams {
   feed: string;
   good: string;
-  bad: string;
+  bad?: string;
   test: string;
   value?: string;
   device?: string;
@@ -1547,7 +1547,7 @@ export interface Bisect {
   bisect: string;
   feed: string;
   good: string;
-  bad: string;
+  bad?: string;
   test: string;
   value?: string;
   device?: string;

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// TestPrintBisect: a bisection is printed with its builds, and its progress in a line.
+func TestPrintBisect(t *testing.T) {
+	var out strings.Builder
+	c := rigCall{env: &env{out: &out}}
+	b := api.Bisect{ID: "bisect-1", State: "first bad", Text: "fps changed.", EndedNS: 1, Runs: 60,
+		BisectParams: api.BisectParams{Budget: 600}, Reason: "The budget is spent.",
+		Found: []api.BisectFound{{Bad: "b-7", P: 0.001, Shift: api.BisectShift{Text: "+30 %"}, Builds: []api.Build{
+			{Name: "b-6", State: "broken"}, {Name: "b-7", State: "usable", Revision: "abc", Parent: "def", URL: "http://x"}}}}}
+	if err := c.printBisect(b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "bisect-1: first bad\nfps changed.\nThe budget is spent.\n\n+30 %, first bad: b-7, p = 0.001\n" +
+		"  b-6 (broken)\n  b-7  revision abc, parent def\n    http://x\n\n60 of 600 runs\n"; out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
+	}
+	b.Left, b.Builds = 4, []api.BisectBuild{{Build: "b-6", Chance: 0.1}, {Build: "b-7", Chance: 0.6}}
+	if got := bisectProgress(&b); got != "60 of 600 runs, 4 builds left, b-7 is the first bad one with 60 %. "+b.Reason {
+		t.Error(got)
+	}
+	for text, want := range map[string]runCount{"600runs": 600, "600 runs": 600, "24": 24, "many": 0} {
+		var r runCount
+		if err := r.UnmarshalText([]byte(text)); r != want || (err != nil) != (want == 0) {
+			t.Errorf("%q: %d, %v", text, r, err)
+		}
+	}
+}
