@@ -58,21 +58,17 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 check: deps webui lint
 	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
-# Packages whose tests compute, or wait for pages without a look at the time.
+# Packages whose tests compute, or wait for pages without a look at the time. The others run scenes in real time,
+# which lose frames on a machine that is too busy.
 PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
 	deploy/deb deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument netsim/site)
 
-# Packages whose tests run scenes in real time, or compare times. Scenes lose frames on a machine that is too busy.
-REALTIME = $(addprefix ./,controller/session controller/device netsim/link netsim/replay controller/certify cmd/eideticker \
-	codec/recorder deploy/server/webui netsim/serve capture/x11 ringbuf)
-
-# The whole test suite. Packages in real time run one at a time. Beside them run the patient ones, at a low priority. After
-# those run all others, which wait for processes, VMs and sockets for a bounded time: one at a time, at the usual priority.
+# The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	listed=$$($(GO) list $(PATIENT) $(REALTIME)) && others=$$($(GO) list ./... ./.ci/gotest ./.ci/cross | grep -vxF "$$listed") && \
-	$(GOTEST) -p 1 -timeout 30m $(REALTIME) \
-		-- -vet=off -p 2 -timeout 60m $(PATIENT) -- -vet=off -p 1 -timeout 30m $$others
+	patient=$$($(GO) list $(PATIENT)) && \
+	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vxF "$$patient") ./.ci/gotest ./.ci/cross \
+		-- -vet=off -p 2 -timeout 60m $$patient
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps

@@ -2,10 +2,10 @@
 // tests. A failing package keeps its whole output but that of tests that pass. The exit code is go
 // test's.
 //
-// Usage: gotest [arguments of go test] [-- arguments of another go test [-- arguments of a last one]]
+// Usage: gotest [arguments of go test] [-- arguments of another go test]
 //
-// The second one runs beside the first, at a low priority: tests in real time lose frames beside
-// others that only compute. The last one follows the second, at the usual priority.
+// The other one runs beside the first, at a low priority: tests in real time lose frames beside
+// others that only compute.
 package main
 
 import (
@@ -33,40 +33,25 @@ func main() {
 func run(args []string, to io.Writer) (int, error) {
 	r := newReport(to)
 	r.short = slices.Contains(args, "-short")
-	first, beside := cut(args)
-	second, last := cut(beside)
-	var codes [3]int
-	var errs [3]error
-	var all sync.WaitGroup
-	all.Go(func() { codes[0], errs[0] = r.runs("go", first) })
-	all.Go(func() {
-		if len(second) > 0 {
-			codes[1], errs[1] = r.runs("nice", second, "-n", "10", "go")
-		}
-		if len(last) > 0 {
-			codes[2], errs[2] = r.runs("go", last)
-		}
-	})
-	all.Wait()
-	code, err := slices.Max(codes[:]), errors.Join(errs[:]...)
+	var codes [2]int
+	var errs [2]error
+	var both sync.WaitGroup
+	if i := slices.Index(args, "--"); i >= 0 {
+		low := append([]string{"-n", "10", "go", "test", "-json"}, args[i+1:]...)
+		both.Go(func() { codes[1], errs[1] = r.runs(exec.Command("nice", low...)) })
+		args = args[:i]
+	}
+	both.Go(func() { codes[0], errs[0] = r.runs(exec.Command("go", append([]string{"test", "-json"}, args...)...)) })
+	both.Wait()
+	code, err := max(codes[0], codes[1]), errors.Join(errs[:]...)
 	if err == nil {
 		r.end(code == 0)
 	}
 	return code, err
 }
 
-// cut returns the arguments before the first --, and those after it.
-func cut(args []string) (before, after []string) {
-	i := slices.Index(args, "--")
-	if i < 0 {
-		return args, nil
-	}
-	return args[:i], args[i+1:]
-}
-
 // runs takes the events of a go test until it ends. It returns its exit code.
-func (r *report) runs(program string, args []string, before ...string) (int, error) {
-	cmd := exec.Command(program, slices.Concat(before, []string{"test", "-json"}, args)...)
+func (r *report) runs(cmd *exec.Cmd) (int, error) {
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
 	if err != nil {
