@@ -61,7 +61,7 @@ check: deps webui lint
 # Packages whose tests compute, or wait for pages without a look at the time. The others run scenes in real time,
 # which lose frames on a machine that is too busy.
 PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
-	deploy/deb deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument netsim/site)
+	deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument netsim/site)
 
 # The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
@@ -164,8 +164,7 @@ bench-attach: deps
 bench-rig: deps
 	$(GO) test -count=1 -v -timeout 1h -tags benchrig -run '^TestBenchRig$$' ./capture/v4l2
 
-# A million rigs in a thousand cells, one after the other, and decisions beside 100,000 waiting jobs. It takes ten minutes on an idle
-# machine.
+# A million rigs in a thousand cells, one after the other, and decisions beside 100,000 waiting jobs: some 15 minutes.
 bench-fleet:
 	EIDETICKER_SOAK=1 $(GO) test -count=1 -v -timeout 6h -run '^TestSimulation$$' -bench '^BenchmarkAssign$$' ./deploy/fleet/sched
 

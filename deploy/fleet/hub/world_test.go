@@ -159,6 +159,7 @@ type simRig struct {
 type simAttempt struct {
 	wire.Assignment
 	ended *wire.Ended
+	until time.Time // its rig ends it then, in TestCell
 }
 
 func (r *simRig) report() []byte {
