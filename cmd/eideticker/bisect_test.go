@@ -14,7 +14,8 @@ func TestPrintBisect(t *testing.T) {
 	b := api.Bisect{ID: "bisect-1", State: "first bad", Text: "fps changed.", EndedNS: 1, Runs: 60,
 		BisectParams: api.BisectParams{Budget: 600}, Reason: "The budget is spent.",
 		Found: []api.BisectFound{{Bad: "b-7", P: 0.001, Shift: api.BisectShift{Text: "+30 %"}, Builds: []api.Build{
-			{Name: "b-6", State: "broken"}, {Name: "b-7", State: "usable", Revision: "abc", Parent: "def", URL: "http://x"}}}}}
+			{Name: "b-6", State: "broken"},
+			{Name: "b-7", State: "usable", Revision: "abc", Parent: "def", URL: "http://x"}}}}}
 	if err := c.printBisect(b); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,8 @@ func TestPrintBisect(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
 	b.Left, b.Builds = 4, []api.BisectBuild{{Build: "b-6", Chance: 0.1}, {Build: "b-7", Chance: 0.6}}
-	if got := bisectProgress(&b); got != "60 of 600 runs, 4 builds left, b-7 is the first bad one with 60 %. "+b.Reason {
+	want := "60 of 600 runs, 4 builds left, b-7 is the first bad one with 60 %. " + b.Reason
+	if got := bisectProgress(&b); got != want {
 		t.Error(got)
 	}
 	for text, want := range map[string]runCount{"600runs": 600, "600 runs": 600, "24": 24, "many": 0} {

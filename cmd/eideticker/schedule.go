@@ -108,7 +108,9 @@ func (scheduleListCmd) Help() string {
 }
 
 func (s scheduleListCmd) Run(e *env) error {
-	return s.call(e, "schedule", func(c rigCall) error { return ask(c, "schedule.list", api.Empty{}, c.printSchedules) })
+	return s.call(e, "schedule", func(c rigCall) error {
+		return ask(c, "schedule.list", api.Empty{}, c.printSchedules)
+	})
 }
 
 type scheduleRunCmd struct {

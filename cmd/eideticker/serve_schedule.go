@@ -43,7 +43,8 @@ func (s *rigService) openSchedules() (err error) {
 
 // browserOf returns the browser of a feed's builds; "": unknown.
 func (s *rigService) browserOf(feed string) string {
-	return map[config.FeedKind]string{config.FeedMozilla: "firefox", config.FeedChrome: "chromium"}[s.conf.Feed[feed].Kind]
+	kind := s.conf.Feed[feed].Kind
+	return map[config.FeedKind]string{config.FeedMozilla: "firefox", config.FeedChrome: "chromium"}[kind]
 }
 
 // readSet reads the points of a set, which is not deleted meanwhile.

@@ -73,7 +73,7 @@ type FleetRigName struct {
 
 // JobParams are those of job.start: a job for any fitting device of the fleet.
 type JobParams struct {
-	Job     string   `json:"job,omitempty" limit:"s- and 1 to 90 of a-z, 0-9 and -" doc:"own ID: repeated calls make one job"`
+	Job     string   `json:"job,omitempty" limit:"s- and 1 to 90 of a-z, 0-9, -" doc:"own ID: repeated calls are one job"`
 	Needs   []string `json:"needs,omitempty" limit:"16" doc:"labels, as model=pixel7 or os=linux,android; all must fit"`
 	Replace bool     `json:"replace,omitempty" doc:"after a lost rig or a fault of the lab, another device may do it"`
 	StartParams
@@ -119,7 +119,8 @@ type FleetJobsParams struct {
 	Limit int    `json:"limit,omitempty" limit:"1 to 1000" doc:"200 if not given"`
 }
 
-// FleetJobs is the result of fleet.jobs: jobs that wait or run in order, then ended ones, latest first.
+// FleetJobs is the result of fleet.jobs: jobs that wait or run in order, then ended ones, latest
+// first.
 type FleetJobs struct {
 	Jobs  []FleetJob `json:"jobs"`
 	Total int        `json:"total"`

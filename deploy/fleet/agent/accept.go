@@ -71,7 +71,7 @@ func asked(d *wire.Assignment) (kinds, feeds []string) {
 	return kinds, feeds
 }
 
-// errUpload says that an upload is not what was announced. Another try is useless.
+// errUpload is for an upload with another hash than its job states. Another try is useless.
 var errUpload = errors.New("the upload is invalid")
 
 // upload gets an upload from the hub by its hash.

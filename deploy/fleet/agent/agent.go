@@ -28,8 +28,8 @@ import (
 // Files in the data directory.
 const (
 	FileName  = "fleet.json"
-	SeedFile  = "secrets/fleet-rig.seed"
-	JWTFile   = "secrets/fleet-rig.jwt"
+	seedFile  = "secrets/fleet-rig.seed"
+	jwtFile   = "secrets/fleet-rig.jwt"
 	stateFile = "fleet-agent.json"
 	lightDir  = "fleet-agent" // zip files of light folders
 )
@@ -89,7 +89,7 @@ type Agent struct {
 	fleet     Fleet // zero: the rig is in no fleet
 	bus       Bus   // nil: as fleet
 	state     state
-	reason    string    // why there is no connection, or no job
+	reason    string    // of a lost connection, or of a refusal of jobs
 	connected bool      // as it was found last
 	since     time.Time // of connected
 	held      time.Time // since then a light folder waits for a quiet rig
@@ -221,12 +221,12 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 }
 
 func (a *Agent) dial(f Fleet) (Bus, error) {
-	seed, err := os.ReadFile(filepath.Join(a.o.Dir, SeedFile))
+	seed, err := os.ReadFile(filepath.Join(a.o.Dir, seedFile))
 	if err != nil {
 		return nil, fmt.Errorf("connect to hub %s: read the rig's key: %w", f.Hub, err)
 	}
 	return a.o.Dial(f, seed, func() (string, error) {
-		jwt, err := os.ReadFile(filepath.Join(a.o.Dir, JWTFile))
+		jwt, err := os.ReadFile(filepath.Join(a.o.Dir, jwtFile))
 		return string(jwt), err
 	})
 }
@@ -350,7 +350,7 @@ func Write(dir string, f Fleet, seed []byte, jwt string) error {
 		name string
 		text []byte
 		mode os.FileMode
-	}{{SeedFile, seed, 0o600}, {JWTFile, []byte(jwt), 0o600}, {FileName, append(raw, '\n'), 0o640}} {
+	}{{seedFile, seed, 0o600}, {jwtFile, []byte(jwt), 0o600}, {FileName, append(raw, '\n'), 0o640}} {
 		if err := staging.WriteFileOfFolder(filepath.Join(dir, file.name), file.text, file.mode); err != nil {
 			return err
 		}

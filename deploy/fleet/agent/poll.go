@@ -68,7 +68,7 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 	a.next = max(time.Duration(answer.NextNS), a.o.Look)
 	a.mu.Unlock()
 	if answer.JWT != "" {
-		if err := staging.WriteFile(filepath.Join(a.o.Dir, JWTFile), []byte(answer.JWT), 0o600); err != nil {
+		if err := staging.WriteFile(filepath.Join(a.o.Dir, jwtFile), []byte(answer.JWT), 0o600); err != nil {
 			a.o.Log.Error("the rig's renewed rights could not be kept", "error", err)
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Agent) acknowledged(answer *wire.Polled) error {
 	return err
 }
 
-// follow makes the rig's attempts those that the hub desires. changed: there is something to report.
+// follow makes the rig's attempts those that the hub desires. changed: there is news for the hub.
 func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (changed bool) {
 	desired := map[string]*wire.Assignment{}
 	for i := range answer.Desired {

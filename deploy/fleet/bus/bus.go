@@ -20,22 +20,21 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrFull     = errors.New("the hub's storage is full")
 	ErrAway     = errors.New("no connection")
-	ErrBusy     = errors.New("too many requests of the rig")
+	errBusy     = errors.New("too many requests of the rig")
 )
 
 // Names of a hub's storage.
 const (
-	Jobs   = "jobs"   // bucket
-	Rigs   = "rigs"   // bucket
-	State  = "state"  // bucket
-	Log    = "log"    // log, 90 days
-	Points = "points" // log, 30 days
+	Jobs  = "jobs"  // bucket
+	Rigs  = "rigs"  // bucket
+	State = "state" // bucket
+	Log   = "log"   // log, 90 days
 )
 
 // Bounds of an entry and of a blob.
 const (
-	MaxValue = 64 << 10
-	MaxBlob  = 4 << 20
+	maxValue = 64 << 10
+	maxBlob  = 4 << 20
 )
 
 // Entry is a stored value. Revision is unique in its bucket or log and grows with each write.
@@ -98,7 +97,7 @@ type Rig interface {
 	Request(ctx context.Context, kind string, request []byte) ([]byte, error)
 	// Woken has an element after a call of Wake and after each new connection.
 	Woken() <-chan struct{}
-	// Connected returns the reason as an error if there is no connection.
+	// Connected returns the reason of a lost connection as an error.
 	Connected() (bool, error)
 	Close() error
 }
@@ -114,14 +113,14 @@ func checkEntry(key string, value []byte) error {
 	if !keyForm.MatchString(key) {
 		return fmt.Errorf("store %.130q: a key has 1 to 120 of A-Z, a-z, 0-9, ., _ and -", key)
 	}
-	if len(value) > MaxValue {
-		return fmt.Errorf("store %s: %d bytes are more than %d", key, len(value), MaxValue)
+	if len(value) > maxValue {
+		return fmt.Errorf("store %s: %d bytes are more than %d", key, len(value), maxValue)
 	}
 	return nil
 }
 
 func checkRecord(log string, value []byte, id string) error {
-	if log != Log && log != Points {
+	if log != Log {
 		return fmt.Errorf("store in %.40q: unknown log", log)
 	}
 	if id == "" {
@@ -134,8 +133,8 @@ func checkBlob(sha256 string, content []byte) error {
 	if !hashForm.MatchString(sha256) {
 		return fmt.Errorf("store %.80q: not a SHA-256", sha256)
 	}
-	if len(content) > MaxBlob {
-		return fmt.Errorf("store %s: %d bytes are more than %d", sha256, len(content), MaxBlob)
+	if len(content) > maxBlob {
+		return fmt.Errorf("store %s: %d bytes are more than %d", sha256, len(content), maxBlob)
 	}
 	return nil
 }

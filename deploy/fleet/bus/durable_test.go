@@ -44,8 +44,8 @@ func openChild(dir string) (*Server, error) {
 	return Serve(context.Background(), ServerOptions{Dir: filepath.Join(dir, "jetstream"), Quota: 64 << 20, Keys: k})
 }
 
-// putForEver stores growing numbers under 50 keys, and deletes one of each ten. It prints each number
-// after its change has returned.
+// putForEver stores growing numbers under 50 keys, and deletes one of each ten. It prints each
+// number after its change has returned.
 func putForEver(dir string) error {
 	s, err := openChild(dir)
 	if err != nil {
@@ -83,8 +83,9 @@ func putForEver(dir string) error {
 	}
 }
 
-// Fault: the hub is killed while it stores jobs. Each change that was acknowledged is there after the
-// restart, and revisions continue.
+// Fault: The hub of a fleet is killed while it stores jobs
+//
+// Each acknowledged change is there after the restart, and revisions continue.
 func TestKill(t *testing.T) {
 	kills := 3
 	if os.Getenv("EIDETICKER_SOAK") != "" {
@@ -119,7 +120,7 @@ func TestKill(t *testing.T) {
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { // what was printed before the kill counts
+		for lines.Scan() { // lines before the kill count
 			if n, err := strconv.Atoi(lines.Text()); err == nil {
 				acknowledged = n
 			}
@@ -155,8 +156,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// Fault: the storage's quota is used up. Puts fail with a reason, reads and deletes work, and puts
-// work again after a delete.
+// Fault: The storage of a hub is full
+//
+// Puts fail with a reason. Reads and deletes work, and so do puts after a delete.
 func TestQuota(t *testing.T) {
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, newAuthority(t))})
 	b, ctx := s.Bucket(State), t.Context()
@@ -192,8 +194,10 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// Fault: others fill the hub's disk. The reserve is used first, then puts fail before the disk is
-// full. The storage goes on when there is space again.
+// Fault: Other programs fill the disk of a hub
+//
+// The reserve is used first. Then puts fail before the disk is full. The storage goes on when there
+// is space again.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	reserve := func() int64 {
@@ -231,7 +235,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Fault: the storage stops. The error names the reason.
+// The error of a stopped storage names the reason.
 func TestStoppedStorage(t *testing.T) {
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 8 << 20, Keys: keysOf(t, newAuthority(t))})
 	s.log.Errorf("JetStream out of %s resources, will be DISABLED", "File")
@@ -239,7 +243,8 @@ func TestStoppedStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Bucket(Jobs).Put(t.Context(), "a", nil, 0)
-	if err == nil || !strings.Contains(err.Error(), "the storage has stopped") || !strings.Contains(err.Error(), "File") {
+	if err == nil || !strings.Contains(err.Error(), "the storage has stopped") ||
+		!strings.Contains(err.Error(), "File") {
 		t.Error(err)
 	}
 }

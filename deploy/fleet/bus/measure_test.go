@@ -2,9 +2,9 @@ package bus
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +24,8 @@ func TestMeasureBus(t *testing.T) {
 		for w := range writers {
 			wg.Go(func() {
 				for i := w; i < n; i += writers {
-					if _, err := s.Bucket(Jobs).Put(t.Context(), "j"+strconv.Itoa(writers)+"."+strconv.Itoa(i), value, 0); err != nil {
+					key := fmt.Sprintf("j%d.%d", writers, i)
+					if _, err := s.Bucket(Jobs).Put(t.Context(), key, value, 0); err != nil {
 						t.Error(err)
 						return
 					}

@@ -22,8 +22,8 @@ import (
 // refusedHeader is in answers to requests above a rig's bounds.
 const refusedHeader = "Eideticker-Refused"
 
-// Inbox returns the prefix of the subjects of the hub's answers to a rig.
-func Inbox(rig string) string { return "hub." + rig + ".inbox" }
+// inbox returns the prefix of the subjects of the hub's answers to a rig.
+func inbox(rig string) string { return "hub." + rig + ".inbox" }
 
 // Serve implements [Hub]. The server checks that a rig publishes below its own name. The answer's
 // subject is checked here, since the hub may publish everywhere.
@@ -34,7 +34,8 @@ func (s *Server) Serve(ctx context.Context, handler Handler) error {
 	sub, err := s.rigs.Subscribe(wire.RigSubject("*", "*"), func(m *nats.Msg) {
 		tokens := strings.Split(m.Subject, ".")
 		rig, kind := tokens[1], tokens[2]
-		if !rigForm.MatchString(rig) || checkRequest(kind, m.Data) != nil || !strings.HasPrefix(m.Reply, Inbox(rig)+".") {
+		if !rigForm.MatchString(rig) || checkRequest(kind, m.Data) != nil ||
+			!strings.HasPrefix(m.Reply, inbox(rig)+".") {
 			return
 		}
 		admitted, disconnect := g.enter(rig, kind, len(m.Data), time.Now())
@@ -96,7 +97,7 @@ func Dial(o RigOptions) (Rig, error) {
 	}
 	r := &rigLink{options: o, woken: make(chan struct{}, 1), why: ErrAway}
 	options := []nats.Option{
-		nats.Name(o.Rig), nats.ProxyPath(o.Path), nats.CustomInboxPrefix(Inbox(o.Rig)), nats.UserJWT(o.JWT, keys.Sign),
+		nats.Name(o.Rig), nats.ProxyPath(o.Path), nats.CustomInboxPrefix(inbox(o.Rig)), nats.UserJWT(o.JWT, keys.Sign),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay),
 		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(), nats.Timeout(20 * time.Second),
 		nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreDiscoveredServers(),
@@ -207,7 +208,7 @@ func (r *rigLink) Request(ctx context.Context, kind string, request []byte) ([]b
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(context.Cause(ctx), ErrAway):
 		err = ErrAway
 	case err == nil && answer.Header.Get(refusedHeader) != "":
-		err = ErrBusy
+		err = errBusy
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the hub for %s: %w", kind, err)

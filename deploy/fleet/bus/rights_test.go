@@ -29,7 +29,9 @@ func background(t *testing.T, s Hub, h Handler) {
 	t.Cleanup(func() { stop(); <-done })
 }
 
-// Fault: a removed rig keeps its connection. It loses it at once, and its key opens no other.
+// Fault: A removed rig keeps its connection
+//
+// It loses it at once, and its key opens no other.
 func TestRevokedRigLosesItsConnection(t *testing.T) {
 	a := newAuthority(t)
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, a)})
@@ -60,7 +62,9 @@ func TestRevokedRigLosesItsConnection(t *testing.T) {
 	}
 }
 
-// Fault: a hostile rig reads the hub's storage, speaks for another rig or has an answer sent to
+// Fault: A rig of a fleet speaks for another one
+//
+// A hostile rig reads the hub's storage, speaks for another rig or has an answer sent to
 // another's subject.
 func TestRigHasOnlyItsOwnSubjects(t *testing.T) {
 	a := newAuthority(t)
@@ -79,7 +83,7 @@ func TestRigHasOnlyItsOwnSubjects(t *testing.T) {
 	}
 	violations := make(chan error, 100)
 	conn, err := nats.Connect("ws://"+s.WebsocketAddress(), nats.UserJWT(o.JWT, pair.Sign),
-		nats.CustomInboxPrefix(Inbox("hostile")),
+		nats.CustomInboxPrefix(inbox("hostile")),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { violations <- err }))
 	if err != nil {
 		t.Fatal(err)
@@ -100,13 +104,15 @@ func TestRigHasOnlyItsOwnSubjects(t *testing.T) {
 		}
 		denied(t, violations, "subscribe to "+subject)
 	}
-	for _, reply := range []string{"none", "hub.victim.inbox.x", "hub.victim.wake", "store.jobs.x", "$JS.API.STREAM.PURGE.jobs"} {
+	for _, reply := range []string{"none", "hub.victim.inbox.x", "hub.victim.wake", "store.jobs.x",
+		"$JS.API.STREAM.PURGE.jobs"} {
 		if err := conn.PublishRequest(wire.RigSubject("hostile", "poll"), reply, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, subject := range []string{"rig.hostile.POLL", "rig.hostile.poll.x", "rig.hostile." + strings.Repeat("k", 17)} {
-		if err := conn.PublishRequest(subject, Inbox("hostile")+".x", nil); err != nil {
+	for _, subject := range []string{"rig.hostile.POLL", "rig.hostile.poll.x",
+		"rig.hostile." + strings.Repeat("k", 17)} {
+		if err := conn.PublishRequest(subject, inbox("hostile")+".x", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +150,8 @@ func TestFingerprint(t *testing.T) {
 	a := newAuthority(t)
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, a)})
 	background(t, s, echo)
-	web := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.WebsocketAddress()}))
+	hub := &url.URL{Scheme: "http", Host: s.WebsocketAddress()}
+	web := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(hub))
 	defer web.Close()
 	o := joinOptions(t, a, s, "lab-07")
 	o.plain, o.URL, o.Path = false, web.URL, "/fleet/v1/nats"
@@ -181,7 +188,9 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Fault: one rig floods the hub. It is refused and then disconnected. Another rig gets each answer.
+// Fault: A rig of a fleet reports attempts of others, and floods its hub
+//
+// It is refused and then disconnected. Another rig gets each answer.
 func TestFlood(t *testing.T) {
 	a := newAuthority(t)
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, a)})
@@ -206,7 +215,7 @@ func TestFlood(t *testing.T) {
 			case <-stop:
 				return
 			default: // errors are expected while it is disconnected
-				_ = flood.conn.PublishRequest(wire.RigSubject("flood", "poll"), Inbox("flood")+".x", make([]byte, 1000))
+				_ = flood.conn.PublishRequest(wire.RigSubject("flood", "poll"), inbox("flood")+".x", make([]byte, 1000))
 			}
 		}
 	}()

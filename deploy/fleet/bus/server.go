@@ -90,7 +90,7 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 func (s *Server) startServer(ctx context.Context) error {
 	o := &server.Options{
 		ServerName: "eideticker", DontListen: true, NoSigs: true, TrustedKeys: []string{s.options.Keys.Operator},
-		AccountResolver: &server.MemAccResolver{}, AuthTimeout: 20, MaxPayload: MaxBlob + wire.MaxMessage,
+		AccountResolver: &server.MemAccResolver{}, AuthTimeout: 20, MaxPayload: maxBlob + wire.MaxMessage,
 		MaxConn: maxRigs, MaxPingsOut: 2, PingInterval: 20 * time.Second, DisableJetStreamBanner: true,
 		Websocket: server.WebsocketOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoTLS: true, AuthTimeout: 20,
 			HandshakeTimeout: 20 * time.Second},
@@ -172,9 +172,9 @@ func (s *Server) openStreams(ctx context.Context) error {
 	q := s.options.Quota
 	for _, c := range []jetstream.StreamConfig{
 		{Name: Jobs, MaxBytes: q / 4}, {Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
-		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day}, {Name: Points, MaxBytes: q / 4, MaxAge: 30 * day},
+		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day},
 	} {
-		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, MaxValue+4096
+		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, maxValue+4096
 		if c.MaxAge == 0 {
 			c.Discard = jetstream.DiscardNew
 		} else {

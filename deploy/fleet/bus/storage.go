@@ -21,8 +21,8 @@ func (s *Server) Log() Records { return records{s} }
 func (s *Server) Blobs() Blobs { return blobs{s} }
 
 // bucket is a stream with a subject per key. An entry is the last message of its subject, and its
-// revision is the sequence. The stream has no limit per subject: JetStream records the removal of
-// a message by such a limit nowhere, and an old revision would come back after a delete and a kill.
+// revision is the sequence. The stream has no limit per subject: JetStream does not record
+// the removal of a message by such a limit. After a delete and a kill an old revision would return.
 // Superseded messages are therefore deleted, which is recorded.
 type bucket struct {
 	s    *Server
@@ -118,7 +118,7 @@ func (b bucket) mayGrow(ctx context.Context) error {
 	return seen.err
 }
 
-// usage is what was last seen of a bucket.
+// usage is the latest check of a bucket.
 type usage struct {
 	at  time.Time
 	err error // ErrFull
@@ -127,7 +127,8 @@ type usage struct {
 // drop has a superseded message deleted. One that is left is deleted with its entry.
 func (b bucket) drop(revision uint64) {
 	if revision > 0 {
-		_ = b.s.store.Publish("$JS.API.STREAM.MSG.DELETE."+b.name, fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision))
+		request := fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision)
+		_ = b.s.store.Publish("$JS.API.STREAM.MSG.DELETE."+b.name, request)
 	}
 }
 

@@ -41,8 +41,8 @@ const (
 
 // Errors of a rig's requests.
 var (
-	ErrInvitation = errors.New("the invitation is unknown, used or expired; ask for a new one")
-	ErrRemoved    = errors.New("the rig does not belong to this hub; ask for an invitation")
+	errInvitation = errors.New("the invitation is unknown, used or expired; ask for a new one")
+	errRemoved    = errors.New("the rig does not belong to this hub; ask for an invitation")
 )
 
 // Authority decides for one hub. Its methods may be called at the same time. One process has it.
@@ -126,7 +126,7 @@ func Init(dir string) (*Authority, error) {
 	return Open(dir)
 }
 
-// Open reads a hub's keys. The error wraps fs.ErrNotExist if there is no hub.
+// Open reads a hub's keys. On a machine without a hub the error wraps fs.ErrNotExist.
 func Open(dir string) (*Authority, error) {
 	a := &Authority{dir: dir, offered: map[string]time.Time{}}
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("open the hub's keys: %w", err) }
@@ -180,12 +180,14 @@ func (a *Authority) change(s state) error {
 	return nil
 }
 
-// copyState returns a copy of the state without what has expired. The caller has the lock.
+// copyState returns a copy of the state without expired entries. The caller has the lock.
 func (a *Authority) copyState(now time.Time) state {
 	s := a.state
-	s.Invitations = slices.DeleteFunc(slices.Clone(s.Invitations), func(i invitation) bool { return !now.Before(i.Expires) })
+	s.Invitations = slices.DeleteFunc(slices.Clone(s.Invitations),
+		func(i invitation) bool { return !now.Before(i.Expires) })
 	s.Rigs, s.Revoked = maps.Clone(s.Rigs), maps.Clone(s.Revoked)
-	maps.DeleteFunc(s.Revoked, func(_ string, at time.Time) bool { return now.After(at.Add(rightsTime + 24*time.Hour)) })
+	maps.DeleteFunc(s.Revoked,
+		func(_ string, at time.Time) bool { return now.After(at.Add(rightsTime + 24*time.Hour)) })
 	if s.Rigs == nil {
 		s.Rigs = map[string]Member{}
 	}
@@ -245,7 +247,7 @@ func (a *Authority) Join(token, key string, now time.Time) (rig, rights string, 
 		}
 	}
 	if found < 0 || s.Invitations[found].Key != "" && s.Invitations[found].Key != key {
-		return "", "", fmt.Errorf("join: %w", ErrInvitation)
+		return "", "", fmt.Errorf("join: %w", errInvitation)
 	}
 	rig = s.Invitations[found].Rig
 	if _, revoked := s.Revoked[key]; revoked {
@@ -278,7 +280,7 @@ func (a *Authority) Renew(rig, key string, now time.Time) (rights string, due bo
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if m, ok := a.state.Rigs[rig]; !ok || m.Key != key {
-		return "", false, fmt.Errorf("renew the rights of %.40q: %w", rig, ErrRemoved)
+		return "", false, fmt.Errorf("renew the rights of %.40q: %w", rig, errRemoved)
 	}
 	if last := a.offered[rig]; now.Sub(last) < renewTime && !now.Before(last) {
 		return "", false, nil

@@ -90,7 +90,9 @@ func TestInitOnce(t *testing.T) {
 	}
 }
 
-// Fault: an invitation is used twice, late or by another rig. Only the first rig joins, and it may
+// Fault: An invitation is used twice, late or by another rig
+//
+// Only the first rig joins, and it may
 // repeat its request after a lost answer.
 func TestJoin(t *testing.T) {
 	a, dir := newAuthority(t)
@@ -98,7 +100,8 @@ func TestJoin(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(dir, stateFile))
 	parsed, perr := ParseToken(token)
 	secret := base64.RawURLEncoding.EncodeToString(parsed.Secret[:])
-	if err != nil || perr != nil || strings.Contains(string(content), secret) || strings.Contains(string(content), token) {
+	if err != nil || perr != nil || strings.Contains(string(content), secret) ||
+		strings.Contains(string(content), token) {
 		t.Fatalf("the secret is on the disk (%v, %v)", err, perr)
 	}
 	for i, tc := range []struct {
@@ -158,13 +161,13 @@ func TestRevoke(t *testing.T) {
 		IssuedAt: time.Now().Unix()}}) {
 		t.Errorf("the account does not revoke the key: %v, %v", err, derr)
 	}
-	if _, _, err := a.Join(token, key, start); !errors.Is(err, ErrInvitation) {
+	if _, _, err := a.Join(token, key, start); !errors.Is(err, errInvitation) {
 		t.Errorf("join by the old invitation: %v", err)
 	}
 	if _, _, err := a.Join(invite(t, a, "lab-07"), key, start); err == nil {
 		t.Error("the removed key joined again")
 	}
-	if _, _, err := a.Renew("lab-07", key, start); !errors.Is(err, ErrRemoved) {
+	if _, _, err := a.Renew("lab-07", key, start); !errors.Is(err, errRemoved) {
 		t.Errorf("renewal: %v", err)
 	}
 	other := newKey(t)
@@ -177,12 +180,12 @@ func TestRevoke(t *testing.T) {
 	if _, _, err := a.Join(invite(t, a, "lab-07"), newKey(t), start); err != nil {
 		t.Errorf("a new key takes the name: %v", err)
 	}
-	if _, _, err := a.Renew("lab-07", other, start); !errors.Is(err, ErrRemoved) {
+	if _, _, err := a.Renew("lab-07", other, start); !errors.Is(err, errRemoved) {
 		t.Errorf("renewal of the replaced key: %v", err)
 	}
 }
 
-// Fault: the answer with renewed rights is lost. The next day's poll renews again, long before the
+// The answer with renewed rights is lost. The next day's poll renews again, long before the
 // rights end.
 func TestRenew(t *testing.T) {
 	a, _ := newAuthority(t)
@@ -202,7 +205,9 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// Fault: a part of the invitation's line is copied. The rig says so before it asks the hub.
+// Fault: Only a part of the invitation's line is copied
+//
+// The rig says so before it asks the hub.
 func TestParseToken(t *testing.T) {
 	token, err := newToken(certificate)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // TestCell lets a real hub and its rigs work for hours of virtual time, over the bus in memory.
 // Rigs vanish, the cell splits, and the hub is killed. With EIDETICKER_SOAK three cells have 100
 // rigs each.
-// Fault: a hub of many rigs loses a job, or ends it twice.
+// It fails if a hub of many rigs loses a job, or ends it twice.
 func TestCell(t *testing.T) {
 	cells, rigs, hours := 1, 12, 2
 	if os.Getenv("EIDETICKER_SOAK") != "" {

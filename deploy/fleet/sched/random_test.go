@@ -169,8 +169,8 @@ func randomJob(r *rand.Rand, n int, now time.Time) Job {
 
 // TestRandom compares random streams of operations with the model. At the end all rigs are there,
 // and each job must run.
-// Fault: two jobs get one device, or a job is lost or assigned twice.
-// Fault: a job that could run waits for ever.
+// It fails if two jobs get one device, or a job is lost or assigned twice.
+// It fails if a job that could run waits for ever.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 19))

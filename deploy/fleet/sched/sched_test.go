@@ -99,7 +99,7 @@ func FuzzNeeds(f *testing.F) {
 }
 
 // TestCheck has a row for each reason to reject a job.
-// Fault: a job that fits no enrolled device waits for ever.
+// Fault: A job of a fleet fits no enrolled device
 func TestCheck(t *testing.T) {
 	s := New(Options{})
 	check := func(j Job, want string) {
@@ -224,8 +224,8 @@ func expect(t *testing.T, s *Scheduler, now time.Time, want string) {
 }
 
 // TestKeep follows a set from its first device until the device has been idle too long.
-// Fault: the jobs of a bisect run on different devices.
-// Fault: a kept device stays idle after its set has ended.
+// It fails if the jobs of a bisect run on different devices.
+// It fails if a kept device stays idle after its set has ended.
 func TestKeep(t *testing.T) {
 	s := New(Options{MaxIdle: 10 * time.Minute})
 	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7")))
@@ -252,7 +252,7 @@ func TestKeep(t *testing.T) {
 }
 
 // TestSeveral assigns jobs of several devices at once, though single ones never stop coming.
-// Fault: a job of two devices waits for ever, since each that becomes free gets a small job.
+// It fails if a job of two devices waits for ever, since each that becomes free gets a small job.
 func TestSeveral(t *testing.T) {
 	s := New(Options{})
 	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7")))
@@ -294,7 +294,7 @@ func TestReserve(t *testing.T) {
 }
 
 // TestResume restores running jobs before and after their rig has enrolled.
-// Fault: after a restart of the hub a device gets a second job.
+// It fails if after a restart of the hub a device gets a second job.
 func TestResume(t *testing.T) {
 	s := New(Options{})
 	s.Resume(job("r-1", "ann", nil), Assignment{"r-1", "lab-01", []string{"a"}})
@@ -342,7 +342,7 @@ func jain(used map[string]float64) float64 {
 }
 
 // TestShares floods devices with jobs of all owners and classes.
-// Fault: an owner with many, long or wrongly estimated jobs gets more than its turn.
+// It fails if an owner with many, long or wrongly estimated jobs gets more than its turn.
 func TestShares(t *testing.T) {
 	for _, rigs := range []int{1, 7} {
 		s := New(Options{})
@@ -405,7 +405,7 @@ func TestShares(t *testing.T) {
 
 // TestLightOwner adds one job now and then beside floods of three owners. It must come before
 // any of them has two turns.
-// Fault: an owner's only job waits behind the thousands of another.
+// It fails if an owner's only job waits behind the thousands of another.
 func TestLightOwner(t *testing.T) {
 	s := New(Options{})
 	s.SetRig(lab("lab-01", phone("a", "pixel7")))

@@ -495,7 +495,7 @@ func (f *figures) print(t *testing.T, cells int, took time.Duration) {
 
 // TestSimulation lets cells of rigs work for a day. 5 % of the rigs vanish, each cell splits for an
 // hour, and its hub is killed once. With EIDETICKER_SOAK these are 1000 cells of 1000 rigs.
-// Fault: a job is lost or reported twice when rigs vanish, or when the hub is killed.
+// It fails if a job is lost or reported twice when rigs vanish, or when the hub is killed.
 func TestSimulation(t *testing.T) {
 	cells, rigs := 3, 100
 	if os.Getenv("EIDETICKER_SOAK") != "" {

@@ -25,7 +25,6 @@ const (
 	MaxDevices = 64
 	MaxLabels  = 64       // of a device
 	MaxLight   = 64 << 20 // bytes of the zip of a set's light folder; 2 MiB per run
-	MaxUpload  = 1 << 20  // bytes of a test's files
 )
 
 // RigSubject returns the subject of a rig's requests of a kind: poll, event, ask or relay.
@@ -141,8 +140,8 @@ type Ticket struct {
 	Range string `json:"range,omitempty"`
 }
 
-// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a
-// file. The POST has the content and the headers Content-Type, Content-Range and ETag of that answer.
+// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a file.
+// The POST has the content of that answer, and its Content-Type, Content-Range and ETag.
 const StatusHeader = "Eideticker-Status"
 
 // Relay asks for the next ticket of a file. The hub answers when there is one, or after WaitNS.

@@ -34,7 +34,8 @@ console.log(JSON.stringify([points.places, ...[1, 3, 9, 10, 20, 21, 99].map((s) 
 	}
 }
 
-// TestTrendsPages shows alerts, schedules, bisections and series, then a fleet. An admin changes them.
+// TestTrendsPages shows alerts, schedules, bisections and series, then a fleet. An admin changes
+// them.
 func TestTrendsPages(t *testing.T) {
 	t.Parallel()
 	p, b := serve(t)

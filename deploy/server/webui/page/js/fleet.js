@@ -36,7 +36,8 @@ export async function fleetPage({main, rig, route: {path: [, ...set]}, signal}) 
   const form = jobForm(rig, () => rigs.all, () => soon());
   if (isHub()) {
     main.className = 'wide';
-    fill(main, top, own, set.length === 2 ? linkedSet(set.join('/'), signal) : null, h('div.two-columns.rig.fleet', null,
+    const linked = set.length === 2 ? linkedSet(set.join('/'), signal) : null;
+    fill(main, top, own, linked, h('div.two-columns.rig.fleet', null,
       h('section.card', {'aria-label': 'Rigs'},
         h('div.card-head', null, h('h2', null, 'Rigs'), rigs.filter, rigs.found), rigs.root,
         rig.may('admin') ? inviteForm(rig, () => soon()) : null),
