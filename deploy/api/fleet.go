@@ -73,7 +73,7 @@ type FleetRigName struct {
 
 // JobParams are those of job.start: a job for any fitting device of the fleet.
 type JobParams struct {
-	Job     string   `json:"job,omitempty" limit:"s- and 1 to 90 of a-z, 0-9, -" doc:"own ID: repeated calls are one job"`
+	Job     string   `json:"job,omitempty" limit:"s- and 1 to 90 of a-z 0-9 -" doc:"own ID: repeated calls are one job"`
 	Needs   []string `json:"needs,omitempty" limit:"16" doc:"labels, as model=pixel7 or os=linux,android; all must fit"`
 	Replace bool     `json:"replace,omitempty" doc:"after a lost rig or a fault of the lab, another device may do it"`
 	StartParams

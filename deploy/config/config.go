@@ -216,7 +216,7 @@ func (c *Config) decode(file, text string) error {
 		return err
 	}
 	c.placeFeeds(file)
-	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key, &c.Fleet.Copy} {
+	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key} {
 		*path = beside(file, *path)
 	}
 	for i := range c.Suite {

@@ -12,7 +12,6 @@ import (
 type Fleet struct {
 	LostAfter Duration `toml:"lost_after"` // after an attempt's estimated end
 	Quota     Bytes    `toml:"quota"`      // of jobs and log on the hub's disk
-	Copy      string   `toml:"copy"`       // folder of the copy for fleet adopt; "": none
 	NATS      string   `toml:"nats"`       // of an external cluster; "": the hub's own
 }
 

@@ -32,8 +32,9 @@ type Queue struct{ daemon *Daemon }
 // Queue returns the daemon's queue for programs that name their jobs.
 func (d *Daemon) Queue() Queue { return Queue{d} }
 
-// Submit queues a test under an ID that begins with "s-". Its runs are in a set. It returns an existing job of this ID:
-// also an ended one, and one of which only the folder is left. Repeated calls are idempotent.
+// Submit queues a test under an ID that begins with "s-". Its runs are in a set. It returns an
+// existing job of this ID: also an ended one, and one of which only the folder is left. Repeated
+// calls are idempotent.
 func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) (api.Job, error) {
 	if !submitted.MatchString(id) {
 		return api.Job{}, api.Errorf(api.InvalidParams,

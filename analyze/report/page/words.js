@@ -63,7 +63,8 @@ const states = {
   open: ['!', 'bad'], acknowledged: ['✓', 'doubt'], fixed: ['✓', 'good'], wontfix: ['–', 'refused'],
   ready: ['○', 'good'], busy: ['▶', 'bounded'], draining: ['‖', 'doubt'], drained: ['‖', 'doubt'], away: ['✕', 'bad'],
   searching: ['◆', 'bounded'], 'first bad': ['▼', 'bad'], 'several changes': ['≠', 'doubt'],
-  'not reproduced': ['=', 'refused'], 'not decided': ['?', 'doubt'], suspended: ['!', 'bad'], assigned: ['→', 'bounded'], lost: ['✕', 'bad'],
+  'not reproduced': ['=', 'refused'], 'not decided': ['?', 'doubt'],
+  suspended: ['!', 'bad'], assigned: ['→', 'bounded'], lost: ['✕', 'bad'],
   paused: ['‖', 'doubt'], active: ['○', 'good'], broken: ['✕', 'bad'],
 };
 

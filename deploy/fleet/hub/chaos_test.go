@@ -260,8 +260,8 @@ func (c *campaign) settle(names []string) {
 	}
 }
 
-// TestCampaigns: no acknowledged job is lost or reported twice. Hubs are killed at any write, and rigs
-// vanish. Messages are lost, late or repeated.
+// TestCampaigns: no acknowledged job is lost or reported twice. Hubs are killed at any write, and
+// rigs vanish. Messages are lost, late or repeated.
 //
 // Fault: The hub of a fleet is killed at a write, rigs vanish and messages are lost
 func TestCampaigns(t *testing.T) {

@@ -140,8 +140,8 @@ type Ticket struct {
 	Range string `json:"range,omitempty"`
 }
 
-// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a file.
-// The POST has the content of that answer, and its Content-Type, Content-Range and ETag.
+// StatusHeader is the header of the status of the rig's answer, in its POST to the ticket of a
+// file. The POST has the content of that answer, and its Content-Type, Content-Range and ETag.
 const StatusHeader = "Eideticker-Status"
 
 // Relay asks for the next ticket of a file. The hub answers when there is one, or after WaitNS.
