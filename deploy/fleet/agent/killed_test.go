@@ -72,7 +72,7 @@ func TestAttemptKilled(t *testing.T) {
 	t.Parallel()
 	const id = "s-killed.1"
 	for i, tc := range []struct{ point, state string }{
-		{"agent: accepted", "ok"}, {"queued", "ok"}, {"agent: submitted", "ok"}, {"begun", "interrupted"},
+		{"agent: accepted", "ok"}, {"queued", "ok"}, {"agent: submitted", ""}, {"begun", "interrupted"},
 		{"recorded", "interrupted"}, {"ending", "interrupted"}, {"agent: packed", "ok"}, {"agent: ended", "ok"},
 		{"agent: sent", "ok"}, {"agent: acknowledged", "ok"},
 	} {
@@ -111,6 +111,11 @@ func TestAttemptKilled(t *testing.T) {
 			h.until(t, r, "two polls without results", func() bool { return h.polls > n+2 && len(h.poll.Ended) == 0 })
 			stop()
 			got := h.results[id]
+			if tc.state == "" && got.State == "interrupted" { // its run had begun, or not yet
+				tc.state = "interrupted"
+			} else if tc.state == "" {
+				tc.state = "ok"
+			}
 			if got.State != tc.state || len(h.wrong) > 0 {
 				t.Errorf("%+v, want %s; %q", got, tc.state, h.wrong)
 			}

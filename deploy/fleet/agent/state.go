@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
@@ -81,6 +82,15 @@ func (a *Agent) load() error {
 		return fmt.Errorf("read %s: version %d is newer than this program", file, a.state.Version)
 	}
 	a.state.Version = stateVersion
+	left, err := os.ReadDir(filepath.Join(a.o.Dir, lightDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, f := range left { // the program was killed after the acknowledgement
+		if id, is := strings.CutSuffix(f.Name(), ".zip"); is && a.state.find(id) == nil {
+			a.removeLight(id)
+		}
+	}
 	return nil
 }
 
