@@ -91,7 +91,9 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 	h.assign(ctx)
 	out.Light = h.lightTickets(name, lights, now) // the rig sends nothing while it measures
 	out.Drain = r.Drain
-	out.Desired = h.desired(ctx, r, p.Running, p.Ended)
+	if out.Desired, err = h.desired(ctx, r, &p); err != nil {
+		return wire.Polled{Epoch: out.Epoch, NextNS: out.NextNS, ClockNS: out.ClockNS, Error: clip(err.Error(), 300)}
+	}
 	if jwt, due, err := h.o.Authority.Renew(name, r.Key, now); err == nil && due {
 		out.JWT = jwt
 	} else if err != nil {
@@ -101,34 +103,58 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 }
 
 // desired returns the attempts of a rig. Those that it does not have yet wait if there are too many
-// for one message.
-func (h *Hub) desired(ctx context.Context, r *rig, has []wire.Running, ended []wire.Ended) []wire.Assignment {
-	out, size := []wire.Assignment{}, 0
-	known := func(id string) bool {
-		return slices.ContainsFunc(has, func(m wire.Running) bool { return m.Attempt == id }) ||
-			slices.ContainsFunc(ended, func(e wire.Ended) bool { return e.Attempt == id })
+// for one message. The rig cancels what is missing here, so that an attempt that it has is never
+// left out. One that may still wait for its parameters makes an error of the whole answer.
+func (h *Hub) desired(ctx context.Context, r *rig, p *wire.Poll) ([]wire.Assignment, error) {
+	has := map[string]string{} // states
+	for _, m := range p.Running {
+		has[m.Attempt] = m.State
+	}
+	for _, e := range p.Ended {
+		has[e.Attempt] = e.State
+	}
+	late := func(id string) int {
+		if has[r.live[id].id()] != "" {
+			return 0
+		}
+		return 1
 	}
 	ids := sortedKeys(r.live)
-	slices.SortStableFunc(ids, func(a, b string) int {
-		return map[bool]int{true: 0, false: 1}[known(r.live[a].id())] -
-			map[bool]int{true: 0, false: 1}[known(r.live[b].id())]
-	})
+	slices.SortStableFunc(ids, func(a, b string) int { return late(a) - late(b) })
+	out, size := []wire.Assignment{}, 0
+	var broken error
 	for _, id := range ids {
 		j := r.live[id]
-		if err := h.details(ctx, j); err != nil {
-			h.o.Log.Warn("an attempt cannot be sent", "job", id, "error", err)
-			continue
+		state, known := has[j.id()]
+		err := broken // the storage is asked once
+		if err == nil || j.spec != nil {
+			err = h.details(ctx, j)
 		}
-		if size += j.size; size > maxDesired && !known(j.id()) {
-			continue
+		if err != nil {
+			h.o.Log.Warn("the parameters of an attempt cannot be sent", "job", id, "error", err)
+			lost := errors.Is(err, bus.ErrNotFound)
+			if !lost {
+				broken = err
+			}
+			if known && state == queued && !lost {
+				return nil, err
+			} else if !known {
+				continue
+			}
+		}
+		a := wire.Assignment{Attempt: j.id(), Owner: j.Owner, Class: j.Class, Cancel: j.Cancel, Upload: j.Upload}
+		if err == nil {
+			if size += j.size; size > maxDesired && !known {
+				j.seen = h.o.Now() // it waits here, it is not lost
+				continue
+			}
+			a.Params, a.Origin = j.spec.Params, j.spec.Origin
 		}
 		j.told = true
-		a := wire.Assignment{Attempt: j.id(), Owner: j.Owner, Class: j.Class, Cancel: j.Cancel, Params: j.spec.Params,
-			Upload: j.Upload, Origin: j.spec.Origin}
 		a.Params.Devices, a.Params.Class = j.last().Devices, j.Class
 		out = append(out, a)
 	}
-	return out
+	return out, nil
 }
 
 // meet notes the boot nonce of a poll. Two starts of one rig that poll in turns are a cloned disk.

@@ -1,0 +1,78 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+// blindBus cannot read blobs while its error is not nil.
+type blindBus struct {
+	bus.Hub
+	err error
+}
+
+type blindBlobs struct {
+	bus.Blobs
+	of *blindBus
+}
+
+func (b *blindBus) Blobs() bus.Blobs { return blindBlobs{b.Hub.Blobs(), b} }
+
+func (b blindBlobs) Get(ctx context.Context, sum string) ([]byte, error) {
+	if b.of.err != nil {
+		return nil, b.of.err
+	}
+	return b.Blobs.Get(ctx, sum)
+}
+
+// TestUnreadableParameters: a rig keeps its attempts while the hub cannot read their parameters. An
+// attempt may still need them unless it runs.
+func TestUnreadableParameters(t *testing.T) {
+	t.Parallel()
+	slow := errors.New("the storage is slow")
+	for name, c := range map[string]struct {
+		state string
+		err   error
+		want  string // of the answer
+	}{
+		"runs":        {"running", slow, ""},
+		"runs, lost":  {"running", bus.ErrNotFound, ""},
+		"waits":       {"queued", slow, slow.Error()},
+		"waits, lost": {"queued", bus.ErrNotFound, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "a")
+			w.submit("s-1", api.JobParams{StartParams: api.StartParams{Network: strings.Repeat("x", maxInline)}})
+			w.rigs["a"].poll().poll()
+			blind := &blindBus{w.o.Bus, c.err}
+			w.o.Bus = blind
+			w.restart()
+			raw, err := json.Marshal(wire.Poll{Version: wire.Version, Boot: "a-boot",
+				Running: []wire.Running{{Attempt: "s-1.1", State: c.state}},
+				Devices: []wire.Device{{Name: "phone", State: "running"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got wire.Polled
+			if err := json.Unmarshal(w.hub.handle(t.Context(), "a", "poll", raw), &got); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got.Error, c.want) || (got.Error == "") != (len(got.Desired) == 1) ||
+				(got.Error == "") != (c.want == "") {
+				t.Errorf("%+v", got)
+			}
+			blind.err = nil
+			if w.rigs["a"].poll(); w.rigs["a"].has["s-1.1"].ended != nil {
+				t.Error("it was cancelled")
+			}
+		})
+	}
+}
