@@ -293,18 +293,16 @@ func (a *Authority) Renew(rig, key string, now time.Time) (rights string, due bo
 }
 
 // Revoke removes a rig, its invitations and the rights of its key. The bus then has to disconnect
-// it.
+// it. It may be repeated: a rig that is not there has no rights.
 func (a *Authority) Revoke(rig string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now() // NATS compares revocations with the system's clock
 	s := a.copyState(now)
-	m, ok := s.Rigs[rig]
-	if !ok {
-		return fmt.Errorf("remove %.40q: unknown rig", rig)
+	if m, ok := s.Rigs[rig]; ok {
+		s.Revoked[m.Key] = now
 	}
 	delete(s.Rigs, rig)
-	s.Revoked[m.Key] = now
 	s.Invitations = slices.DeleteFunc(s.Invitations, func(i invitation) bool { return i.Rig == rig })
 	if err := a.change(s); err != nil {
 		return fmt.Errorf("remove %s: %w", rig, err)

@@ -76,3 +76,26 @@ func TestUnreadableParameters(t *testing.T) {
 		})
 	}
 }
+
+// TestRemoveAgain: a removal that the storage did not take can be repeated. A rig that joins under
+// the name later is not drained.
+func TestRemoveAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	if _, err := w.hub.Drain(t.Context(), api.FleetDrain{Rig: "a", Drain: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.memory.Fail(errors.New("the disk is full"))
+	if err := w.hub.Remove(t.Context(), "a"); err == nil {
+		t.Error("it was removed")
+	}
+	w.hub.rigs["a"].revision++ // another hub has written it
+	gone, stop := context.WithCancel(t.Context())
+	stop()
+	if err := w.hub.Remove(gone, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.join("a"); a.answer.Error != "" || a.answer.Drain {
+		t.Errorf("%+v", a.answer)
+	}
+}

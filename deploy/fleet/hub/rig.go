@@ -226,11 +226,14 @@ func (h *Hub) Remove(ctx context.Context, name string) error {
 	if err := h.o.Authority.Revoke(name); err != nil {
 		return api.Errorf(api.Unavailable, "%v", err)
 	}
-	if err := h.o.Bus.Bucket(bus.Rigs).Delete(ctx, name, r.revision); err != nil && !errors.Is(err, bus.ErrNotFound) {
-		return unavailable(err)
-	}
 	_ = h.o.Bus.Disconnect(name) // its key is revoked
-	r.known, r.polled, r.revision = false, time.Time{}, 0
+	if err := h.erase(ctx, r); err != nil {
+		return unavailable(err) // it can be repeated
+	}
+	r.member = member{Rig: name} // a rig that joins under the name later is not drained
+	r.known, r.dirty, r.polled, r.revision = false, false, time.Time{}, 0
+	clear(r.boots)
+	r.backs = nil
 	h.sched.RemoveRig(name)
 	long := h.o.Now().Add(-2*h.o.LostAfter - 48*time.Hour)
 	for _, j := range r.live {
@@ -240,6 +243,25 @@ func (h *Hub) Remove(ctx context.Context, name string) error {
 	h.assign(ctx)
 	h.changed(name, "")
 	return nil
+}
+
+// erase deletes a rig's entry, also if the caller is gone: its key is revoked already.
+func (h *Hub) erase(ctx context.Context, r *rig) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer stop()
+	b := h.o.Bus.Bucket(bus.Rigs)
+	err := b.Delete(ctx, r.Rig, r.revision)
+	if errors.Is(err, bus.ErrConflict) { // an earlier write may have happened
+		var e bus.Entry
+		if e, err = b.Get(ctx, r.Rig); err == nil {
+			r.revision = e.Revision
+			err = b.Delete(ctx, r.Rig, r.revision)
+		}
+	}
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Rigs returns all rigs by name.
