@@ -99,3 +99,23 @@ func TestRemoveAgain(t *testing.T) {
 		t.Errorf("%+v", a.answer)
 	}
 }
+
+// TestTicketOfAttempt: an attempt has one ticket, for the newest folder, without the list of runs.
+func TestTicketOfAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	a := w.rigs["a"].poll()
+	for n := range 20 {
+		light := &wire.LightState{Bytes: 1, SHA256: strings.Repeat(string(rune('a'+n)), 64)}
+		a.end("s-1.1", wire.Ended{State: "ok", Light: light, Runs: make([]wire.LightRun, 1000)}).poll()
+	}
+	if len(w.hub.tickets) != 1 {
+		t.Fatalf("%d tickets", len(w.hub.tickets))
+	}
+	for _, have := range w.hub.tickets {
+		if have.ended.Runs != nil || have.ended.Set == "" || have.ID != a.answer.Light[0].ID {
+			t.Errorf("%+v", have)
+		}
+	}
+}

@@ -17,6 +17,9 @@ import (
 // maxMember bounds the stored state of a rig.
 const maxMember = 48 << 10
 
+// maxPath bounds the paths of a result's runs.
+const maxPath = 400
+
 // maxDesired bounds the parameters in an answer.
 const maxDesired = 400 << 10
 
@@ -256,6 +259,12 @@ func check(p *wire.Poll) error {
 	}
 	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept}); err != nil || len(raw) > maxMember {
 		return errors.New("the rig's devices have too many labels")
+	}
+	for i := range p.Ended {
+		if e := &p.Ended[i]; len(e.Runs) > maxRuns || len(e.Set) > maxPath ||
+			slices.ContainsFunc(e.Runs, func(m wire.LightRun) bool { return len(m.Run) > maxPath || len(m.State) > 64 }) {
+			return fmt.Errorf("result %.120q has too many runs or too long paths", e.Attempt)
+		}
 	}
 	states := []string{succeeded, failed, interrupted, cancelled, refused}
 	p.Ended = slices.DeleteFunc(p.Ended, func(e wire.Ended) bool { return !slices.Contains(states, e.State) })

@@ -84,6 +84,8 @@ func TestHostileRig(t *testing.T) {
 		"name":    {Version: 1, Devices: []wire.Device{{Name: "a/b"}}},
 		"running": {Version: 1, Running: make([]wire.Running, wire.MaxRunning+1)},
 		"accept":  {Version: 1, Accept: wire.Accept{Owners: []string{long}}},
+		"runs":    {Version: 1, Ended: []wire.Ended{{State: "ok", Runs: make([]wire.LightRun, maxRuns+1)}}},
+		"path":    {Version: 1, Ended: []wire.Ended{{State: "ok", Runs: []wire.LightRun{{Run: long}}}}},
 		"label":   {Version: 1, Devices: []wire.Device{{Name: "d", Labels: map[string]string{"k": "a\nb"}}}},
 	} {
 		raw, _ := json.Marshal(p)
@@ -99,7 +101,7 @@ func TestHostileRig(t *testing.T) {
 			w.hub.handle(t.Context(), "nobody", kind, []byte(raw))
 		}
 	}
-	e := wire.Ended{State: "failed", Fault: "product", Reason: long, Verdict: long, Set: long}
+	e := wire.Ended{State: "failed", Fault: "product", Reason: long, Verdict: long, Set: long[:maxPath]}
 	w.rigs["a"].end("s-1.1", e).poll()
 	if j := w.job("s-1"); j.State != "failed" || len(j.Reason) > maxReason || len(j.Verdict) > 64 ||
 		j.Attempts[0].Set != "a/s-1.1" {

@@ -79,23 +79,41 @@ func validLight(l *wire.LightState) bool {
 }
 
 // lightTickets returns tickets for the light folders of results. A ticket that was not used is
-// given again.
+// given again. An attempt has one: another folder replaces it.
 func (h *Hub) lightTickets(rig string, ended []*wire.Ended, now time.Time) []wire.Ticket {
 	var out []wire.Ticket
 	for _, e := range ended[:min(len(ended), lightsOfRig)] {
 		var t *ticket
-		for _, have := range h.tickets {
-			if have.rig == rig && have.ended != nil && have.Attempt == e.Attempt && *have.ended.Light == *e.Light &&
-				now.Before(have.until) {
+		for id, have := range h.tickets {
+			switch {
+			case have.rig != rig || have.ended == nil || have.Attempt != e.Attempt:
+			case *have.ended.Light == *e.Light && now.Before(have.until):
 				t = have
+			default:
+				delete(h.tickets, id)
 			}
 		}
 		if t == nil {
-			t = &ticket{Ticket: wire.Ticket{ID: rand.Text(), Attempt: e.Attempt}, rig: rig, ended: e,
+			t = &ticket{Ticket: wire.Ticket{ID: rand.Text(), Attempt: e.Attempt}, rig: rig, ended: brief(e),
 				until: now.Add(ticketTime)}
 			h.tickets[t.ID] = t
 		}
 		out = append(out, t.Ticket)
+	}
+	return out
+}
+
+// brief returns what the hub stores of a result. The rest of a poll may be large.
+func brief(e *wire.Ended) *wire.Ended {
+	light := *e.Light
+	out := &wire.Ended{Attempt: e.Attempt, State: e.State, Fault: clip(e.Fault, 16),
+		Reason: clip(e.Reason, maxReason), Verdict: clip(e.Verdict, 64), StartedNS: e.StartedNS, EndedNS: e.EndedNS,
+		Light: &light}
+	for _, text := range []*string{&out.Fault, &out.Reason, &out.Verdict} {
+		*text = strings.Clone(*text) // a part keeps the whole text in memory
+	}
+	if e.Set != "" || len(e.Runs) > 0 {
+		out.Set = e.Attempt
 	}
 	return out
 }
