@@ -27,7 +27,7 @@ import (
 // Files of the folder of light folders. Hidden names are never in a zip file.
 const (
 	stagingDir = ".staging"
-	bytesFile  = ".bytes" // of a light folder: the size of its zip file
+	bytesFile  = ".bytes" // of a light folder: the space that it takes
 )
 
 // lightStore has the light folders RIG/ATTEMPT. Above its limit it deletes those that were used
@@ -131,7 +131,11 @@ func (l *lightStore) receive(ctx context.Context, rig, attempt string, s wire.Li
 			return err
 		}
 	}
-	if err := staging.WriteFile(filepath.Join(l.dir, folder, bytesFile), strconv.AppendInt(nil, n, 10),
+	space, err := spaceOf(into)
+	if err != nil {
+		return err
+	}
+	if err := staging.WriteFile(filepath.Join(l.dir, folder, bytesFile), strconv.AppendInt(nil, space, 10),
 		0o640); err != nil {
 		return err
 	}
@@ -143,7 +147,23 @@ func (l *lightStore) receive(ctx context.Context, rig, attempt string, s wire.Li
 	}); err != nil {
 		return err
 	}
-	return l.place(folder, rig, attempt, n)
+	return l.place(folder, rig, attempt, space)
+}
+
+// spaceOf returns what the files of a folder take on a disk: much more than their zip file.
+func spaceOf(folder *os.Root) (bytes int64, err error) {
+	const block = 4096
+	err = fs.WalkDir(folder.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		st, err := e.Info()
+		if err == nil {
+			bytes += (st.Size() + block - 1) / block * block
+		}
+		return err
+	})
+	return bytes, err
 }
 
 // place makes a folder visible.

@@ -133,9 +133,10 @@ func TestLight(t *testing.T) {
 // TestLightLimit: above the limit the folder that was used longest ago is deleted.
 func TestLightLimit(t *testing.T) {
 	t.Parallel()
-	raw, state := zipped(t, lightFiles)
+	raw, state := zipped(t, map[string]string{"set.json": "{}", "run-1/log.json": strings.Repeat("0", 50_000)})
+	const space = 4096 + 13*4096 // unpacked
 	dir := t.TempDir()
-	l, err := openLight(dir, 2*state.Bytes)
+	l, err := openLight(dir, 2*space)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,10 +150,10 @@ func TestLightLimit(t *testing.T) {
 	l.all["a/s-2.1"].used = time.Time{} // it was used before the first
 	take("s-3.1")
 	for range 2 {
-		if !l.has("a", "s-1.1") || l.has("a", "s-2.1") || !l.has("a", "s-3.1") || l.bytes != 2*state.Bytes {
+		if !l.has("a", "s-1.1") || l.has("a", "s-2.1") || !l.has("a", "s-3.1") || l.bytes != 2*space {
 			t.Errorf("%v %d", l.all, l.bytes)
 		}
-		if l, err = openLight(dir, 2*state.Bytes); err != nil {
+		if l, err = openLight(dir, 2*space); err != nil {
 			t.Fatal(err)
 		}
 	}
