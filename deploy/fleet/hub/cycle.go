@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
-// writeTime bounds one write to the storage.
+// writeTime bounds one access to the storage.
 const writeTime = 5 * time.Second
 
 // find returns a job, also one that only the storage has. Nil: there is none.
@@ -32,6 +32,8 @@ func (h *Hub) find(ctx context.Context, id string) (*job, error) {
 
 // reload reads a job from the storage after somebody else has changed it.
 func (h *Hub) reload(ctx context.Context, j *job) error {
+	ctx, stop := context.WithTimeout(ctx, writeTime) // h.mu is held
+	defer stop()
 	e, err := h.bucket.Get(ctx, j.Job)
 	if errors.Is(err, bus.ErrNotFound) {
 		h.forget(j)
@@ -167,6 +169,8 @@ func (h *Hub) details(ctx context.Context, j *job) error {
 	}
 	raw, err := []byte(j.Spec), error(nil)
 	if j.SpecSum != "" {
+		ctx, stop := context.WithTimeout(ctx, writeTime) // h.mu is held
+		defer stop()
 		raw, err = h.o.Bus.Blobs().Get(ctx, j.SpecSum)
 	}
 	s := &spec{}

@@ -119,3 +119,31 @@ func TestTicketOfAttempt(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundedRead: a storage that does not answer holds the hub for a bounded time.
+func TestBoundedRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	waits := &waitingBus{Hub: w.o.Bus}
+	w.hub.o.Bus = waits
+	j := &job{record: record{Job: "s-1", SpecSum: "sum"}}
+	if err := w.hub.details(t.Context(), j); err == nil || !waits.bounded {
+		t.Errorf("%v, bounded: %v", err, waits.bounded)
+	}
+}
+
+type blobs = bus.Blobs
+
+// waitingBus notes whether reads of blobs are bounded in time.
+type waitingBus struct {
+	bus.Hub
+	blobs
+	bounded bool
+}
+
+func (b *waitingBus) Blobs() bus.Blobs { return b }
+
+func (b *waitingBus) Get(ctx context.Context, _ string) ([]byte, error) {
+	_, b.bounded = ctx.Deadline()
+	return nil, context.DeadlineExceeded
+}

@@ -2,10 +2,14 @@ package hub
 
 import (
 	"context"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
+
+// queueTime bounds the calls of programs that have no context.
+const queueTime = 20 * time.Second
 
 // Queue is the hub for programs that name their jobs, such as schedules.
 type Queue struct{ hub *Hub }
@@ -21,20 +25,26 @@ func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) 
 
 // Job returns a job, also an ended one.
 func (q Queue) Job(id string) (api.Job, bool) {
-	j, err := q.hub.Job(context.Background(), id)
+	ctx, stop := context.WithTimeout(context.Background(), queueTime)
+	defer stop()
+	j, err := q.hub.Job(ctx, id)
 	return plain(j), err == nil
 }
 
 // Cancel ends a job.
 func (q Queue) Cancel(id string) error {
-	_, err := q.hub.Cancel(context.Background(), id, "its schedule no longer needs it",
+	ctx, stop := context.WithTimeout(context.Background(), queueTime)
+	defer stop()
+	_, err := q.hub.Cancel(ctx, id, "its schedule no longer needs it",
 		func(string) bool { return true })
 	return err
 }
 
 // Folder returns the light folder of the attempt that counts.
 func (q Queue) Folder(id string) (string, error) {
-	j, err := q.hub.Job(context.Background(), id)
+	ctx, stop := context.WithTimeout(context.Background(), queueTime)
+	defer stop()
+	j, err := q.hub.Job(ctx, id)
 	if err != nil {
 		return "", err
 	}
