@@ -208,7 +208,7 @@ func TestFullDisk(t *testing.T) {
 		return st.Size()
 	}
 	var others atomic.Int64 // bytes
-	const disk, quota = 1 << 30, 160 << 20
+	const disk, quota = 4 << 30, 160 << 20
 	s := serve(t, ServerOptions{Dir: dir, Quota: quota, Keys: keysOf(t, newAuthority(t)),
 		free: func(string) (int64, error) { return disk - others.Load() - reserve(), nil }})
 	if got := reserve(); got < quota-1<<20 || got > quota {
@@ -232,6 +232,19 @@ func TestFullDisk(t *testing.T) {
 	others.Store(0)
 	if err := put("b"); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+}
+
+// TestRoomOfOthers: the reserve leaves space to other programs.
+func TestRoomOfOthers(t *testing.T) {
+	for _, c := range []struct{ free, want int64 }{
+		{20 << 30, 4 << 20}, {1<<30 + 1<<20, 1 << 20}, {1 << 29, 0}, {0, 0},
+	} {
+		r := &room{dir: t.TempDir(), free: func(string) (int64, error) { return c.free, nil }}
+		r.path = filepath.Join(r.dir, "reserve")
+		if err := r.keep(4<<20, nil); err != nil || r.left != c.want {
+			t.Errorf("of %d bytes: %d, %v, want %d", c.free, r.left, err, c.want)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 const (
 	minFree  = 32 << 20 // bytes that a change needs on the disk; JetStream may write a block anew
 	roomStep = 64 << 20
+	others   = 1 << 30 // bytes that the file leaves to other programs, or a tenth of the free space
 )
 
 // room is a file that holds disk space for the storage. Others cannot take that space. The file
@@ -26,7 +27,7 @@ type room struct {
 	left int64 // bytes of the file
 }
 
-// keep writes the file, or less of it on a disk without space.
+// keep writes the file, or less of it on a disk without space: other programs need some too.
 func (r *room) keep(bytes int64, log *slog.Logger) error {
 	if r.free == nil {
 		r.free = staging.FreeBytes
@@ -43,9 +44,10 @@ func (r *room) keep(bytes int64, log *slog.Logger) error {
 		return err
 	}
 	defer f.Close()
-	r.left = min(bytes, max(free-minFree, 0))
+	r.left = min(bytes, max(free-max(others, free/10), 0))
 	if r.left < bytes && log != nil {
-		log.Warn("fleet: the disk has too little space for the hub's storage", "bytes", bytes, "free", free)
+		log.Warn("fleet: the disk has too little space for the hub's storage", "bytes", bytes, "free", free,
+			"reserved", r.left)
 	}
 	if err := allocate(f, r.left); err != nil {
 		return fmt.Errorf("reserve %d bytes in %s: %w", r.left, r.path, err)
