@@ -80,13 +80,14 @@ type invitation struct {
 
 var rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
 
-// Init makes the keys of a new hub in a folder that must not exist.
+// Init makes the keys of a new hub in a folder that must not exist. They get the owner of the folder
+// above it, since root may call Init for a service.
 func Init(dir string) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("make a hub in %s: %w", dir, err) }
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return fail(cmp.Or(err, error(fs.ErrExist)))
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+	if err := makeParents(filepath.Dir(dir)); err != nil {
 		return fail(err)
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fleet-*")
@@ -94,6 +95,9 @@ func Init(dir string) (*Authority, error) {
 		return fail(err)
 	}
 	defer os.RemoveAll(tmp) // it is gone after the rename
+	if err := staging.Adopt(tmp); err != nil {
+		return fail(err)
+	}
 	account, err := nkeys.CreateAccount()
 	if err != nil {
 		return fail(err)
@@ -111,7 +115,7 @@ func Init(dir string) (*Authority, error) {
 		}
 		seed, err := pair.Seed()
 		if err == nil {
-			err = staging.WriteFile(filepath.Join(tmp, name), seed, 0o600)
+			err = staging.WriteFileOfFolder(filepath.Join(tmp, name), seed, 0o600)
 		}
 		if err != nil {
 			return fail(err)
@@ -124,6 +128,23 @@ func Init(dir string) (*Authority, error) {
 		return fail(err)
 	}
 	return Open(dir)
+}
+
+// makeParents makes a folder and those above it, with the owner of the one that is there.
+func makeParents(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		if err := makeParents(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return staging.Adopt(dir)
 }
 
 // Open reads a hub's keys. On a machine without a hub the error wraps fs.ErrNotExist.
@@ -173,7 +194,7 @@ func (a *Authority) change(s state) error {
 	if err != nil {
 		return err
 	}
-	if err := staging.WriteFile(filepath.Join(a.dir, stateFile), content, 0o600); err != nil {
+	if err := staging.WriteFileOfFolder(filepath.Join(a.dir, stateFile), content, 0o600); err != nil {
 		return err
 	}
 	a.state = s
