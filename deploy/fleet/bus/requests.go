@@ -25,12 +25,36 @@ const refusedHeader = "Eideticker-Refused"
 // inbox returns the prefix of the subjects of the hub's answers to a rig.
 func inbox(rig string) string { return "hub." + rig + ".inbox" }
 
+// group runs functions until it is closed.
+type group struct {
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+}
+
+// begin runs a function, unless the group is closed.
+func (g *group) begin(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.running.Go(f)
+	}
+}
+
+// close waits for the functions that run. Later ones do not begin.
+func (g *group) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.running.Wait()
+}
+
 // Serve implements [Hub]. The server checks that a rig publishes below its own name. The answer's
 // subject is checked here, since the hub may publish everywhere.
 func (s *Server) Serve(ctx context.Context, handler Handler) error {
 	g := gate{rigs: map[string]*turnstile{}}
-	var running sync.WaitGroup
-	defer running.Wait()
+	var answers group // a message may come while the subscription ends
+	defer answers.close()
 	sub, err := s.rigs.Subscribe(wire.RigSubject("*", "*"), func(m *nats.Msg) {
 		tokens := strings.Split(m.Subject, ".")
 		rig, kind := tokens[1], tokens[2]
@@ -42,11 +66,11 @@ func (s *Server) Serve(ctx context.Context, handler Handler) error {
 		switch {
 		case disconnect:
 			s.log.line(slog.LevelWarn, "%s sends too many requests", []any{rig})
-			running.Go(func() { _ = s.Disconnect(rig) }) // the next refused request tries again
+			answers.begin(func() { _ = s.Disconnect(rig) }) // the next refused request tries again
 		case !admitted:
 			_ = m.RespondMsg(&nats.Msg{Header: nats.Header{refusedHeader: {"1"}}}) // the rig's timeout remains
 		default:
-			running.Go(func() {
+			answers.begin(func() {
 				defer g.leave(rig, kind)
 				if err := m.Respond(handler(ctx, rig, kind, m.Data)); err != nil {
 					s.log.line(slog.LevelWarn, "answer %s: %v", []any{rig, err})
