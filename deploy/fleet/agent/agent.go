@@ -94,6 +94,7 @@ type Agent struct {
 	since     time.Time // of connected
 	held      time.Time // since then a light folder waits for a quiet rig
 	next      time.Duration
+	odd       bool // an invalid ID of an attempt was told
 }
 
 // New returns an agent with the state of the one that was here before.
@@ -294,8 +295,10 @@ func (a *Agent) linked(is bool, reason string) {
 }
 
 var (
-	rigForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	pathForm = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
+	rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
+	// attemptForm is that of IDs of attempts. They name files of the rig.
+	attemptForm = regexp.MustCompile(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
+	pathForm    = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
 )
 
 // maxFile bounds fleet.json and the state.

@@ -161,6 +161,7 @@ func (a *Agent) acknowledged(answer *wire.Polled) error {
 
 // follow makes the rig's attempts those that the hub desires. changed: there is news for the hub.
 func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (changed bool) {
+	a.dropInvalid(answer)
 	desired := map[string]*wire.Assignment{}
 	for i := range answer.Desired {
 		desired[answer.Desired[i].Attempt] = &answer.Desired[i]
@@ -185,6 +186,20 @@ func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (chang
 		changed = a.take(ctx, bus, d) || changed
 	}
 	return changed
+}
+
+// dropInvalid drops attempts with IDs that are not of a hub. They could name other files.
+func (a *Agent) dropInvalid(answer *wire.Polled) {
+	answer.Desired = slices.DeleteFunc(answer.Desired, func(d wire.Assignment) bool {
+		if attemptForm.MatchString(d.Attempt) {
+			return false
+		}
+		if !a.odd {
+			a.odd = true
+			a.o.Log.Warn("the hub desires attempts with invalid IDs; they are ignored", "attempt", clip(d.Attempt, maxLabel))
+		}
+		return true
+	})
 }
 
 // cancel ends an attempt of the rig.
@@ -220,12 +235,12 @@ func (a *Agent) take(ctx context.Context, bus Bus, d *wire.Assignment) (changed 
 	switch {
 	case known.Ended != nil || known.Submitted || known.Cancelled != "":
 		return false
+	case t == nil && full:
+		return false // it stays desired
 	case t == nil && d.Cancel != "" && !done:
 		return a.add(d.Attempt) == nil && a.end(d.Attempt, wire.Ended{State: "cancelled", Reason: bounded(d.Cancel)})
 	case t == nil && done:
 		return a.again(d.Attempt)
-	case t == nil && full:
-		return false // it stays desired
 	case t == nil:
 		if err := a.add(d.Attempt); err != nil {
 			a.o.Log.Error("an attempt could not be accepted", "attempt", d.Attempt, "error", err)
