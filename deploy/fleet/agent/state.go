@@ -24,6 +24,7 @@ type state struct {
 	Version  int       `json:"version"`
 	Hub      string    `json:"hub"`
 	Rig      string    `json:"rig"`
+	Key      string    `json:"key"`
 	Epoch    uint64    `json:"epoch"` // greatest of the hub
 	Attempts []attempt `json:"attempts"`
 	// Done are acknowledged results without their runs, oldest first.
