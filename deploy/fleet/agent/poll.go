@@ -110,8 +110,25 @@ func (a *Agent) report() wire.Poll {
 		}
 	}
 	p.Results = len(p.Ended)
-	p.Ended = append([]wire.Ended{}, p.Ended[:min(len(p.Ended), wire.MaxResults)]...)
+	p.Ended = fitting(p.Ended)
 	return p
+}
+
+// maxEnded bounds the results of a poll, so that it fits into a message.
+const maxEnded = 64 << 10
+
+// fitting returns the first results, as many as a poll has room for, and at least one.
+func fitting(all []wire.Ended) []wire.Ended {
+	out, size := []wire.Ended{}, 0
+	for _, e := range all[:min(len(all), wire.MaxResults)] {
+		e.Runs = nil // the hub needs the set only; an earlier program kept them
+		raw, err := json.Marshal(e)
+		if size += len(raw); len(out) > 0 && (err != nil || size > maxEnded) {
+			break
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // measures reports if a device is at work.
