@@ -91,7 +91,7 @@ func (c fleetJoinCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("fleet join: %w", orInterrupted(err))
 	}
-	f.Rig, f.Path = joined.Rig, joined.Path
+	f.Rig, f.Path, f.Key = joined.Rig, joined.Path, public
 	if err := agent.Write(conf.DataDir, f, seed, joined.JWT); err != nil {
 		return fmt.Errorf("fleet join: %w", err)
 	}

@@ -26,15 +26,23 @@ import (
 // fleetRigEnv names the configuration of a rig that is a program of its own.
 const fleetRigEnv = "EIDETICKER_TEST_FLEET_RIG"
 
+// heldFile is beside the configuration of a rig whose device is held: its jobs run until it is
+// killed.
+const heldFile = "held"
+
 // serveFleetRig serves a rig with a synthetic device until it is killed.
 func serveFleetRig(file string) int {
 	ctx, stop := interruptible()
 	defer stop()
 	conf, err := config.Load(file, func(string) string { return "" })
 	if err == nil {
+		device := daemontest.New("a")
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), heldFile)); err == nil {
+			device.Hold() // until the rig is killed
+		}
 		e := &env{ctx: ctx, out: os.Stdout, err: os.Stderr}
 		err = (&rigService{env: e, conf: conf, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), notify: systemd{},
-			devices: daemontest.Devices{daemontest.New("a")}}).run()
+			devices: daemontest.Devices{device}}).run()
 	}
 	return exitCode(os.Stderr, err)
 }
@@ -175,8 +183,14 @@ func TestFleet(t *testing.T) {
 	f.at = "https:" + strings.TrimSuffix(out.line(t, "https:"), "/")
 	kills := map[string]func(os.Signal){}
 	confs := map[string]string{}
+	held := filepath.Join(dir, "lab-02", heldFile)
 	for _, name := range []string{"lab-01", "lab-02", "lab-03"} {
 		confs[name] = conf(name, "[labels]\nroom = \""+name[4:]+"\"\n")
+		if name == "lab-02" {
+			if err := os.WriteFile(held, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		kills[name] = f.start(confs[name])
 		args := strings.Fields(f.well("fleet", "invite", name))[1:]
 		f.well(append(args, "--config", confs[name])...)
@@ -223,6 +237,9 @@ func TestFleet(t *testing.T) {
 	}
 	f.until("the job to run", running)
 	kills["lab-02"](os.Kill)
+	if err := os.Remove(held); err != nil {
+		t.Fatal(err)
+	}
 	f.start(confs["lab-02"])
 	var text string
 	select {

@@ -161,20 +161,41 @@ func TestRigWithoutHub(t *testing.T) {
 // TestRelayed: the hub of a rig's fleet gets files and pictures without a token, and nothing else.
 func TestRelayed(t *testing.T) {
 	t.Parallel()
-	s := serve(t, func(o *Options) { o.Needed = true })
+	device := daemontest.New("local")
+	s := serveRig(t, daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil),
+		func(o *Options) { o.Needed = true })
 	job := s.Ended(s.Scene("ci", api.StartParams{Devices: []string{"local"}}).ID)
-	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 200,
-		"/api/v1/runs/none/run.json": 404,
-		"/api/v1/openrpc.json":       404, "/preview/local": 200, "/preview/other": 404, "/metrics": 404} {
-		w := httptest.NewRecorder()
-		s.api.Relayed().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		if w.Code != want {
-			t.Errorf("%s: %d, want %d: %.200s", path, w.Code, want, w.Body)
+	attempt := func(id string) api.Job {
+		j, err := s.Queue().Submit(t.Context(), id, "fleet", api.StartParams{Test: "scene", NoVideo: true,
+			Devices: []string{"local"}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if path == "/preview/local" && http.DetectContentType(w.Body.Bytes()) != "image/jpeg" {
-			t.Errorf("the preview is %q", w.Header())
+		return j
+	}
+	s.Ended(attempt("s-x.1").ID)
+	get := func(path string) int {
+		w := httptest.NewRecorder()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // waits for no picture
+		s.api.Relayed().ServeHTTP(w, httptest.NewRequest("GET", path, nil).WithContext(ctx))
+		return w.Code
+	}
+	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 404,
+		"/api/v1/runs/s-x.1/set.json": 200, "/api/v1/runs/s-x.1~run-01/run.json": 200,
+		"/api/v1/runs/none/run.json": 404, "/api/v1/runs/s-x.1~..~" + job.ID + "/run.json": 404,
+		"/api/v1/openrpc.json": 404, "/preview/local": 404, "/preview/other": 404, "/metrics": 404} {
+		if got := get(path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
+	free := device.Hold()
+	s.State(attempt("s-x.2").ID, "running")
+	if got := get("/preview/local"); got != http.StatusOK && got != http.StatusServiceUnavailable {
+		t.Errorf("a device with a job of the fleet: %d", got)
+	}
+	free()
+	s.Ended("s-x.2")
 	if res, err := http.Get(s.URL + "/preview/local"); err != nil || res.StatusCode != 200 {
 		t.Error(err)
 	} else if text, _ := io.ReadAll(res.Body); string(text) != "the page" {

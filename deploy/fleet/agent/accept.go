@@ -63,9 +63,10 @@ func asked(d *wire.Assignment) (kinds, feeds []string) {
 		browsers = append(browsers, v.Browser)
 	}
 	for _, text := range browsers {
-		if _, of, is := strings.Cut(text, "@"); is {
-			feed, _, _ := strings.Cut(of, ":")
-			feeds = append(feeds, feed)
+		if b, err := api.ParseBrowser(text); err != nil {
+			feeds = append(feeds, text) // no feed has such a name
+		} else if b.Feed != "" {
+			feeds = append(feeds, b.Feed)
 		}
 	}
 	return kinds, feeds

@@ -40,6 +40,7 @@ type Fleet struct {
 	Fingerprint string `json:"fingerprint"` // of the hub's certificate
 	Rig         string `json:"rig"`
 	Path        string `json:"path"` // of the websocket, below the hub's address
+	Key         string `json:"key"`  // public, of the rig: each time it joins, the file changes
 }
 
 // Bus carries the rig's requests to its hub.
@@ -94,6 +95,7 @@ type Agent struct {
 	since     time.Time // of connected
 	held      time.Time // since then a light folder waits for a quiet rig
 	next      time.Duration
+	odd       bool // an invalid ID of an attempt was told
 }
 
 // New returns an agent with the state of the one that was here before.
@@ -173,8 +175,16 @@ func (a *Agent) enter(f Fleet) {
 				_ = a.o.Queue.Cancel(t.ID) // it may have ended
 			}
 		}
-		a.state = state{Version: stateVersion, Hub: f.Hub, Rig: f.Rig, Done: a.state.Done}
+		a.state = state{Version: stateVersion, Hub: f.Hub, Rig: f.Rig, Key: f.Key, Done: a.state.Done}
 		if err := a.save(); err != nil {
+			a.o.Log.Error("the state of the fleet could not be kept", "error", err)
+		}
+	}
+	if f.Hub != "" && a.state.Key != f.Key { // it has joined anew, maybe to get rid of an epoch
+		before := a.state
+		a.state.Key, a.state.Epoch = f.Key, 0
+		if err := a.save(); err != nil {
+			a.state = before
 			a.o.Log.Error("the state of the fleet could not be kept", "error", err)
 		}
 	}
@@ -294,8 +304,10 @@ func (a *Agent) linked(is bool, reason string) {
 }
 
 var (
-	rigForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	pathForm = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
+	rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
+	// attemptForm is that of IDs of attempts. They name files of the rig.
+	attemptForm = regexp.MustCompile(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
+	pathForm    = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
 )
 
 // maxFile bounds fleet.json and the state.

@@ -53,6 +53,10 @@ func TestAgent(t *testing.T) {
 		}
 	}
 
+	victim := filepath.Join(dir, "victim.1.zip")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	free := device.Hold()
 	upload := `{"test":"scene.yaml","files":{"scene.yaml":"name: mine\nabout: x\nurl: http://s.example/\n` +
 		`sync: markers\nmeasures: [fps]\n"}}`
@@ -69,7 +73,7 @@ func TestAgent(t *testing.T) {
 		change("s-url.1", func(d *wire.Assignment) { d.Params.Test, d.Params.URL = "", "http://x.example/" }),
 		change("s-feed.1", func(d *wire.Assignment) { d.Params.Browsers = []string{"chrome@chrome:1"} }),
 		change("s-unknown.1", func(d *wire.Assignment) { d.Params.Test = "none" }),
-		change("s-bad-id", func(*wire.Assignment) {}),
+		assignment("s-bad-id"), assignment("../victim.1"), assignment("s-" + strings.Repeat("x", 101) + ".1"),
 		change("s-upload.1", func(d *wire.Assignment) { d.Params.Test, d.Upload = "", hashOf(upload) }),
 		change("s-changed.1", func(d *wire.Assignment) { d.Params.Test, d.Upload = "", hashOf("x") }),
 	}
@@ -101,12 +105,20 @@ func TestAgent(t *testing.T) {
 	for id, want := range map[string]string{"s-ok.1": "ok", "s-upload.1": "ok", "s-dropped.1": "cancelled: no longer",
 		"s-cancelled.3": "cancelled: a person", "s-owner.1": "refused: does not accept jobs of owner \"eve\"",
 		"s-url.1": "refused: of kind url", "s-feed.1": "refused: of feed \"chrome\"", "s-unknown.1": "refused: none",
-		"s-bad-id": "refused: job s-bad-id", "s-changed.1": "refused: another hash"} {
+		"s-changed.1": "refused: another hash"} {
 		got := h.results[id]
 		state, words, _ := strings.Cut(want, ": ")
 		if got.State != state || !strings.Contains(got.Reason, words) {
 			t.Errorf("%s: %+v, want %s", id, got, want)
 		}
+	}
+	for id := range h.results {
+		if strings.HasPrefix(id, "..") || !strings.Contains(id, ".") || len(id) > 100 {
+			t.Errorf("attempt %s was accepted", id)
+		}
+	}
+	if _, err := os.Stat(victim); err != nil {
+		t.Errorf("a hub has deleted a file: %v", err)
 	}
 	content := names(t, h.light["s-ok.1"])
 	for _, want := range []string{"set.json", "run-01/run.json", "run-01/results.json", "run-01/files.json"} {

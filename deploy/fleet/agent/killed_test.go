@@ -124,9 +124,8 @@ func TestAttemptKilled(t *testing.T) {
 			if len(runs)+len(more) > 1 || errors.Join(err, err2) != nil {
 				t.Errorf("the attempt was run %d times: %v, %v", len(runs)+len(more), runs, more)
 			}
-			if tc.state == "ok" && (len(runs) != 1 || len(got.Runs) != 1 || h.light[id] == nil) {
-				t.Errorf("%d runs, %d in the result, light folder of %d bytes", len(runs), len(got.Runs),
-					len(h.light[id]))
+			if tc.state == "ok" && (len(runs) != 1 || got.Set != id || h.light[id] == nil) {
+				t.Errorf("%d runs, set %q, light folder of %d bytes", len(runs), got.Set, len(h.light[id]))
 			}
 			left, err := os.ReadDir(filepath.Join(dir, "fleet-agent"))
 			if len(left) > 0 {

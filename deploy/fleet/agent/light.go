@@ -50,7 +50,7 @@ func (a *Agent) pack(id string, e *wire.Ended) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	e.Set, e.Runs, e.Verdict = id, runs, verdict
+	e.Set, e.Verdict = id, verdict // the runs are in the folder
 	if err := os.MkdirAll(filepath.Join(a.o.Dir, lightDir), 0o750); err != nil {
 		return err
 	}

@@ -110,8 +110,25 @@ func (a *Agent) report() wire.Poll {
 		}
 	}
 	p.Results = len(p.Ended)
-	p.Ended = append([]wire.Ended{}, p.Ended[:min(len(p.Ended), wire.MaxResults)]...)
+	p.Ended = fitting(p.Ended)
 	return p
+}
+
+// maxEnded bounds the results of a poll, so that it fits into a message.
+const maxEnded = 64 << 10
+
+// fitting returns the first results, as many as a poll has room for, and at least one.
+func fitting(all []wire.Ended) []wire.Ended {
+	out, size := []wire.Ended{}, 0
+	for _, e := range all[:min(len(all), wire.MaxResults)] {
+		e.Runs = nil // the hub needs the set only; an earlier program kept them
+		raw, err := json.Marshal(e)
+		if size += len(raw); len(out) > 0 && (err != nil || size > maxEnded) {
+			break
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 // measures reports if a device is at work.
@@ -161,6 +178,7 @@ func (a *Agent) acknowledged(answer *wire.Polled) error {
 
 // follow makes the rig's attempts those that the hub desires. changed: there is news for the hub.
 func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (changed bool) {
+	a.dropInvalid(answer)
 	desired := map[string]*wire.Assignment{}
 	for i := range answer.Desired {
 		desired[answer.Desired[i].Attempt] = &answer.Desired[i]
@@ -185,6 +203,20 @@ func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (chang
 		changed = a.take(ctx, bus, d) || changed
 	}
 	return changed
+}
+
+// dropInvalid drops attempts with IDs that are not of a hub. They could name other files.
+func (a *Agent) dropInvalid(answer *wire.Polled) {
+	answer.Desired = slices.DeleteFunc(answer.Desired, func(d wire.Assignment) bool {
+		if attemptForm.MatchString(d.Attempt) {
+			return false
+		}
+		if !a.odd {
+			a.odd = true
+			a.o.Log.Warn("the hub desires attempts with invalid IDs; they are ignored", "attempt", clip(d.Attempt, maxLabel))
+		}
+		return true
+	})
 }
 
 // cancel ends an attempt of the rig.
@@ -220,12 +252,12 @@ func (a *Agent) take(ctx context.Context, bus Bus, d *wire.Assignment) (changed 
 	switch {
 	case known.Ended != nil || known.Submitted || known.Cancelled != "":
 		return false
+	case t == nil && full:
+		return false // it stays desired
 	case t == nil && d.Cancel != "" && !done:
 		return a.add(d.Attempt) == nil && a.end(d.Attempt, wire.Ended{State: "cancelled", Reason: bounded(d.Cancel)})
 	case t == nil && done:
 		return a.again(d.Attempt)
-	case t == nil && full:
-		return false // it stays desired
 	case t == nil:
 		if err := a.add(d.Attempt); err != nil {
 			a.o.Log.Error("an attempt could not be accepted", "attempt", d.Attempt, "error", err)

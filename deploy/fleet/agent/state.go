@@ -24,6 +24,7 @@ type state struct {
 	Version  int       `json:"version"`
 	Hub      string    `json:"hub"`
 	Rig      string    `json:"rig"`
+	Key      string    `json:"key"`
 	Epoch    uint64    `json:"epoch"` // greatest of the hub
 	Attempts []attempt `json:"attempts"`
 	// Done are acknowledged results without their runs, oldest first.
@@ -82,6 +83,7 @@ func (a *Agent) load() error {
 		return fmt.Errorf("read %s: version %d is newer than this program", file, a.state.Version)
 	}
 	a.state.Version = stateVersion
+	a.state.Attempts = slices.DeleteFunc(a.state.Attempts, func(t attempt) bool { return !attemptForm.MatchString(t.ID) })
 	left, err := os.ReadDir(filepath.Join(a.o.Dir, lightDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
