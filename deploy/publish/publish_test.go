@@ -163,6 +163,17 @@ func whole(t testing.TB, all map[string]string) map[string]bool {
 	return seen
 }
 
+// TestFleetRuns: a run of a hub's rig is found in its light folder.
+func TestFleetRuns(t *testing.T) {
+	data := t.TempDir()
+	if err := makeRun(filepath.Join(data, "fleet", "light", "lab-07", "s-1.2", "subject", "run-01")); err != nil {
+		t.Fatal(err)
+	}
+	if kind := newRuns(data).kind("lab-07/s-1.2~subject~run-01"); kind != "Linux computer" {
+		t.Error(kind)
+	}
+}
+
 // TestFields: a page has the fields of the list, and no text that is not public.
 //
 // Fault: A public page shows hosts, owners, paths, logs or labels

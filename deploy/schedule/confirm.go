@@ -406,7 +406,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		if x.State != confirming {
 			continue // it was dismissed, or is decided
 		}
-		need, err := e.decide(ctx, c, x, sets, last.ID)
+		need, err := e.decide(ctx, c, x, sets, setOf(last.ID, sets[len(sets)-1]))
 		if err != nil {
 			return false, err
 		}
