@@ -174,6 +174,28 @@ func TestFleetRuns(t *testing.T) {
 	}
 }
 
+// TestManySeries: series of tests that are not public do not count towards the limit.
+func TestManySeries(t *testing.T) {
+	data, db := rig(t)
+	var all []trend.Measured
+	for n := range maxSeries {
+		all = append(all, trend.Measured{Key: trend.SeriesKey{Schedule: secret, Test: "hidden",
+			Measure: fmt.Sprint("m", n), Value: "v", Role: trend.Subject}, Point: trend.Point{Seq: 1, Build: "v",
+			Values: []trend.Value{{Run: "s-many~r", Value: 1}}}})
+	}
+	if err := db.Add(t.Context(), "s-many", all); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, data)
+	if _, err := Write(t.Context(), db, o); err != nil {
+		t.Error(err)
+	}
+	o.Tests = []string{"*"}
+	if _, err := Write(t.Context(), db, o); err == nil {
+		t.Error("too many public series are published")
+	}
+}
+
 // TestFields: a page has the fields of the list, and no text that is not public.
 //
 // Fault: A public page shows hosts, owners, paths, logs or labels
