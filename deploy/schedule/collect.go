@@ -102,6 +102,9 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	switch {
 	case state == done || state == partly:
 		origin, measured, err := e.Read(ctx, t.ID)
+		if unavailable(err) {
+			return false, nil // a later step reads it
+		}
 		if state == partly {
 			if len(measured) == 0 {
 				return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no complete block: "+j.Reason)
@@ -134,6 +137,12 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job ended")
 	}
 	return false, nil
+}
+
+// unavailable reports if the queue cannot tell now what became of a job.
+func unavailable(err error) bool {
+	var told *api.Error
+	return errors.As(err, &told) && told.Code == api.Unavailable
 }
 
 // setOf returns the address of a job's set: in a fleet RIG/JOB.N.

@@ -135,6 +135,24 @@ func TestLight(t *testing.T) {
 	}
 }
 
+// TestQueueUnavailable: a job of a hub that does not lead waits; it is not unknown.
+func TestQueueUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	if j, is := w.hub.Queue().Job("s-2"); is {
+		t.Errorf("%+v", j)
+	}
+	w.hub.mu.Lock()
+	w.hub.leads = false
+	w.hub.mu.Unlock()
+	for _, id := range []string{"s-1", "s-2"} {
+		if j, is := w.hub.Queue().Job(id); !is || j.State != queued || j.Reason == "" {
+			t.Errorf("%+v %v", j, is)
+		}
+	}
+}
+
 // TestLightLimit: above the limit the folder that was used longest ago is deleted.
 func TestLightLimit(t *testing.T) {
 	t.Parallel()

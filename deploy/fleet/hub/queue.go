@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,11 +26,14 @@ func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) 
 	return plain(j), err
 }
 
-// Job returns a job, also an ended one.
+// Job returns a job, also an ended one. While the hub cannot tell, the job is queued.
 func (q Queue) Job(id string) (api.Job, bool) {
 	j, err := q.hub.Job(context.Background(), id)
-	if err != nil {
-		return plain(j), false
+	if told := (*api.Error)(nil); errors.As(err, &told) && told.Code == api.NotFound {
+		return api.Job{}, false
+	} else if err != nil {
+		return api.Job{ID: id, Kind: "run", State: queued, Reason: clip(err.Error(), maxReason), Devices: []string{},
+			Browsers: []string{}, Runs: []api.Made{}}, true
 	}
 	out := plain(j)
 	if out.EndedWallNS != 0 {
@@ -85,6 +89,9 @@ func (q Queue) Cancel(id string) error {
 // Folder returns the light folder of the attempt that counts.
 func (q Queue) Folder(id string) (string, error) {
 	j, err := q.hub.Job(context.Background(), id)
+	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
+		err = api.Errorf(api.Unavailable, "the hub cannot read job %s: %v", id, err)
+	}
 	if err != nil {
 		return "", err
 	}
