@@ -79,17 +79,13 @@ func (s *rigService) closeHub() error {
 	return s.bus.Close()
 }
 
-// readLight reads the points of a job of the fleet. Devices are RIG/DEVICE.
+// readLight reads the points of a job of the fleet. Their set is RIG/JOB.N.
 func (s *rigService) readLight(_ context.Context, job string) (trend.Origin, []trend.Measured, error) {
 	dir, err := s.hub.Queue().Folder(job)
 	if err != nil {
 		return trend.Origin{}, nil, err
 	}
-	origin, all, err := trend.Read(dir)
-	for i := range all {
-		all[i].Key.Device = filepath.Base(filepath.Dir(dir)) + "/" + all[i].Key.Device
-	}
-	return origin, all, err
+	return trend.ReadLight(dir)
 }
 
 // openAgent makes the rig's part in a fleet. It waits for fleet.json.

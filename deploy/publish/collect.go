@@ -77,29 +77,22 @@ func (c *collector) collect(ctx context.Context) (overview page, err error) {
 // groups returns the series of the public tests. A group is a subject with its rivals. Of several
 // versions of a measure it is the newest.
 func (c *collector) groups(ctx context.Context) (groups [][]api.Series, err error) {
-	list, err := c.db.Series(ctx, api.SeriesListParams{Limit: maxSeries})
+	all, err := c.series(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if list.Total > maxSeries {
-		return nil, fmt.Errorf("over %d series; publish fewer tests from each rig", maxSeries)
 	}
 	at, newest := map[api.Series]int{}, map[api.Series]int{}
 	of := func(s api.Series) api.Series {
 		return api.Series{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
 			Unit: s.Unit, Better: s.Better, Device: s.Device, Network: s.Network}
 	}
-	for _, s := range list.Series {
+	for _, s := range all {
 		newest[of(s)] = max(newest[of(s)], s.Version)
 	}
-	for _, s := range list.Series { // the subject comes first
-		public := slices.ContainsFunc(c.w.o.Tests, func(t string) bool {
-			is, _ := path.Match(t, s.Test) // a wrong pattern matches nothing
-			return is
-		})
+	for _, s := range all { // the subject comes first
 		i, there := at[of(s)]
 		switch {
-		case !public || s.Role == trend.Control || s.Version < newest[of(s)] || !there && s.Role != trend.Subject:
+		case s.Role == trend.Control || s.Version < newest[of(s)] || !there && s.Role != trend.Subject:
 		case there:
 			groups[i] = append(groups[i], s)
 		default:
@@ -107,6 +100,32 @@ func (c *collector) groups(ctx context.Context) (groups [][]api.Series, err erro
 		}
 	}
 	return groups, nil
+}
+
+// series returns the series of the public tests in the order of all series.
+func (c *collector) series(ctx context.Context) (all []api.Series, err error) {
+	tests, err := c.db.Tests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, test := range tests {
+		public := slices.ContainsFunc(c.w.o.Tests, func(t string) bool {
+			is, _ := path.Match(t, test) // a wrong pattern matches nothing
+			return is
+		})
+		if !public {
+			continue
+		}
+		list, err := c.db.Series(ctx, api.SeriesListParams{Test: test, Limit: maxSeries})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, list.Series...); len(all) > maxSeries || list.Total > maxSeries {
+			return nil, fmt.Errorf("over %d series; publish fewer tests from each rig", maxSeries)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b api.Series) int { return strings.Compare(a.Schedule, b.Schedule) })
+	return all, nil
 }
 
 // visible are the newest points of a series that are public.

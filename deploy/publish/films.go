@@ -16,12 +16,11 @@ import (
 // maxFilm bounds the bytes of a film.
 const maxFilm = 64 << 20
 
-// runs are the folders of runs of a rig, and of a hub's rigs.
+// runs are the folders of runs of a rig, and of a hub's rigs, whose runs are RIG/JOB.N~DIR.
 type runs struct{ roots []string }
 
 func newRuns(data string) runs {
-	light, _ := filepath.Glob(filepath.Join(data, "fleet", "light", "*")) // the pattern is valid
-	return runs{append([]string{filepath.Join(data, "runs")}, light...)}
+	return runs{[]string{filepath.Join(data, "runs"), filepath.Join(data, "fleet", "light")}}
 }
 
 // open opens the folder of a run. Its files cannot lead out of it.

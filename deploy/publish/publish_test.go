@@ -163,6 +163,39 @@ func whole(t testing.TB, all map[string]string) map[string]bool {
 	return seen
 }
 
+// TestFleetRuns: a run of a hub's rig is found in its light folder.
+func TestFleetRuns(t *testing.T) {
+	data := t.TempDir()
+	if err := makeRun(filepath.Join(data, "fleet", "light", "lab-07", "s-1.2", "subject", "run-01")); err != nil {
+		t.Fatal(err)
+	}
+	if kind := newRuns(data).kind("lab-07/s-1.2~subject~run-01"); kind != "Linux computer" {
+		t.Error(kind)
+	}
+}
+
+// TestManySeries: series of tests that are not public do not count towards the limit.
+func TestManySeries(t *testing.T) {
+	data, db := rig(t)
+	var all []trend.Measured
+	for n := range maxSeries {
+		all = append(all, trend.Measured{Key: trend.SeriesKey{Schedule: secret, Test: "hidden",
+			Measure: fmt.Sprint("m", n), Value: "v", Role: trend.Subject}, Point: trend.Point{Seq: 1, Build: "v",
+			Values: []trend.Value{{Run: "s-many~r", Value: 1}}}})
+	}
+	if err := db.Add(t.Context(), "s-many", all); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, data)
+	if _, err := Write(t.Context(), db, o); err != nil {
+		t.Error(err)
+	}
+	o.Tests = []string{"*"}
+	if _, err := Write(t.Context(), db, o); err == nil {
+		t.Error("too many public series are published")
+	}
+}
+
 // TestFields: a page has the fields of the list, and no text that is not public.
 //
 // Fault: A public page shows hosts, owners, paths, logs or labels

@@ -176,6 +176,8 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case unavailable(err):
+			return nil // a later step reads it
 		case again:
 			s.Task.Attempt++
 			s.Task.name()
@@ -223,7 +225,8 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 	r bisect.Results, again bool, err error) {
 	var measured []trend.Measured
 	if state != lost {
-		if _, measured, err = e.Read(ctx, s.Task.ID); err != nil && state == done {
+		if _, measured, err = e.Read(ctx, s.Task.ID); err != nil && (state == done ||
+			unavailable(err)) {
 			return r, false, fmt.Errorf("the runs of job %s cannot be read: %w", s.Task.ID, err)
 		}
 	}

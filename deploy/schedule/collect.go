@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // maxAttempts bounds the jobs of a task that were interrupted.
@@ -101,6 +102,9 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	switch {
 	case state == done || state == partly:
 		origin, measured, err := e.Read(ctx, t.ID)
+		if unavailable(err) {
+			return false, nil // a later step reads it
+		}
 		if state == partly {
 			if len(measured) == 0 {
 				return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no complete block: "+j.Reason)
@@ -109,7 +113,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		} else if err != nil {
 			return true, e.gapOf(ctx, name, t, err.Error())
 		}
-		if err := e.Trends.Add(ctx, t.ID, measured); err != nil {
+		if err := e.Trends.Add(ctx, setOf(t.ID, measured), measured); err != nil {
 			if late {
 				return true, e.gapOf(ctx, name, t, err.Error())
 			}
@@ -133,6 +137,20 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job ended")
 	}
 	return false, nil
+}
+
+// unavailable reports if the queue cannot tell now what became of a job.
+func unavailable(err error) bool {
+	var told *api.Error
+	return errors.As(err, &told) && told.Code == api.Unavailable
+}
+
+// setOf returns the address of a job's set: in a fleet RIG/JOB.N.
+func setOf(job string, measured []trend.Measured) string {
+	if len(measured) == 0 || measured[0].Point.Set == "" {
+		return job
+	}
+	return measured[0].Point.Set
 }
 
 // worked notes the time of a job, which bounds the confirmations of the next period.

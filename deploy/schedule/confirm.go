@@ -391,6 +391,9 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 	var sets [][]trend.Measured
 	for i := range c.Tasks {
 		_, measured, err := e.Read(ctx, c.Tasks[i].ID)
+		if unavailable(err) {
+			return false, nil // a later step reads it
+		}
 		if i == len(c.Tasks)-1 && state == partly && len(measured) == 0 {
 			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
 		}
@@ -406,7 +409,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		if x.State != confirming {
 			continue // it was dismissed, or is decided
 		}
-		need, err := e.decide(ctx, c, x, sets, last.ID)
+		need, err := e.decide(ctx, c, x, sets, setOf(last.ID, sets[len(sets)-1]))
 		if err != nil {
 			return false, err
 		}

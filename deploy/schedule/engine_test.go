@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -81,6 +82,29 @@ func TestFailedRuns(t *testing.T) {
 	w.days(e, 21, 21)
 	if !strings.Contains(w.gaps["load/local/b1021"], "no complete block: 1 of 10 runs failed") {
 		t.Errorf("gaps %v", w.gaps)
+	}
+}
+
+// TestUnavailable: a set that cannot be read now, as its hub does not lead, is read later.
+func TestUnavailable(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	read, away := w.o.Read, true
+	w.o.Read = func(ctx context.Context, set string) (trend.Origin, []trend.Measured, error) {
+		if away {
+			return trend.Origin{}, nil, api.Errorf(api.Unavailable, "another hub leads")
+		}
+		return read(ctx, set)
+	}
+	e := w.engine()
+	w.build(1)
+	e.step(t.Context())
+	w.work()
+	for range 2 {
+		e.step(t.Context())
+		if n := e.List().Schedules[0].Points; len(w.order) != 1 || len(w.gaps) != 0 || (n == 1) == away {
+			t.Errorf("away %v: %d jobs, %d points, gaps %v", away, len(w.order), n, w.gaps)
+		}
+		away = false
 	}
 }
 

@@ -39,7 +39,9 @@ func zipped(t testing.TB, files map[string]string) ([]byte, *wire.LightState) {
 	return b.Bytes(), &wire.LightState{Bytes: int64(b.Len()), SHA256: hexSum(b.Bytes())}
 }
 
-var lightFiles = map[string]string{"set.json": "{}", "origin.json": "from the rig", "run-1/run.json": "{}",
+const lightSet = `{"runs":[{"dir":"run-1","variant":"b","state":"failed","reason":"x"}]}`
+
+var lightFiles = map[string]string{"set.json": lightSet, "origin.json": "from the rig", "run-1/run.json": "{}",
 	"run-1/files.json": `[{"name":"video.mp4","bytes":5}]`}
 
 func fetch(t testing.TB, method, url, body string, header ...string) (int, string, http.Header) {
@@ -115,6 +117,9 @@ func TestLight(t *testing.T) {
 				}
 				return
 			}
+			if j, is := w.hub.Queue().Job("s-1"); !is || fmt.Sprint(j.Runs) != "[{a/s-1.1~run-1 b failed x false}]" {
+				t.Errorf("%v %v", is, j.Runs)
+			}
 			raw, err := os.ReadFile(filepath.Join(dir, "origin.json"))
 			if err != nil || string(raw) != `{"of":"hub"}` {
 				t.Errorf("origin %s, %v", raw, err)
@@ -127,6 +132,24 @@ func TestLight(t *testing.T) {
 				t.Errorf("%v %v", left, err)
 			}
 		})
+	}
+}
+
+// TestQueueUnavailable: a job of a hub that does not lead waits; it is not unknown.
+func TestQueueUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	if j, is := w.hub.Queue().Job("s-2"); is {
+		t.Errorf("%+v", j)
+	}
+	w.hub.mu.Lock()
+	w.hub.leads = false
+	w.hub.mu.Unlock()
+	for _, id := range []string{"s-1", "s-2"} {
+		if j, is := w.hub.Queue().Job(id); !is || j.State != queued || j.Reason == "" {
+			t.Errorf("%+v %v", j, is)
+		}
 	}
 }
 

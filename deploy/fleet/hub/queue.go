@@ -2,8 +2,15 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
@@ -23,12 +30,59 @@ func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) 
 	return plain(j), err
 }
 
-// Job returns a job, also an ended one.
+// Job returns a job, also an ended one. While the hub cannot tell, the job is queued.
 func (q Queue) Job(id string) (api.Job, bool) {
 	ctx, stop := context.WithTimeout(context.Background(), queueTime)
 	defer stop()
 	j, err := q.hub.Job(ctx, id)
-	return plain(j), err == nil
+	if told := (*api.Error)(nil); errors.As(err, &told) && told.Code == api.NotFound {
+		return api.Job{}, false
+	} else if err != nil {
+		return api.Job{ID: id, Kind: "run", State: queued, Reason: clip(err.Error(), maxReason), Devices: []string{},
+			Browsers: []string{}, Runs: []api.Made{}}, true
+	}
+	out := plain(j)
+	if out.EndedWallNS != 0 {
+		out.Runs = q.runs(j)
+	}
+	return out, true
+}
+
+// maxSet bounds the bytes of a light folder's set.json.
+const maxSet = 16 << 20
+
+// runs returns the runs of an ended job's light folder. Without a folder it has none.
+func (q Queue) runs(j api.FleetJob) []api.Made {
+	all := []api.Made{}
+	dir, err := q.folder(j)
+	if err != nil {
+		return all
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return all
+	}
+	defer root.Close() // was only read
+	f, err := root.Open(session.SetFile)
+	if err != nil {
+		return all // one run alone, whose state is the job's
+	}
+	defer f.Close() // was only read
+	var set struct {
+		Runs []struct {
+			Dir string `json:"dir"`
+			api.Made
+		} `json:"runs"`
+	}
+	if json.NewDecoder(io.LimitReader(f, maxSet)).Decode(&set) != nil {
+		return all // trends state why
+	}
+	at := filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+	for _, r := range set.Runs {
+		r.Made.Run = at + "~" + strings.ReplaceAll(r.Dir, "/", "~")
+		all = append(all, r.Made)
+	}
+	return all
 }
 
 // Cancel ends a job.
@@ -45,17 +99,24 @@ func (q Queue) Folder(id string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), queueTime)
 	defer stop()
 	j, err := q.hub.Job(ctx, id)
+	if told := (*api.Error)(nil); err != nil && !errors.As(err, &told) {
+		err = api.Errorf(api.Unavailable, "the hub cannot read job %s: %v", id, err)
+	}
 	if err != nil {
 		return "", err
 	}
+	return q.folder(j)
+}
+
+func (q Queue) folder(j api.FleetJob) (string, error) {
 	n := j.Winner
 	if n == 0 {
 		n = len(j.Attempts)
 	}
 	if n == 0 {
-		return "", api.Errorf(api.NotFound, "job %s has no attempt", id)
+		return "", api.Errorf(api.NotFound, "job %s has no attempt", j.Job)
 	}
-	return q.hub.light.path(j.Attempts[n-1].Rig, wire.AttemptID(id, n))
+	return q.hub.light.path(j.Attempts[n-1].Rig, wire.AttemptID(j.Job, n))
 }
 
 // plain returns a job as a rig alone has it.

@@ -15,8 +15,11 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/database"
 )
 
-// runsDir is the folder of runs in the data directory.
-const runsDir = "runs"
+// Folders of sets in the data directory.
+const (
+	runsDir  = "runs"
+	lightDir = "fleet/light" // of a hub: RIG/JOB.N
+)
 
 // DB is the file of trends. Its methods may be called from several goroutines.
 type DB struct {
@@ -29,8 +32,8 @@ type DB struct {
 	db *sql.DB      // nil: closed
 }
 
-// Open opens a file, and makes a missing, older or broken one anew. The folder of runs and the
-// journal lie beside it.
+// Open opens a file, and makes a missing, older or broken one anew. The folders of runs, also
+// those of a hub's rigs, and the journal lie beside it.
 func Open(ctx context.Context, path string, log *slog.Logger) (*DB, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -104,35 +107,67 @@ func (d *DB) rebuild(ctx context.Context) error {
 // addFolders adds the sets that are points and were added before; without a known one, all sets.
 // Those that cannot be read are logged and left out.
 func (d *DB) addFolders(w *writer) (sets int, err error) {
-	runs := filepath.Join(filepath.Dir(d.path), runsDir)
-	entries, err := os.ReadDir(runs)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		d.log.Error("the folder of runs cannot be read for trends", "why", err)
+	data, touched := filepath.Dir(d.path), places{}
+	for _, name := range d.folders(runsDir) {
+		more, err := d.addFolder(w, name, filepath.Join(data, runsDir, name), Read, touched)
+		if sets += more; err != nil {
+			return sets, err
+		}
 	}
-	touched := places{}
-	for _, e := range entries {
-		folder := filepath.Join(runs, e.Name())
-		if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil || !e.IsDir() ||
-			len(w.added) > 0 && !w.added[e.Name()] {
-			continue
+	for _, rig := range d.folders(lightDir) {
+		if strings.HasPrefix(rig, ".") {
+			continue // what is being received
 		}
-		if w.ctx.Err() != nil {
-			return sets, w.ctx.Err()
-		}
-		origin, all, err := Read(folder)
-		if err == nil && origin.Kind == KindPoint {
-			err = check(e.Name(), all)
-		}
-		if err != nil {
-			d.log.Warn("a set is left out of trends", "set", e.Name(), "why", err)
-		} else if origin.Kind == KindPoint {
-			if err := w.add(e.Name(), all, touched); err != nil {
-				return sets, fmt.Errorf("%s: %w", e.Name(), err)
+		for _, name := range d.folders(lightDir + "/" + rig) {
+			folder := filepath.Join(data, filepath.FromSlash(lightDir), rig, name)
+			more, err := d.addFolder(w, rig+"/"+name, folder, ReadLight, touched)
+			if sets += more; err != nil {
+				return sets, err
 			}
-			sets++
 		}
 	}
 	return sets, w.touch(touched)
+}
+
+// folders returns the names of the folders in a folder of the data directory.
+func (d *DB) folders(in string) (names []string) {
+	entries, err := os.ReadDir(filepath.Join(filepath.Dir(d.path), filepath.FromSlash(in)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.log.Error("a folder of runs cannot be read for trends", "folder", in, "why", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// addFolder adds a set, and returns how many it added.
+func (d *DB) addFolder(w *writer, set, folder string, read func(string) (Origin, []Measured, error),
+	touched places) (int, error) {
+	if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil ||
+		len(w.added) > 0 && !w.added[set] {
+		return 0, nil
+	}
+	if w.ctx.Err() != nil {
+		return 0, w.ctx.Err()
+	}
+	origin, all, err := read(folder)
+	if err == nil && origin.Kind == KindPoint {
+		err = check(set, all)
+	}
+	if err != nil {
+		d.log.Warn("a set is left out of trends", "set", set, "why", err)
+		return 0, nil
+	}
+	if origin.Kind != KindPoint {
+		return 0, nil
+	}
+	if err := w.add(set, all, touched); err != nil {
+		return 0, fmt.Errorf("%s: %w", set, err)
+	}
+	return 1, nil
 }
 
 // with has work done with the file. A file that turns out to be damaged is made anew once.

@@ -86,6 +86,12 @@ func (d *DB) Series(ctx context.Context, p api.SeriesListParams) (out api.Series
 	return out, err
 }
 
+// Tests returns the names of the tests that have points, in order.
+func (d *DB) Tests(ctx context.Context) ([]string, error) {
+	return list(ctx, d, "SELECT DISTINCT test FROM series WHERE points > 0 AND test <> '' ORDER BY test", nil,
+		scanOne[string])
+}
+
 func scanOne[T any](scan func(...any) error) (one T, err error) {
 	err = scan(&one)
 	return one, err

@@ -48,6 +48,21 @@ type run struct {
 // values, which the answers of windows show first. It leaves out runs that do not count, warm-ups,
 // incomplete blocks and suspected values. A value that is a headline in one run is read in all.
 func Read(folder string) (o Origin, all []Measured, err error) {
+	return read(folder, filepath.Base(folder))
+}
+
+// ReadLight reads a hub's light folder RIG/JOB.N. Its set is RIG/JOB.N, and devices are RIG/DEVICE.
+func ReadLight(folder string) (o Origin, all []Measured, err error) {
+	rig := filepath.Base(filepath.Dir(folder))
+	o, all, err = read(folder, rig+"/"+filepath.Base(folder))
+	for i := range all {
+		all[i].Key.Device = rig + "/" + all[i].Key.Device
+	}
+	return o, all, err
+}
+
+// read reads the folder of a set under the ID of the set.
+func read(folder, set string) (o Origin, all []Measured, err error) {
 	f, err := openRegular(filepath.Join(folder, session.OriginFile))
 	if err != nil {
 		return o, nil, err
@@ -56,12 +71,12 @@ func Read(folder string) (o Origin, all []Measured, err error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return o, nil, err
 	}
-	runs, err := readRuns(folder, &o)
+	runs, err := readRuns(folder, set, &o)
 	if err == nil {
-		all, err = measured(filepath.Base(folder), &o, runs)
+		all, err = measured(set, &o, runs)
 	}
 	if err != nil {
-		return o, nil, fmt.Errorf("read set %s: %w", filepath.Base(folder), err)
+		return o, nil, fmt.Errorf("read set %s: %w", set, err)
 	}
 	return o, all, nil
 }
@@ -109,12 +124,11 @@ func readPlan(folder string, o *Origin) (p plan, err error) {
 }
 
 // readRuns reads the runs that count. Those of a bisection alone may be of incomplete blocks.
-func readRuns(folder string, o *Origin) (all []*run, err error) {
+func readRuns(folder, set string, o *Origin) (all []*run, err error) {
 	p, err := readPlan(folder, o)
 	if err != nil {
 		return nil, err
 	}
-	set := filepath.Base(folder)
 	for _, r := range p.Runs {
 		role, known := o.Roles[r.Variant]
 		switch {

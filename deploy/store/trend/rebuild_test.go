@@ -332,6 +332,40 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
+// TestRebuildLight: a hub's points come back from its light folders, with addresses of the fleet.
+func TestRebuildLight(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "trend.db")
+	d := reopen(t, path)
+	for _, rig := range []string{"a", "b", ".staging"} {
+		for seq := range int64(2) {
+			folder := newSet(t, filepath.Join(dir, "fleet", "light", rig), fmt.Sprintf("s-%s%d.1", rig, seq), seq)
+			if rig == ".staging" {
+				continue
+			}
+			_, all, err := trend.ReadLight(folder)
+			if err != nil || len(all) == 0 || all[0].Key.Device != rig+"/local" {
+				t.Fatalf("%+v, %v", all, err)
+			}
+			if err := d.Add(t.Context(), all[0].Point.Set, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	before := state(t, d)
+	if err := errors.Join(d.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	d = reopen(t, path)
+	if after := state(t, d); after != before || !strings.Contains(after, `"a/s-a0.1"`) {
+		t.Errorf("%s\nwas %s", after, before)
+	}
+	points, err := d.Points(t.Context(), 1, 0, 0, 1)
+	if err != nil || len(points) != 1 || points[0].Values[0].Run != points[0].Set+"~subject~run-01" {
+		t.Errorf("%+v, %v", points, err)
+	}
+}
+
 // TestDismissed: what a person has dismissed stays so.
 func TestDismissed(t *testing.T) {
 	d, _ := open(t)

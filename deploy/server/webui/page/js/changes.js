@@ -1,7 +1,7 @@
 // Changes of series, as alerts and the pages of series list them.
 
 import {announce, complain, h} from '../shared/dom.js';
-import {address} from './router.js';
+import {address, setAddress} from './router.js';
 import {measureTitle, moment, stateWord, titled, valueTitle} from '../shared/words.js';
 
 /** @typedef {import('rig').SeriesShift} Shift */
@@ -54,8 +54,8 @@ export function changeItem(rig, c, link, changed) {
     c.reason ? h('p.quiet-text', null, titled(c.reason)) : null,
     h('p.quiet-text', null, [shiftText(c), c.p > 0 ? `p = ${c.p.toPrecision(2)}` : '',
       `found ${moment(c.found_wall_ns)}`].filter(Boolean).join(' · '),
-    c.set ? [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs'), ' · ',
-      h('a', {href: address(['runs'], {set: c.set})}, 'their set')] : null),
+    c.set ? [c.set.includes('/') ? '' : [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs')], ' · ',
+      h('a', {href: setAddress(c.set)}, 'their set')] : null),
     rig.may('run') && changed && c.state !== 'dismissed' ? h('div.change-actions', null,
       open ? h('button.button.small', {onclick: () => act('change.confirm'),
         title: 'Measure the builds before and after the change afresh'}, 'Confirm') : null,

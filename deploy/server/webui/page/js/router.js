@@ -34,6 +34,13 @@ export function address(path, query = {}) {
 }
 
 /**
+ * setAddress is the address of the runs of a set: its ID, or RIG/ID in a fleet.
+ * @param {string} set
+ */
+export const setAddress = (set) => set.includes('/') ? address(['fleet', ...set.split('/')])
+  : address(['runs'], {set});
+
+/**
  * @param {string[]} path
  * @param {Record<string, string | number | null | undefined>} [query]
  */

@@ -5,7 +5,7 @@ import {setHere} from '../shared/keys.js';
 import {rounded, spoken} from '../shared/format.js';
 import {changeItem, changeWord, seriesTitle} from './changes.js';
 import {Order} from './order.js';
-import {address, note} from './router.js';
+import {note, setAddress} from './router.js';
 import {nearest, SeriesPlot} from './seriesplot.js';
 import {counted, moment} from '../shared/words.js';
 
@@ -208,7 +208,7 @@ class SeriesPage {
     });
     return [h('b', null, point.build), point.revision ? ` (${point.revision})` : '', ': ', h('b', null, point.text),
       ` (${intervalText(unit, point)})`, ` in ${counted(point.runs, 'run')} · `,
-      h('a', {href: setAddress(point)}, 'its runs'), ` · ${moment(point.wall_ns)}`,
+      h('a', {href: setAddress(point.set)}, 'its runs'), ` · ${moment(point.wall_ns)}`,
       others.length ? h('small', null, `beside it: ${others.join(' · ')}`) : ''];
   }
 
@@ -222,7 +222,7 @@ class SeriesPage {
   open() {
     const s = this.rows[0].spots[this.at];
     if (s?.point) {
-      location.hash = setAddress(s.point);
+      location.hash = setAddress(s.point.set);
     } else if (s?.tile) {
       this.show(s.tile.first_seq, s.tile.last_seq);
     }
@@ -309,7 +309,7 @@ class SeriesPage {
       h('th', {scope: 'row'}, `#${tile?.first_seq} – #${tile?.last_seq}`), h('td', null, `${tile?.points} builds`),
       h('td.number', null, spoken(tile?.median ?? 0, unit)),
       h('td', null, `${spoken(tile?.min ?? 0, unit)} – ${spoken(tile?.max ?? 0, unit)}`), others.map(() => h('td')))])
-      : data.points.map((p) => [p.seq, h('tr', null, h('th', {scope: 'row'}, h('a', {href: setAddress(p)}, p.build),
+      : data.points.map((p) => [p.seq, h('tr', null, h('th', {scope: 'row'}, h('a', {href: setAddress(p.set)}, p.build),
         p.revision ? h('small', null, p.revision) : null), h('td', null, counted(p.runs, 'run')),
         h('td.number', null, p.text), h('td', null, intervalText(unit, p)),
         others.map((r) => h('td.number', {'data-of': r.name},
@@ -333,9 +333,6 @@ const important = (changes) => {
   const rank = (/** @type {string} */ state) => (ranks.indexOf(state) + 9) % 9; // others are last
   return [...changes].sort((a, b) => rank(a.state) - rank(b.state));
 };
-
-/** @param {Point} p */
-const setAddress = (p) => address(['runs'], {set: p.set});
 
 /**
  * @param {string} unit
