@@ -249,7 +249,8 @@ func hash(secret [32]byte) string {
 }
 
 // Join binds a rig's public key to the name of its invitation and returns its rights. The same key
-// may use an invitation again, since the answer may have been lost.
+// may use an invitation again, since the answer may have been lost. Other invitations of the name
+// end, so that a forgotten one does not replace the rig.
 func (a *Authority) Join(token, key string, now time.Time) (rig, rights string, err error) {
 	t, err := ParseToken(token)
 	if err != nil {
@@ -286,6 +287,7 @@ func (a *Authority) Join(token, key string, now time.Time) (rig, rights string, 
 		s.Rigs[rig] = Member{rig, key, now}
 	}
 	s.Invitations[found].Key = key
+	s.Invitations = slices.DeleteFunc(s.Invitations, func(i invitation) bool { return i.Rig == rig && i.Key == "" })
 	if rights, err = a.rights(rig, key, now); err == nil {
 		err = a.change(s)
 	}

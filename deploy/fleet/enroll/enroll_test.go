@@ -238,6 +238,21 @@ func TestParseToken(t *testing.T) {
 	}
 }
 
+// TestInvitedTwice: a rig was invited twice. The second invitation does not replace the rig.
+func TestInvitedTwice(t *testing.T) {
+	a, _ := newAuthority(t)
+	first, second, other := invite(t, a, "lab-07"), invite(t, a, "lab-07"), invite(t, a, "lab-08")
+	if _, _, err := a.Join(first, newKey(t), start); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Join(second, newKey(t), start); !errors.Is(err, errInvitation) {
+		t.Errorf("join by the second invitation: %v", err)
+	}
+	if _, _, err := a.Join(other, newKey(t), start); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzParseToken(f *testing.F) {
 	f.Add("")
 	f.Add(Token{}.String())
