@@ -178,14 +178,22 @@ func (r *rigLink) disconnected(_ *nats.Conn, err error) {
 	}
 	r.why = ErrAway
 	if err != nil {
-		r.why = fmt.Errorf("%w: %w", ErrAway, err)
+		r.why = away(err)
 	}
+}
+
+// away returns the reason of a lost connection for the owner of the rig.
+func away(err error) error {
+	if strings.Contains(strings.ToLower(err.Error()), "authorization violation") { // of the client, or as sent
+		return fmt.Errorf("%w: the hub refuses the rig's key; invite the rig again (%w)", ErrAway, err)
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
 }
 
 func (r *rigLink) note(err error) {
 	r.mu.Lock()
 	if r.lost == nil {
-		r.why = fmt.Errorf("%w: %w", ErrAway, err)
+		r.why = away(err)
 	}
 	r.mu.Unlock()
 	if r.options.Log != nil {
