@@ -213,7 +213,8 @@ func (a *Agent) dropInvalid(answer *wire.Polled) {
 		}
 		if !a.odd {
 			a.odd = true
-			a.o.Log.Warn("the hub desires attempts with invalid IDs; they are ignored", "attempt", clip(d.Attempt, maxLabel))
+			a.o.Log.Warn("the hub desires attempts with invalid IDs; they are ignored",
+				"attempt", clip(d.Attempt, maxLabel))
 		}
 		return true
 	})

@@ -83,7 +83,8 @@ func (a *Agent) load() error {
 		return fmt.Errorf("read %s: version %d is newer than this program", file, a.state.Version)
 	}
 	a.state.Version = stateVersion
-	a.state.Attempts = slices.DeleteFunc(a.state.Attempts, func(t attempt) bool { return !attemptForm.MatchString(t.ID) })
+	a.state.Attempts = slices.DeleteFunc(a.state.Attempts,
+		func(t attempt) bool { return !attemptForm.MatchString(t.ID) })
 	left, err := os.ReadDir(filepath.Join(a.o.Dir, lightDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -80,8 +80,8 @@ type invitation struct {
 
 var rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
 
-// Init makes the keys of a new hub in a folder that must not exist. They get the owner of the folder
-// above it, since root may call Init for a service.
+// Init makes the keys of a new hub in a folder that must not exist. They get the owner of the
+// folder above it, since root may call Init for a service.
 func Init(dir string) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("make a hub in %s: %w", dir, err) }
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {

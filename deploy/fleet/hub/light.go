@@ -150,7 +150,7 @@ func (l *lightStore) receive(ctx context.Context, rig, attempt string, s wire.Li
 	return l.place(folder, rig, attempt, space)
 }
 
-// spaceOf returns what the files of a folder take on a disk: much more than their zip file.
+// spaceOf returns the bytes of a folder on a disk: many more than those of its zip file.
 func spaceOf(folder *os.Root) (bytes int64, err error) {
 	const block = 4096
 	err = fs.WalkDir(folder.FS(), ".", func(_ string, e fs.DirEntry, err error) error {

@@ -262,7 +262,8 @@ func check(p *wire.Poll) error {
 	}
 	for i := range p.Ended {
 		if e := &p.Ended[i]; len(e.Runs) > maxRuns || len(e.Set) > maxPath ||
-			slices.ContainsFunc(e.Runs, func(m wire.LightRun) bool { return len(m.Run) > maxPath || len(m.State) > 64 }) {
+			slices.ContainsFunc(e.Runs,
+				func(m wire.LightRun) bool { return len(m.Run) > maxPath || len(m.State) > 64 }) {
 			return fmt.Errorf("result %.120q has too many runs or too long paths", e.Attempt)
 		}
 	}

@@ -103,7 +103,7 @@ func (h *Hub) lightTickets(rig string, ended []*wire.Ended, now time.Time) []wir
 	return out
 }
 
-// brief returns what the hub stores of a result. The rest of a poll may be large.
+// brief returns the part of a result that the hub stores. The rest of a poll may be large.
 func brief(e *wire.Ended) *wire.Ended {
 	light := *e.Light
 	out := &wire.Ended{Attempt: e.Attempt, State: e.State, Fault: clip(e.Fault, 16),

@@ -116,7 +116,7 @@ func (d *DB) addFolders(w *writer) (sets int, err error) {
 	}
 	for _, rig := range d.folders(lightDir) {
 		if strings.HasPrefix(rig, ".") {
-			continue // what is being received
+			continue // it is being received
 		}
 		for _, name := range d.folders(lightDir + "/" + rig) {
 			folder := filepath.Join(data, filepath.FromSlash(lightDir), rig, name)
