@@ -22,8 +22,10 @@ type bisectCmd struct {
 func (bisectCmd) Help() string {
 	return `Examples:
 
-  eideticker bisect --feed firefox --good 2026-10-01 --bad 2026-11-01 --test load
-  eideticker bisect --feed builds --browser chromium --good b-1 --bad b-12 --test load --value load.last_paint
+  eideticker bisect --feed nightly --good 2026-10-01 --bad 2026-11-01 \
+                    --test load
+  eideticker bisect --feed builds --browser chromium --good b-1 --bad b-12 \
+                    --test load --value load.last_paint
   eideticker bisect list
   eideticker bisect show bisect-20261128-1f2e3d4c
   eideticker bisect cancel bisect-20261128-1f2e3d4c
@@ -65,7 +67,8 @@ type bisectStartCmd struct {
 func (bisectStartCmd) Help() string {
 	return `Example:
 
-  eideticker bisect --feed firefox --good 2026-10-01 --bad 2026-11-01 --test load --budget 600runs
+  eideticker bisect --feed nightly --good 2026-10-01 --bad 2026-11-01 \
+                    --test load --budget 600runs
 
 The exit code is 0 if a build was found, and 4 if none was.`
 }
