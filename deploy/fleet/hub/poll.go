@@ -106,7 +106,7 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 }
 
 // desired returns the attempts of a rig. Those that it does not have yet wait if there are too many
-// for one message. The rig cancels attempts that are missing here, so that an attempt that it has is never
+// for one message. The rig cancels attempts that are missing here. So one that it has is never
 // left out. One that may still wait for its parameters makes an error of the whole answer.
 func (h *Hub) desired(ctx context.Context, r *rig, p *wire.Poll) ([]wire.Assignment, error) {
 	has := map[string]string{} // states
