@@ -13,7 +13,7 @@ const (
 	requestBurst = 400
 	requestUnit  = 16 << 10
 	maxAtOnce    = 4    // of a kind
-	maxRefused   = 4000 // cost of refused requests until the rig is disconnected
+	maxRefused   = 4000 // cost of refused requests above requestRate until the rig is disconnected
 )
 
 // gate bounds the requests of each rig.
@@ -25,7 +25,7 @@ type gate struct {
 type turnstile struct {
 	limit   *rate.Limiter
 	running map[string]int
-	refused int
+	refused *rate.Limiter
 }
 
 // enter admits a request or refuses it. After too many refused ones it asks for a disconnection.
@@ -34,21 +34,23 @@ func (g *gate) enter(rig, kind string, bytes int, now time.Time) (admitted, disc
 	defer g.mu.Unlock()
 	t := g.rigs[rig]
 	if t == nil {
-		t = &turnstile{rate.NewLimiter(requestRate, requestBurst), map[string]int{}, 0}
+		t = &turnstile{rate.NewLimiter(requestRate, requestBurst), map[string]int{}, newRefused()}
 		g.rigs[rig] = t
 	}
 	cost := 1 + bytes/requestUnit
 	if t.running[kind] < maxAtOnce && t.limit.AllowN(now, cost) {
 		t.running[kind]++
-		t.refused = 0
 		return true, false
 	}
-	if t.refused += cost; t.refused > maxRefused {
-		t.refused = 0
+	if !t.refused.AllowN(now, cost) {
+		t.refused = newRefused()
 		return false, true
 	}
 	return false, false
 }
+
+// newRefused bounds the refused requests of a rig.
+func newRefused() *rate.Limiter { return rate.NewLimiter(requestRate, maxRefused) }
 
 func (g *gate) leave(rig, kind string) {
 	g.mu.Lock()
