@@ -5,20 +5,25 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
 // pictureTime limits the wait for a picture of a device.
 const pictureTime = 5 * time.Second
 
-// fleetOwner owns the jobs of the rig's fleet.
-const fleetOwner = "fleet"
+// inAttempt is the form of the rest of a run's ID, behind that of its attempt.
+var inAttempt = regexp.MustCompile(`^(~[^~/.][^~/]*)*$`)
 
-// fleetRun is the form of IDs of the fleet's attempts, and of their runs.
-var fleetRun = regexp.MustCompile(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}(~[^~/.][^~/]*)*$`)
+// fleetRun reports if an ID is of an attempt of the fleet, or of a run in one.
+func fleetRun(id string) bool {
+	attempt, _, _ := strings.Cut(id, "~")
+	return wire.IsAttempt(attempt) && inAttempt.MatchString(id[len(attempt):])
+}
 
 // Relayed answers requests that the hub of the rig's fleet passes on: for files of the fleet's
 // runs, and for the current picture of a device with a job of the fleet. Other runs and pictures
@@ -27,7 +32,7 @@ func (s *Server) Relayed() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/runs/{id}/{name...}",
 		func(w http.ResponseWriter, r *http.Request) {
-			if !fleetRun.MatchString(r.PathValue("id")) {
+			if !fleetRun(r.PathValue("id")) {
 				http.Error(w, "the fleet has no such run", http.StatusNotFound)
 				return
 			}
@@ -40,7 +45,7 @@ func (s *Server) Relayed() http.Handler {
 // picture answers with one picture of what a device shows.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	device := r.PathValue("device")
-	if !s.ofFleet(device) {
+	if !s.inFleet(device) {
 		http.Error(w, "the device has no job of the fleet", http.StatusNotFound)
 		return
 	}
@@ -65,7 +70,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !s.ofFleet(device) { // the job has ended meanwhile
+	if !s.inFleet(device) { // the job has ended meanwhile
 		http.Error(w, "the device has no job of the fleet", http.StatusNotFound)
 		return
 	}
@@ -73,10 +78,10 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.JPEG) // the hub has disconnected
 }
 
-// ofFleet reports if a job of the fleet holds a device.
-func (s *Server) ofFleet(device string) bool {
+// inFleet reports if a job of the fleet holds a device.
+func (s *Server) inFleet(device string) bool {
 	return slices.ContainsFunc(s.daemon.Jobs(false), func(j api.Job) bool {
-		return j.State == "running" && j.Owner == fleetOwner && fleetRun.MatchString(j.ID) &&
+		return j.State == "running" && j.Owner == wire.Owner && fleetRun(j.ID) &&
 			slices.Contains(j.Devices, device)
 	})
 }

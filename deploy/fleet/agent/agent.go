@@ -304,10 +304,8 @@ func (a *Agent) linked(is bool, reason string) {
 }
 
 var (
-	rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	// attemptForm is that of IDs of attempts. They name files of the rig.
-	attemptForm = regexp.MustCompile(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
-	pathForm    = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
+	rigForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
+	pathForm = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
 )
 
 // maxFile bounds fleet.json and the state.

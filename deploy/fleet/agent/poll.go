@@ -208,7 +208,7 @@ func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (chang
 // dropInvalid drops attempts with IDs that are not of a hub. They could name other files.
 func (a *Agent) dropInvalid(answer *wire.Polled) {
 	answer.Desired = slices.DeleteFunc(answer.Desired, func(d wire.Assignment) bool {
-		if attemptForm.MatchString(d.Attempt) {
+		if wire.IsAttempt(d.Attempt) {
 			return false
 		}
 		if !a.odd {
@@ -318,7 +318,7 @@ func (a *Agent) submit(ctx context.Context, bus Bus, d *wire.Assignment) (change
 		}
 		p.Upload = upload
 	}
-	j, err := a.o.Queue.Submit(ctx, d.Attempt, "fleet", p)
+	j, err := a.o.Queue.Submit(ctx, d.Attempt, wire.Owner, p)
 	var told *api.Error
 	switch {
 	case err == nil:

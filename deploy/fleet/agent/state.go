@@ -84,7 +84,7 @@ func (a *Agent) load() error {
 	}
 	a.state.Version = stateVersion
 	a.state.Attempts = slices.DeleteFunc(a.state.Attempts,
-		func(t attempt) bool { return !attemptForm.MatchString(t.ID) })
+		func(t attempt) bool { return !wire.IsAttempt(t.ID) })
 	left, err := os.ReadDir(filepath.Join(a.o.Dir, lightDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -9,7 +9,7 @@ import (
 
 const hubCertificate = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-func newAuthority(t *testing.T) *enroll.Authority {
+func newAuthority(t testing.TB) *enroll.Authority {
 	t.Helper()
 	a, err := enroll.Init(t.TempDir() + "/secrets/fleet")
 	if err != nil {
@@ -24,7 +24,7 @@ func authorityKeys(a *enroll.Authority) (Keys, error) {
 	return Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}, err
 }
 
-func keysOf(t *testing.T, a *enroll.Authority) Keys {
+func keysOf(t testing.TB, a *enroll.Authority) Keys {
 	t.Helper()
 	k, err := authorityKeys(a)
 	if err != nil {
@@ -33,7 +33,7 @@ func keysOf(t *testing.T, a *enroll.Authority) Keys {
 	return k
 }
 
-func serve(t *testing.T, o ServerOptions) *Server {
+func serve(t testing.TB, o ServerOptions) *Server {
 	t.Helper()
 	s, err := Serve(t.Context(), o)
 	if err != nil {
