@@ -127,6 +127,8 @@ func TestProblems(t *testing.T) {
 		{"unknown key of a feed", "[feed.a]\nkind = \"folder\"\ndirs = \"b\"\n", `unknown key "feed.a.dirs"`, 3},
 		{"lost at once", "[fleet]\nlost_after = \"1s\"\n", "fleet.lost_after is 1s", 0},
 		{"a cluster in clear", "[fleet]\nnats = \"nats://x\"\n", "must be one such as tls://", 0},
+		{"a server in clear", "[fleet]\nnats = \"tls://x:4222,nats://y\"\n", "must be one such as tls://", 0},
+		{"no address", "[fleet]\nnats = \"tls://x\"\nnats_varz = [\"x:8222\"]\n", "http://nats:8222/varz", 0},
 		{"a small quota", "[fleet]\nquota = \"1MiB\"\n", "must be at least 64MiB", 0},
 		{"an unknown kind", "[accept]\nkinds = [\"x\"]\n", "must be one of suite, url, upload", 0},
 		{"a share of all and more", "reserve = [{ labels = \"a=b\", class = \"now\", share = 1.5 }]\n",

@@ -12,7 +12,8 @@ import (
 type Fleet struct {
 	LostAfter Duration `toml:"lost_after"` // after an attempt's estimated end
 	Quota     Bytes    `toml:"quota"`      // of jobs and log on the hub's disk
-	NATS      string   `toml:"nats"`       // of an external cluster; "": the hub's own
+	NATS      string   `toml:"nats"`       // servers of an external cluster; "": the hub's own
+	Varz      []string `toml:"nats_varz"`  // their /varz addresses, which doctor asks
 }
 
 // Accept limits the jobs of the fleet that a rig takes. Empty lists accept all.
@@ -97,8 +98,18 @@ func (f Fleet) check() error {
 	if f.NATS == "" {
 		return nil
 	}
-	if u, err := url.Parse(f.NATS); err != nil || u.Scheme != "tls" || u.Host == "" || u.User != nil {
-		return fmt.Errorf("fleet.nats is %.80q: must be one such as tls://nats:4222, without a user", f.NATS)
+	for server := range strings.SplitSeq(f.NATS, ",") {
+		if u, err := url.Parse(server); err != nil || u.Scheme != "tls" || u.Host == "" || u.User != nil {
+			return fmt.Errorf("fleet.nats is %.80q: must be one such as tls://nats:4222, without a user", f.NATS)
+		}
+	}
+	if len(f.Varz) > maxWords {
+		return fmt.Errorf("fleet.nats_varz has %d addresses: must be at most %d", len(f.Varz), maxWords)
+	}
+	for _, varz := range f.Varz {
+		if u, err := url.Parse(varz); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("fleet.nats_varz has %.80q: must be one such as http://nats:8222/varz", varz)
+		}
 	}
 	return nil
 }

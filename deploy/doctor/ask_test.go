@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
 func TestParseState(t *testing.T) {
@@ -85,5 +87,36 @@ func TestAskRig(t *testing.T) {
 		if askRig(t.Context(), at, encrypted) == nil {
 			t.Error("a rig that is gone answers")
 		}
+	}
+}
+
+func TestAskCluster(t *testing.T) {
+	for _, tc := range []struct {
+		name, answer string
+		syncs, fails bool
+	}{
+		{"synced", `{"server_name":"n0","jetstream":{"config":{"store_dir":"x","sync_always":true}}}`, true, false},
+		{"not synced", `{"server_name":"n0","jetstream":{"config":{"sync_interval":120000000000}}}`, false, false},
+		{"no JetStream", `{"server_name":"n0"}`, false, false},
+		{"endless", `{"server_name":"` + strings.Repeat("x", 2*maxFile) + `"}`, false, true},
+		{"not JSON", `<html>`, false, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = w.Write([]byte(tc.answer))
+			}))
+			defer server.Close()
+			f := config.Fleet{NATS: "tls://n0:4222", Varz: []string{server.URL + "/varz"}}
+			all := askCluster(t.Context(), f)
+			if len(all) != 1 || all[0].Syncs != tc.syncs || (all[0].Err != nil) != tc.fails {
+				t.Errorf("found %+v", all)
+			}
+		})
+	}
+	if all := askCluster(t.Context(), config.Fleet{}); all != nil {
+		t.Errorf("the embedded server: %+v", all)
+	}
+	if all := askCluster(t.Context(), config.Fleet{NATS: "tls://n0:4222"}); len(all) != 1 || all[0].URL != "" {
+		t.Errorf("unchecked: %+v", all)
 	}
 }

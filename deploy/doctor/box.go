@@ -26,6 +26,7 @@ type Box struct {
 	Phones  Phones
 	Agents  []Agent // of devices
 	Service Service
+	Storage []Storage // of a hub with an external cluster
 }
 
 // Device is a capture device, as far as the doctor cares.

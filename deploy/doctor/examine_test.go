@@ -283,6 +283,11 @@ func faultyBoxes() []faultyBox {
 		{"a card that udev does not know", files("dev/capture/0", "", "run/udev/data/c81:0", ""), "capture-name", Info,
 			"no name", "Give it one"},
 
+		{"an unchecked cluster", onStorage(Storage{}), "fleet-storage", Warn, "not checked", "fleet.nats_varz"},
+		{"a cluster without an answer", onStorage(Storage{URL: "http://n0:8222/varz", Err: errTest}), "fleet-storage",
+			Warn, "something broke", "Start the NATS server"},
+		{"a cluster that loses jobs", onStorage(Storage{URL: "http://n0:8222/varz", Name: "n0"}), "fleet-storage", Fail,
+			"n0 has no sync_always", "sync_interval: always"},
 		{"no programs", func(_ *testing.T, b *Box) { b.LookPath = notInstalled }, "program", Info,
 			"not installed; eideticker demo", "apt install xvfb"},
 	}
@@ -324,6 +329,10 @@ func onService(pairs ...string) func(*testing.T, *Box) {
 			b.Service.State[pairs[i]] = pairs[i+1]
 		}
 	}
+}
+
+func onStorage(s Storage) func(*testing.T, *Box) {
+	return func(_ *testing.T, b *Box) { b.Storage = []Storage{s} }
 }
 
 // Fault: The box is not fit to record, or a box service fails

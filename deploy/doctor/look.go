@@ -36,7 +36,7 @@ func Look(ctx context.Context, o Options) (*Box, error) {
 	}
 	if installed(b.Root) {
 		var data string
-		b.Service, data = askBox(ctx)
+		b.Service, b.Storage, data = askBox(ctx)
 		if o.Dir == "" && data != "" && access(data) == nil {
 			o.Dir = data
 		}
@@ -74,18 +74,18 @@ func askPhones(ctx context.Context) (p Phones) {
 }
 
 // askBox asks the daemon on this machine.
-func askBox(ctx context.Context) (s Service, dataDir string) {
+func askBox(ctx context.Context) (s Service, storage []Storage, dataDir string) {
 	s.State, s.Err = askService(ctx)
 	c, err := config.Load(boxConfig, func(string) string { return "" })
 	if err != nil {
 		s.Config = err
-		return s, ""
+		return s, nil, ""
 	}
 	at, err := c.Address()
 	if err != nil {
 		s.Config = err
-		return s, ""
+		return s, nil, ""
 	}
 	s.Address, s.Answer = c.Listen, askRig(ctx, at, c.Encrypted() != "off")
-	return s, c.DataDir
+	return s, askCluster(ctx, c.Fleet), c.DataDir
 }

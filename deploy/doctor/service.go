@@ -52,6 +52,7 @@ func (b *Box) service(g *group) {
 	for _, d := range b.Devices {
 		b.captureName(g, d)
 	}
+	b.storage(g)
 }
 
 // unit says what systemd makes of it.

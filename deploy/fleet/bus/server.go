@@ -22,6 +22,7 @@ import (
 const (
 	defaultQuota = 2 << 30
 	startTime    = time.Minute      // until the storage is read
+	answerTime   = 3 * time.Second  // until a request is repeated that may be
 	storeTime    = 30 * time.Second // of one change; a slow disk takes seconds
 	maxRigs      = 4096             // connections
 )
@@ -180,19 +181,37 @@ func (s *Server) openStreams(ctx context.Context) error {
 		} else {
 			c.Duplicates = 2 * time.Minute
 		}
-		stream, err := s.js.CreateOrUpdateStream(ctx, c)
-		if err != nil {
+		if err := repeat(ctx, func(ctx context.Context) (err error) {
+			s.streams[c.Name], err = s.js.CreateOrUpdateStream(ctx, c)
+			return err
+		}); err != nil {
 			return fmt.Errorf("open %s: %w", c.Name, s.fail(err))
 		}
-		s.streams[c.Name] = stream
 	}
-	var err error
-	s.blobs, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "blobs", MaxBytes: q / 8,
-		Replicas: replicas})
+	err := repeat(ctx, func(ctx context.Context) (err error) {
+		s.blobs, err = s.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: "blobs", MaxBytes: q / 8,
+			Replicas: replicas})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("open blobs: %w", s.fail(err))
 	}
 	return nil
+}
+
+// repeat repeats a request that changes nothing twice while it has no answer: a cluster does not
+// answer before it has a leader.
+func repeat(ctx context.Context, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	for {
+		try, stop := context.WithTimeout(ctx, answerTime)
+		err := request(try)
+		stop()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func (s *Server) keepRoom(ctx context.Context) error {

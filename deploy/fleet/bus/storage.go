@@ -56,7 +56,11 @@ func (b bucket) Get(ctx context.Context, key string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	m, err := stream.GetLastMsgForSubject(ctx, subject(b.name, key))
+	var m *jetstream.RawStreamMsg
+	err = repeat(ctx, func(ctx context.Context) (err error) {
+		m, err = stream.GetLastMsgForSubject(ctx, subject(b.name, key))
+		return err
+	})
 	if err != nil {
 		return Entry{}, fmt.Errorf("read %s %s: %w", b.name, key, b.s.fail(err))
 	}
