@@ -26,8 +26,8 @@ type divergence struct {
 	RunA     string        `json:"run_a"`
 	RunB     string        `json:"run_b"`
 	Found    bool          `json:"found"`
-	FrameA   int           `json:"frame_a"` // -1: none
-	FrameB   int           `json:"frame_b"`
+	FrameA   int           `json:"frame_a"`          // -1: none
+	FrameB   int           `json:"frame_b"`          // -1: none
 	SinceA   time.Duration `json:"since_start_a_ns"` // from the window's start to the middle of its sampling interval
 	SinceB   time.Duration `json:"since_start_b_ns"`
 	Pixels   int           `json:"pixels"`          // that differ

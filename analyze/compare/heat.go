@@ -20,11 +20,11 @@ import (
 
 // heatDifference is how often pixels changed in B and did not in A, and the other way round.
 type heatDifference struct {
-	Picture string `json:"picture"` // paths; empty where there is none
-	Numbers string `json:"numbers"`
+	Picture string `json:"picture"`      // paths; empty where there is none
+	Numbers string `json:"numbers"`      // NPY, int32, B − A
 	More    uint64 `json:"more_changes"` // by which B has more, over all pixels
 	Less    uint64 `json:"fewer_changes"`
-	Refusal string `json:"refusal"`
+	Refusal string `json:"refusal"` // why it is missing
 }
 
 func (h *heatDifference) text() string {

@@ -6,14 +6,14 @@ import (
 )
 
 // JSON is a comparison as compare --json prints it; its fields are promised in
-// cmd/eideticker/JSON.md.
+// docs/reference/json.md.
 type JSON struct {
 	A setJSON `json:"a"`
 	B setJSON `json:"b"`
 	// passed, regressed, inconclusive: what --fail-on-regression goes by
 	Outcome     Outcome               `json:"outcome"`
-	Answer      string                `json:"answer"` // a sentence
-	Primary     string                `json:"primary"`
+	Answer      string                `json:"answer"`   // a sentence
+	Primary     string                `json:"primary"`  // the first primary value
 	Test        string                `json:"test"`     // in words
 	Level       float64               `json:"level"`    // of each family
 	Families    map[Family]int        `json:"families"` // values that are tested in each
@@ -35,8 +35,8 @@ type JSON struct {
 type setJSON struct {
 	Path    string    `json:"path"`
 	Runs    []runJSON `json:"runs"`
-	Shown   string    `json:"shown_run"`
-	Retried int       `json:"retried_runs"`
+	Shown   string    `json:"shown_run"`    // closest to the median of the primary measure
+	Retried int       `json:"retried_runs"` // begun again
 	Without []string  `json:"runs_without_results"`
 }
 
@@ -47,29 +47,29 @@ type runJSON struct {
 }
 
 type measureJSON struct {
-	Name      string          `json:"name"`
+	Name      string          `json:"name"` // as in --primary
 	Window    string          `json:"window"`
 	Measure   string          `json:"measure"`
 	Version   int             `json:"version"`
 	Value     string          `json:"value"`
 	Unit      string          `json:"unit"`
-	Better    string          `json:"better"`
+	Better    string          `json:"better"` // higher, lower or neither
 	Threshold float64         `json:"threshold_fraction"`
 	A         sampleJSON      `json:"a"`
 	B         sampleJSON      `json:"b"`
-	Shift     intervalJSON    `json:"shift"`
+	Shift     intervalJSON    `json:"shift"`           // Hodges-Lehmann interval of B − A, in the unit
 	Change    *intervalJSON   `json:"change_fraction"` // null where the base is 0
-	Delta     float64         `json:"cliffs_delta"`
-	P         *float64        `json:"p"` // null where nothing was tested
-	AdjustedP *float64        `json:"adjusted_p"`
-	Primary   bool            `json:"primary"` // tested or not
-	Family    Family          `json:"family"`
+	Delta     float64         `json:"cliffs_delta"`    // -1 to 1
+	P         *float64        `json:"p"`               // null where nothing was tested
+	AdjustedP *float64        `json:"adjusted_p"`      // by Holm's method over the family
+	Primary   bool            `json:"primary"`         // tested or not
+	Family    Family          `json:"family"`          // primary, second or empty
 	Test      stats.Test      `json:"test"`
 	Untested  string          `json:"untested,omitempty"` // why it is not tested
-	Verdict   stats.Verdict   `json:"verdict"`
-	Direction stats.Direction `json:"direction"`
-	MoreA     int             `json:"more_runs_a"`
-	MoreB     int             `json:"more_runs_b"`
+	Verdict   stats.Verdict   `json:"verdict"`            // regressed, improved, different, …
+	Direction stats.Direction `json:"direction"`          // worse, better or empty
+	MoreA     int             `json:"more_runs_a"`        // 0: no number up to 1,000 decides
+	MoreB     int             `json:"more_runs_b"`        // 0: no number up to 1,000 decides
 	Sentence  string          `json:"sentence"`
 }
 
@@ -83,9 +83,9 @@ type sampleJSON struct {
 // confidence of single runs' bounds.
 type intervalJSON struct {
 	Estimate   float64  `json:"estimate"`
-	Low        *float64 `json:"low"`
-	High       *float64 `json:"high"`
-	Confidence *float64 `json:"confidence"`
+	Low        *float64 `json:"low"`        // null: too few runs
+	High       *float64 `json:"high"`       // null: too few runs
+	Confidence *float64 `json:"confidence"` // null for single runs
 }
 
 // intervalOf tells an interval.

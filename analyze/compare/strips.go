@@ -26,7 +26,7 @@ type strips struct {
 	FramesA  []int         `json:"frames_a"`
 	FramesB  []int         `json:"frames_b"`
 	Pictures []string      `json:"pictures"`
-	Refusal  string        `json:"refusal"`
+	Refusal  string        `json:"refusal"` // why it is missing
 
 	zero [2]timeline.Time
 }

@@ -13,7 +13,7 @@ type Format struct {
 	Width       int    `json:"width_px"`
 	Height      int    `json:"height_px"`
 	StrideBytes int    `json:"stride_bytes"`
-	Pixel       string `json:"pixel_format"`
+	Pixel       string `json:"pixel_format"` // V4L2 fourcc
 	Range       string `json:"colour_range"`
 	Matrix      string `json:"colour_matrix"`
 }
@@ -56,7 +56,7 @@ type Info struct {
 	Codec         string     `json:"codec"`
 	Created       time.Time  `json:"created"`
 	Complete      bool       `json:"complete"`
-	OwnClock      bool       `json:"own_clock"`
+	OwnClock      bool       `json:"own_clock"` // times have no relation to the time of day
 	WallOffsetNS  int64      `json:"wall_offset_ns"`
 	Frames        uint64     `json:"frames"`
 	UniqueFrames  uint64     `json:"unique_frames"`
@@ -65,10 +65,10 @@ type Info struct {
 	Lost          []Loss     `json:"lost"`
 	FirstSequence uint64     `json:"first_sequence"`
 	LastSequence  uint64     `json:"last_sequence"`
-	DurationNS    int64      `json:"duration_ns"`
+	DurationNS    int64      `json:"duration_ns"` // first frame to last
 	Bytes         int64      `json:"bytes"`
 	RawBytes      int64      `json:"raw_bytes"`
-	Clocked       bool       `json:"clocked"`
+	Clocked       bool       `json:"clocked"` // the source has a clock of its own
 	Segments      []Segment  `json:"segments"`
 	Gaps          int        `json:"gaps"`
 	Events        int        `json:"events"`
@@ -82,9 +82,9 @@ type Segment struct {
 	Frames     int    `json:"frames"`
 	Format     Format `json:"format"`
 	PeriodNum  int64  `json:"period_num_s"`
-	PeriodDen  int64  `json:"period_den"`
-	PeriodFS   int64  `json:"fitted_period_fs"`
-	DurationNS int64  `json:"duration_ns"`
+	PeriodDen  int64  `json:"period_den"`       // nominal; 0/0 is unknown
+	PeriodFS   int64  `json:"fitted_period_fs"` // measured; 0 is unknown
+	DurationNS int64  `json:"duration_ns"`      // first frame to last
 }
 
 // Damage is a damaged part of a recording.

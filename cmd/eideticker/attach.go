@@ -73,9 +73,9 @@ func (c attachCmd) Run(e *env) error {
 // attached is the output of --json.
 type attached struct {
 	Trace     activity.Info `json:"trace"`
-	HalfWidth int64         `json:"half_width_ns"`
-	Used      []string      `json:"used"`
-	Discarded []string      `json:"discarded"`
+	HalfWidth int64         `json:"half_width_ns"` // of the bounds of a time, at most
+	Used      []string      `json:"used"`          // evidence
+	Discarded []string      `json:"discarded"`     // sentences
 }
 
 func attachedJSON(a *attach.Attached) attached {

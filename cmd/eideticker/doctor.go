@@ -33,8 +33,8 @@ The exit code is 1 if a check fails.`
 
 // doctorJSON is the output of doctor --json.
 type doctorJSON struct {
-	OK       bool             `json:"ok"` // nothing fails
-	Level    doctor.Level     `json:"level"`
+	OK       bool             `json:"ok"`    // nothing fails
+	Level    doctor.Level     `json:"level"` // the worst: ok, info, warn or fail
 	Dir      string           `json:"dir"`
 	Findings []doctor.Finding `json:"findings"`
 }

@@ -244,8 +244,8 @@ func (j *job) tell(redact []frame.Region, cut *frame.Region) {
 // exportResult is what export --json prints.
 type exportResult struct {
 	Path       string `json:"path"`
-	Output     string `json:"output"`
-	Kind       string `json:"kind"`
+	Output     string `json:"output"` // as given
+	Kind       string `json:"kind"`   // raw, y4m, png, mp4, json, csv, trace.json, pftrace or eid
 	FirstFrame int    `json:"first_frame"`
 	Frames     int    `json:"frames"`
 }

@@ -17,7 +17,7 @@ type siteJSON struct {
 	Hosts   []siterecord.Host `json:"hosts"`
 	Dropped []siterecord.Host `json:"dropped"`
 	Doubts  []string          `json:"doubts"`
-	Still   bool              `json:"still"`
+	Still   bool              `json:"still"` // at the end
 	Proxy   bool              `json:"by_proxy"`
 }
 

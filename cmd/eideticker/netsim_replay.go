@@ -257,11 +257,11 @@ type exchangeJSON struct {
 	URL        string `json:"url"`
 	Status     int    `json:"status"` // 0: no response
 	Type       string `json:"type"`
-	Bytes      int64  `json:"bytes"`
-	Began      int64  `json:"began_ns"`
+	Bytes      int64  `json:"bytes"`    // of the body as sent
+	Began      int64  `json:"began_ns"` // since the recording began
 	Think      int64  `json:"think_ns"`
-	RoundTrip  int64  `json:"round_trip_ns"`
-	Ended      int64  `json:"ended_ns"`
+	RoundTrip  int64  `json:"round_trip_ns"` // part of think_ns
+	Ended      int64  `json:"ended_ns"`      // since the first byte
 	Chunks     int    `json:"chunks"`
 	Replayable bool   `json:"replayable"`
 	Why        string `json:"why_not,omitempty"`

@@ -96,8 +96,8 @@ type servedJSON struct {
 	Bytes       int64          `json:"bytes"`
 	Connections int            `json:"connections"`
 	Exchanges   int            `json:"exchanges"`
-	Protocols   map[string]int `json:"protocols"` // exchanges by each
-	Statuses    map[int]int    `json:"statuses"`
+	Protocols   map[string]int `json:"protocols"`  // exchanges by each
+	Statuses    map[int]int    `json:"statuses"`   // exchanges by status
 	SentBytes   int64          `json:"sent_bytes"` // of bodies
 	Failed      int            `json:"failed"`     // exchanges that were not whole
 	Missing     []string       `json:"missing"`    // requested paths without a file, the first hundred

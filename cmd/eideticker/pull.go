@@ -37,8 +37,8 @@ All files are checked and every frame is verified before the folder appears.`
 type pullJSON struct {
 	Run    string   `json:"run"`
 	Dir    string   `json:"dir"`
-	Runs   []string `json:"runs"`
-	Frames int      `json:"frames"`
+	Runs   []string `json:"runs"`   // folders of runs; "." is the folder itself
+	Frames int      `json:"frames"` // compared with their source
 }
 
 func (c pullCmd) Run(e *env) error {

@@ -28,9 +28,9 @@ The rig checks all files and verifies every frame before it accepts the run. Hid
 
 // pushJSON is what push --json prints.
 type pushJSON struct {
-	Run   string `json:"run"`
+	Run   string `json:"run"` // the ID on the rig
 	Rig   string `json:"rig"`
-	Bytes int64  `json:"bytes"`
+	Bytes int64  `json:"bytes"` // of its files
 	Known bool   `json:"known"` // the rig had it
 }
 

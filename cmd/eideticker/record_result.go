@@ -24,7 +24,7 @@ type recordJSON struct {
 	Path          string           `json:"path"`
 	Source        string           `json:"source"`
 	Format        export.Format    `json:"format"`
-	Ended         string           `json:"ended"`
+	Ended         string           `json:"ended"` // source ended, interrupted, duration over, …
 	Frames        uint64           `json:"frames"`
 	UniqueFrames  uint64           `json:"unique_frames"`
 	FlaggedFrames uint64           `json:"flagged_frames"`
@@ -35,19 +35,19 @@ type recordJSON struct {
 	DurationNS    int64            `json:"duration_ns"`
 	ElapsedNS     int64            `json:"elapsed_ns"`
 	Bytes         int64            `json:"bytes"`
-	RawBytes      int64            `json:"raw_bytes"`
+	RawBytes      int64            `json:"raw_bytes"` // of the frames, unpacked
 	DirectIO      bool             `json:"direct_io"`
 	DirectIONote  string           `json:"direct_io_note,omitempty"`
-	RingBytes     int              `json:"ring_bytes"`
+	RingBytes     int              `json:"ring_bytes"` // of all rings
 	RingSlots     int              `json:"ring_slots"`
-	RingHighWater int              `json:"ring_high_water_slots"`
+	RingHighWater int              `json:"ring_high_water_slots"` // of the fullest ring, if the format changed
 	Clocked       bool             `json:"clocked"`
 	Segments      []export.Segment `json:"segments"`
-	Notes         []string         `json:"notes"`
+	Notes         []string         `json:"notes"` // rights and limits that the system did not give
 	Certificate   json.RawMessage  `json:"certificate,omitempty"`
 	Results       json.RawMessage  `json:"results,omitempty"` // with --analyze, as in results.json
 	Live          *liveJSON        `json:"live,omitempty"`
-	Error         string           `json:"error,omitempty"`
+	Error         string           `json:"error,omitempty"` // the exit code is 1
 }
 
 // certificate returns the certificate in a recording's metadata, or nil.

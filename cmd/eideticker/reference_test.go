@@ -28,7 +28,9 @@ const (
 // TestReference compares the pages of docs/reference with the code that they describe.
 func TestReference(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
-	for name, want := range map[string]string{"command-line.md": commandLinePage(t), "measures.md": measuresPage()} {
+	for name, want := range map[string]string{
+		"command-line.md": commandLinePage(t), "measures.md": measuresPage(), jsonPage: jsonReference(t),
+	} {
 		path := filepath.Join(reference, name)
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {

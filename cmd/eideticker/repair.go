@@ -27,8 +27,8 @@ type repairJSON struct {
 	Path         string          `json:"path"`
 	Repaired     bool            `json:"repaired"`
 	Frames       int             `json:"frames"`
-	RemovedBytes int64           `json:"removed_bytes"`
-	Voided       []export.Damage `json:"voided"`
+	RemovedBytes int64           `json:"removed_bytes"` // at the end of the file
+	Voided       []export.Damage `json:"voided"`        // damage
 	Notes        []string        `json:"notes"`
 	Problems     []export.Damage `json:"problems"`
 }

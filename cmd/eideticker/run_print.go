@@ -438,7 +438,7 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 type runSetJSON struct {
 	Test   string        `json:"test"`
 	Dir    string        `json:"dir"`
-	Seed   uint64        `json:"seed"`
+	Seed   uint64        `json:"seed"` // of the order and of the pauses between pings
 	Counts runCountsJSON `json:"counts"`
 	Runs   []runMadeJSON `json:"runs"`
 	// Comparison of the second variant with the first, as in compare --json.
@@ -455,9 +455,9 @@ type runCountsJSON struct {
 }
 
 type runMadeJSON struct {
-	Variant string          `json:"variant"`
-	Dir     string          `json:"dir"` // within the set's folder
-	Run     *session.Record `json:"run"` // as in run.json
+	Variant string          `json:"variant"` // browser or device
+	Dir     string          `json:"dir"`     // within the set's folder
+	Run     *session.Record `json:"run"`     // as in run.json
 }
 
 func (r *testRun) json(all []*compare.Comparison, checked []checkedBudget) runSetJSON {

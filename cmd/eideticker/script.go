@@ -136,8 +136,8 @@ type scriptJSON struct {
 	Functions     int    `json:"functions"`
 	Insertions    int    `json:"insertions"`
 	InsertedBytes int    `json:"inserted_bytes"`
-	Problem       string `json:"problem"`
-	Line          int    `json:"line"` // of the problem; 0: the file as a whole
+	Problem       string `json:"problem"` // empty: can be instrumented
+	Line          int    `json:"line"`    // of the problem; 0: the file as a whole
 	Column        int    `json:"column"`
 }
 

@@ -28,7 +28,7 @@ type verifyJSON struct {
 	Frames   int             `json:"frames"`
 	Checked  int             `json:"checked_frames"`
 	Bytes    int64           `json:"bytes"`
-	Problems []export.Damage `json:"problems"`
+	Problems []export.Damage `json:"problems"` // damage
 }
 
 // verify verifies a recording and shows progress.

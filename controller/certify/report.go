@@ -110,8 +110,8 @@ const (
 // Finding is the verdict on one property of the path.
 type Finding struct {
 	Property string  `json:"property"`
-	Verdict  Verdict `json:"verdict"`
-	Kind     string  `json:"kind"` // exact, bounded, refused
+	Verdict  Verdict `json:"verdict"` // pass, remark, fail or not judged
+	Kind     string  `json:"kind"`    // exact, bounded, refused
 	Sent     string  `json:"sent"`
 	Came     string  `json:"came"`
 	Advice   string  `json:"advice,omitempty"`

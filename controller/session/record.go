@@ -93,15 +93,15 @@ type Record struct {
 	MissedPings int      `json:"missed_pings"` // seen while recording; measures count again
 	// of the recording, as in results.json; "": no recording, or the record of an older program
 	Recording    string `json:"recording_id,omitempty"`
-	Frames       uint64 `json:"frames"` // stored
-	LostFrames   uint64 `json:"lost_frames"`
-	WindowFrames int    `json:"window_frames"` // frames of the measured windows
-	WindowLost   int    `json:"window_lost_frames"`
+	Frames       uint64 `json:"frames"`             // stored
+	LostFrames   uint64 `json:"lost_frames"`        // in all
+	WindowFrames int    `json:"window_frames"`      // frames of the measured windows
+	WindowLost   int    `json:"window_lost_frames"` // in the measured windows
 
 	// Checks compare measured with drawn content of a built-in page. A failed check does not fail the
 	// run. It states that a number is wrong.
-	Checks        int      `json:"checks"` // number of checks that were made
-	ChecksFailed  []string `json:"checks_failed"`
+	Checks        int      `json:"checks"`          // number of checks that were made
+	ChecksFailed  []string `json:"checks_failed"`   // measured otherwise than drawn
 	ChecksNotMade []string `json:"checks_not_made"` // results.json has the reasons, for example missing frames
 
 	// Measured has the settings of the measurement; nil: none, or the record of an older program.

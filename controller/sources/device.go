@@ -18,8 +18,8 @@ type Device struct {
 	Bus         string        `json:"bus"`
 	MultiPlanar bool          `json:"multi_planar"`
 	Inputs      []v4l2.Input  `json:"inputs"`
-	Input       int           `json:"input"` // the selected one's index, -1 for none
-	Signal      string        `json:"signal"`
+	Input       int           `json:"input"`                  // the selected one's index, -1 for none
+	Signal      string        `json:"signal"`                 // present, no cable, no signal, no lock, …
 	SignalError string        `json:"signal_error,omitempty"` // why it is unknown
 	Timings     *Timings      `json:"timings,omitempty"`
 	TakesMin    *Extreme      `json:"takes_min,omitempty"`
@@ -29,9 +29,9 @@ type Device struct {
 	EDID        *EDID         `json:"edid,omitempty"`
 	EDIDError   string        `json:"edid_error,omitempty"`
 	Controls    []Control     `json:"controls"`
-	Holders     []v4l2.Holder `json:"holders"`
-	InUse       bool          `json:"in_use"` // another program streams from it
-	Audio       string        `json:"audio"`
+	Holders     []v4l2.Holder `json:"holders"`         // other programs that have it open
+	InUse       bool          `json:"in_use"`          // another program streams from it
+	Audio       string        `json:"audio"`           // always "not recorded"
 	Error       string        `json:"error,omitempty"` // why it cannot be asked
 
 	Certificates []Certificate `json:"certificates"`

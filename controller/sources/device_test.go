@@ -70,7 +70,7 @@ func TestDeviceLines(t *testing.T) {
 	}
 }
 
-// Each name that JSON.md gives to a device is printed, and no list is null.
+// Each name that json.md gives to a device is printed, and no list is null.
 func TestDeviceJSON(t *testing.T) {
 	out, err := json.Marshal(newDevice(receiver()))
 	if err != nil {

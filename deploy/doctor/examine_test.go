@@ -477,9 +477,9 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// TestDocumented holds JSON.md against all that is ever found.
+// TestDocumented compares json.md with all that is ever found.
 func TestDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../cmd/eideticker/JSON.md")
+	doc, err := os.ReadFile("../../docs/reference/json.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,7 +494,7 @@ func TestDocumented(t *testing.T) {
 			}
 			for _, name := range names {
 				if !strings.Contains(string(doc), "`"+name+"`") {
-					t.Errorf("JSON.md does not have `%s`", name)
+					t.Errorf("json.md does not have `%s`", name)
 				}
 			}
 		}

@@ -44,7 +44,7 @@ func (l *Level) UnmarshalText(text []byte) error {
 }
 
 // Finding is one thing that was looked at. The names of the JSON fields, IDs and numbers are
-// documented in cmd/eideticker/JSON.md and stay.
+// documented in docs/reference/json.md and stay.
 type Finding struct {
 	ID     string `json:"id"`               // "link-speed"
 	Group  string `json:"group"`            // "devices"

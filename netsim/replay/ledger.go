@@ -9,10 +9,10 @@ import (
 // Fidelity is how well an archive has answered.
 type Fidelity struct {
 	Requests int   `json:"requests"`
-	Exact    int   `json:"exact"` // the recorded request, as far as it counts
-	Loose    int   `json:"loose"` // one that is like it: see Rules
-	Missed   int   `json:"missed"`
-	Bytes    int64 `json:"bytes"` // of bodies that were sent
+	Exact    int   `json:"exact"`  // the recorded request, as far as it counts
+	Loose    int   `json:"loose"`  // one that is like it: see Rules
+	Missed   int   `json:"missed"` // without a recorded response
+	Bytes    int64 `json:"bytes"`  // of bodies that were sent
 
 	Replayable      int   `json:"replayable_exchanges"`
 	Asked           int   `json:"asked_exchanges"` // of Replayable, asked for at least once
