@@ -105,7 +105,8 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 // checkDistance checks the whole way of the content, there and back, by the places of the page's
 // draw calls. Where it turned, it may have gone further, by at most the steps around. Frames may
 // show less: drawn pictures before the first frame or behind the last one. The part of a jump that
-// is longer than the frame may be missing as well, if the measure names frames it cannot decide.
+// is longer than the frame may be missing as well, if the measure names frames it cannot decide. A
+// measure that refuses is right if each jump leaves nothing to compare.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places
@@ -136,6 +137,8 @@ func (t *played) checkDistance() check {
 	switch {
 	case way == 0:
 		c.Note = "the content was never moved"
+	case !ok && t.asked("scroll") && !t.stepSeen():
+		return c.notMade("no frame shows the content moved by half of the frame's height or less")
 	case !ok:
 		c.Note = notMeasured
 	default:
@@ -143,6 +146,20 @@ func (t *played) checkDistance() check {
 		c.Agrees = meet(c.Measured, c.Drawn)
 	}
 	return c
+}
+
+// stepSeen reports whether the strips of two frames in a row show a step of at most half of the
+// frame's height. Rows of the frame before are in the other one then.
+func (t *played) stepSeen() bool {
+	for i := 1; i < len(t.views); i++ {
+		from, ok := t.placeIn(&t.views[i-1])
+		to, ok2 := t.placeIn(&t.views[i])
+		step := math.Abs(to.Y - from.Y)
+		if ok && ok2 && step > 0 && 2*step <= float64(t.Outcome.Window.Region.Height) {
+			return true
+		}
+	}
+	return false
 }
 
 // surelyShown returns the first and the last place that frames surely show: the newest in the first

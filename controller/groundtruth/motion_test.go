@@ -13,6 +13,7 @@ import (
 // 30 px wide and 40 px high: a jump of 300 px is seen as 50 px at most.
 func TestDistance(t *testing.T) {
 	turned, straight := []float64{0, 40, 90, 100, 60, 0}, []float64{0, 50, 80, 100}
+	const refused = "refused"
 	far, half := []float64{0, 20, 320, 340}, []float64{0, 40, 90, 100, 99, 0}
 	for name, tc := range map[string]struct {
 		places      []float64
@@ -21,6 +22,8 @@ func TestDistance(t *testing.T) {
 		undecided   float64
 		agrees      bool
 	}{
+		"refused: steps are too long":   {[]float64{0, 21}, analyze.Value{Unit: refused}, 0, 1, 0, false},
+		"refused, though it is seen":    {[]float64{0, 20}, analyze.Value{Unit: refused}, 0, 1, 0, false},
 		"there and back":                {turned, analyze.Value{Low: 200, High: 200}, 0, 5, 0, true},
 		"further than any place":        {turned, analyze.Value{Low: 279, High: 281}, 0, 5, 0, true},
 		"further than it can have been": {turned, analyze.Value{Low: 281, High: 290}, 0, 5, 0, false},
@@ -52,7 +55,10 @@ func TestDistance(t *testing.T) {
 			}
 			p.views = append(p.views, v)
 		}
-		if c := p.checkDistance(); c.Agrees != tc.agrees || c.Unchecked {
+		if tc.value.Unit == refused {
+			p.Outcome.Results[0].State = analyze.Refused
+		}
+		if c := p.checkDistance(); c.Agrees != tc.agrees || c.Unchecked != (name == "refused: steps are too long") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
