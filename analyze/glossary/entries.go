@@ -181,8 +181,8 @@ var entries = map[string]Entry{
 		Unit: "ms", Better: lower, Formula: "lag with the least motion error"},
 	"scroll.zoom": {Meaning: "Scale of the content at the end, relative to the start.",
 		Unit: "ratio", Better: neither, Formula: "Π scale of scaled frames"},
-	"scroll.undecided_frames": {Meaning: "Frames beside moving ones whose motion is unknown.",
-		Unit: "frames", Better: lower, Formula: "frames that changed as much as moving ones, without a displacement"},
+	"scroll.undecided_frames": {Meaning: "Frames whose motion is unknown, where content moves.",
+		Unit: "frames", Better: lower, Formula: "frames that changed where others moved, without a displacement"},
 
 	"strip.distinct_ids": {Meaning: "Drawn frames that were seen.",
 		Unit: "ids", Better: neither, Formula: "number of different ids of the code strip"},

@@ -183,6 +183,31 @@ func (m *estimator) check(dx, dy int) candidate {
 	return k
 }
 
+// appears reports whether the pixels that changed had few edges in the frame before: less than a
+// quarter of theirs.
+func (m *estimator) appears() bool {
+	before, now := 0, 0
+	for i := range m.lines {
+		at := &m.lines[i]
+		for w, word := range at.line.Bits {
+			base := 64*(at.line.Word+w) - m.Area.Region.X
+			for ; word != 0; word &= word - 1 {
+				x := base + bits.TrailingZeros64(word)
+				if x < 1 {
+					continue
+				}
+				if abs(int(at.luma[x])-int(at.luma[x-1])) > m.tau {
+					now++
+				}
+				if abs(int(at.same[x])-int(at.same[x-1])) > m.tau {
+					before++
+				}
+			}
+		}
+	}
+	return 4*before < now
+}
+
 func abs(x int) int { return max(x, -x) }
 
 // bestExact is the displacement that explains most, if it holds and no other explains as much.

@@ -86,8 +86,12 @@ func (p *part) opens(undecided []int) *opens {
 		o.lost += l.frames
 	}
 	o.frames = o.lost
+	held := map[int]bool{} // there may be as many undecided frames as the window has
+	for _, l := range o.all {
+		held[l.frame] = true
+	}
 	for _, n := range undecided {
-		if !slices.ContainsFunc(o.all, func(l open) bool { return l.frame == n }) {
+		if !held[n] {
 			add(n, 1)
 			o.frames++
 		}

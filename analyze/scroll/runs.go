@@ -284,8 +284,8 @@ func (p *part) Result() measure.Result {
 	u.Frames = undecided
 	r.Add(u)
 	if len(undecided) > 0 {
-		r.Warnf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run",
-			len(undecided))
+		r.Warnf("the motion of %d frames is unknown, first of frame %d; a jump past the frame goes further than the bounds",
+			len(undecided), undecided[0])
 	}
 	p.widen(&r, o)
 	if o.lost > 0 {
@@ -296,7 +296,7 @@ func (p *part) Result() measure.Result {
 }
 
 // count returns the number of scaled frames and of all moving frames. It also lists the undecided
-// ones: frames next to these that change as much.
+// ones: frames that change in the same place, or next to these.
 func (p *part) count(runs []motionRun) (zoomed, moving int, undecided []int) {
 	for i, m := range p.moves {
 		if !m.failed {
@@ -313,7 +313,7 @@ func (p *part) count(runs []motionRun) (zoomed, moving int, undecided []int) {
 			d := p.Times.At(p.moves[k].frame).Sub(p.Times.At(m.frame))
 			return max(d, -d) <= runGap
 		}
-		if near(i-1) || near(i+1) {
+		if m.covers && (moving > 0 || !m.loads) || near(i-1) || near(i+1) {
 			undecided = append(undecided, m.frame)
 		}
 	}

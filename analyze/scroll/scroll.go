@@ -34,7 +34,7 @@ import (
 //     leave at most half of the difference, and at most 65 % of the difference of the steps from
 //     each pixel to the next. Noise and smooth content have no such displacement.
 //  6. Otherwise the frame may be scaled about the middle of R: zoom.go.
-//  7. Otherwise it is undecided if it is between frames that move.
+//  7. Otherwise it is undecided: content may have jumped so far that the two frames share nothing.
 //
 // The values are:
 //
@@ -52,8 +52,9 @@ import (
 //	animation_error_rms, animation_error_max
 //	                       ms, with a code strip: content time step − display time step;
 //	zoom                   Π scale;
-//	undecided_frames       frames in or next to a run that changed as much as moving ones, without
-//	                       a displacement or scale.
+//	undecided_frames       frames that changed where others moved, or next to a run, without a
+//	                       displacement or scale. Content that appears before the first moving
+//	                       frame, as a page that loads, does not count.
 //
 // A run is a stretch of moving frames, consecutive ones at most 200 ms apart, that never turns
 // back. So the scalar product of a displacement and the previous one in the run is not negative.
@@ -69,6 +70,8 @@ import (
 //     class that follow each other within 200 ms are tried.
 //   - Of a class of 8 frames or more, 4 are tried first, from the middle of its longest stretches.
 //     If none of them has moved, the class is skipped: a video costs nothing more.
+//   - A class that covers the place of a moving one is tried, single frames too: a late browser
+//     jumps.
 //   - Frames in which the codec found moved rows are always tried, single ones too. So is every
 //     frame within 200 ms of a tried one, unless its class does not move.
 //
@@ -112,6 +115,8 @@ type motion struct {
 	within float64 // dx and dy are known to ±; 0: exact
 	bound  float64 // scale is known to ±
 	failed bool    // it is not known
+	covers bool    // of failed ones: they changed where others moved
+	loads  bool    // of failed ones: content appeared
 }
 
 func (m *motion) length() float64 { return math.Hypot(m.dx, m.dy) }
@@ -158,7 +163,8 @@ func (p *part) Add(f *measure.Frame) {
 		m.frame = f.Number
 		p.moves = append(p.moves, m)
 	} else {
-		p.moves = append(p.moves, motion{frame: f.Number, scale: 1, failed: true})
+		p.moves = append(p.moves, motion{frame: f.Number, scale: 1, failed: true,
+			covers: p.selector.coversMotion(f.Change), loads: p.estimator.appears()})
 	}
 }
 

@@ -365,16 +365,39 @@ func TestScrollFar(t *testing.T) {
 }
 
 // TestScrollUndecided: after a jump to entirely new content the distance is unknown, and the bounds
-// show that.
+// show that: beside motion, amid other jumps, and in the middle of a pause of a busy browser.
 func TestScrollUndecided(t *testing.T) {
-	steps := []int{0, 6, 6, 6, 6, 150, 6, 6, 6, 6}
-	m := newCoded(jerky(t, steps))
-	r := filmtest.One(t, m, measure.FramesWindow(m, 0, len(steps)), analyze.Options{}, "scroll")
-	if v, _ := r.Find("undecided_frames"); v.Value != 1 || !slices.Equal(v.Frames, []int{5}) {
-		t.Errorf("%v frames are undecided, %v, want frame 5", v.Value, v.Frames)
-	}
-	if v, _ := r.Find("distance"); v.Value != 48 || v.Low > 48 || v.High < 198 {
-		t.Errorf("content went %v px (%v to %v), want bounds that hold 48 and 198", v.Value, v.Low, v.High)
+	few, pause := slices.Repeat([]int{6}, 5), make([]int, 20)
+	for name, steps := range map[string][]int{
+		"beside motion":  slices.Concat([]int{0}, few, []int{150}, few),
+		"several":        slices.Concat([]int{0}, few, []int{150, 158, 151, 155}, few),
+		"in a pause":     slices.Concat([]int{0}, few, pause, []int{150}, pause, few),
+		"behind motion":  slices.Concat([]int{0}, few, pause, []int{-150}, pause),
+		"before motion":  slices.Concat(pause, []int{150}, pause, few),
+		"past the frame": slices.Concat([]int{0}, few, pause, []int{1500}, pause, few),
+	} {
+		var jumps []int
+		seen, most := 0, 0 // px
+		for n, step := range steps {
+			if step = max(step, -step); step > 6 {
+				jumps = append(jumps, n)
+			} else {
+				seen += step
+			}
+			most += min(step, 256)
+		}
+		m := newCoded(jerky(t, steps))
+		r := filmtest.One(t, m, measure.FramesWindow(m, 0, len(steps)), analyze.Options{}, "scroll")
+		if v, _ := r.Find("undecided_frames"); v.Value != float64(len(jumps)) || !slices.Equal(v.Frames, jumps) {
+			t.Errorf("%s: %v frames are undecided, %v, want %v", name, v.Value, v.Frames, jumps)
+		}
+		if v, _ := r.Find("distance"); v.Value != float64(seen) || v.Low > v.Value || v.High < float64(most) {
+			t.Errorf("%s: content went %v px (%v to %v), want bounds that hold %d and %d", name, v.Value, v.Low, v.High,
+				seen, most)
+		}
+		if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "further than the bounds") {
+			t.Errorf("%s: warnings are %q", name, said)
+		}
 	}
 }
 

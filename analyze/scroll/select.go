@@ -13,6 +13,7 @@ type selector struct {
 	*measure.Case
 	alive      [classes]bool
 	settled    [classes]bool // enough were tried to know that none moves
+	covers     [classes]bool // its place holds that of a class that moves
 	moving     []int         // frames in which rows moved, and those of classes that are alive
 	unique     int           // frames that differ
 	candidates int
@@ -29,6 +30,7 @@ const (
 func newSelector(c *measure.Case) (*selector, error) {
 	s := &selector{Case: c}
 	var members [classes][]int
+	var moves [classes]bool
 	for step, err := range c.Changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return nil, err
@@ -43,7 +45,7 @@ func newSelector(c *measure.Case) (*selector, error) {
 		}
 		s.candidates++
 		if _, moved := rowsMoved(c, step.Change); moved {
-			s.moving = append(s.moving, step.Number)
+			s.moving, moves[class] = append(s.moving, step.Number), true
 			continue
 		}
 		members[class] = append(members[class], step.Number)
@@ -55,7 +57,12 @@ func newSelector(c *measure.Case) (*selector, error) {
 			tried, s.settled[class] = samples(frames), true
 		}
 		if s.alive[class] = s.try(tried); s.alive[class] {
-			s.moving = append(s.moving, frames...)
+			s.moving, moves[class] = append(s.moving, frames...), true
+		}
+	}
+	for class := range moves {
+		for inner, moves := range moves {
+			s.covers[class] = s.covers[class] || moves && holdsClass(class, inner)
 		}
 	}
 	slices.Sort(s.moving)
@@ -70,7 +77,7 @@ func (s *selector) worth(number int, c *frame.Change) bool {
 	if !ok {
 		return false
 	}
-	if s.alive[class] || !s.settled[class] && s.amid(number) {
+	if s.alive[class] || !s.settled[class] && (s.covers[class] || s.amid(number)) {
 		return true
 	}
 	_, moved := rowsMoved(s.Case, c)
@@ -84,6 +91,12 @@ func (s *selector) amid(number int) bool {
 	at := s.Times.At(number)
 	return i > 0 && at.Sub(s.Times.At(s.moving[i-1])) <= runGap || i < len(s.moving) &&
 		s.Times.At(s.moving[i]).Sub(at) <= runGap
+}
+
+// coversMotion reports whether a change holds a place at which content moves.
+func (s *selector) coversMotion(c *frame.Change) bool {
+	class, ok := s.class(c)
+	return ok && s.covers[class]
 }
 
 // few reports whether a change that is not worth to be tried might be if it was one of more.
@@ -103,6 +116,13 @@ func (s *selector) class(c *frame.Change) (int, bool) {
 	x0, y0 := 4*(b.X0-r.X)/r.Width, 4*(b.Y0-r.Y)/r.Height
 	x1, y1 := 4*(b.X1-1-r.X)/r.Width, 4*(b.Y1-1-r.Y)/r.Height
 	return x0<<6 | y0<<4 | x1<<2 | y1, true
+}
+
+// holdsClass reports whether the place of one class holds that of another.
+func holdsClass(outer, inner int) bool {
+	side := func(class, shift int) int { return class >> shift & 3 }
+	return side(outer, 6) <= side(inner, 6) && side(outer, 4) <= side(inner, 4) && side(outer, 2) >= side(inner, 2) &&
+		side(outer, 0) >= side(inner, 0)
 }
 
 // aroundChange is the rectangle of R that holds a change.

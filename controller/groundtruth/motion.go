@@ -104,26 +104,41 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 
 // checkDistance checks the whole way of the content, there and back, by the places of the page's
 // draw calls. Where it turned, it may have gone further, by at most the steps around. Frames may
-// show less than that.
+// show less: drawn pictures before the first frame or behind the last one. The part of a jump that
+// is longer than the frame may be missing as well, if the measure names frames it cannot decide. A
+// measure that refuses is right if each jump leaves nothing to compare.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places
-	var way, open, last float64
+	from, to := t.surelyShown()
+	undecided, _ := t.value("scroll", "undecided_frames")
+	r := t.Outcome.Window.Region
+	far := math.Hypot(float64(r.Width), float64(r.Height))
+	var way, open, hidden, last float64
 	for i := 1; i < len(places); i++ {
 		step := places[i].Y - places[i-1].Y
-		way += math.Abs(step)
+		length := math.Abs(step)
+		way += length
+		switch {
+		case i <= from || i > to:
+			hidden += length
+		case undecided.Value > 0 && far > 0:
+			hidden += max(0, length-far)
+		}
 		if step*last < 0 {
-			open += 2 * math.Max(math.Abs(step), math.Abs(last))
+			open += 2 * max(length, math.Abs(last))
 		}
 		if step != 0 {
 			last = step
 		}
 	}
-	c.Drawn = result.Span{Value: way, Low: way - open, High: way + open}
+	c.Drawn = result.Span{Value: way, Low: way - hidden - open, High: way + open}
 	v, ok := t.value("scroll", "distance")
 	switch {
 	case way == 0:
 		c.Note = "the content was never moved"
+	case !ok && t.asked("scroll") && !t.stepSeen():
+		return c.notMade("no frame shows the content moved by half of the frame's height or less")
 	case !ok:
 		c.Note = notMeasured
 	default:
@@ -131,4 +146,34 @@ func (t *played) checkDistance() check {
 		c.Agrees = meet(c.Measured, c.Drawn)
 	}
 	return c
+}
+
+// stepSeen reports whether the strips of two frames in a row show a step of at most half of the
+// frame's height. Rows of the frame before are in the other one then.
+func (t *played) stepSeen() bool {
+	for i := 1; i < len(t.views); i++ {
+		from, ok := t.placeIn(&t.views[i-1])
+		to, ok2 := t.placeIn(&t.views[i])
+		step := math.Abs(to.Y - from.Y)
+		if ok && ok2 && step > 0 && 2*step <= float64(t.Outcome.Window.Region.Height) {
+			return true
+		}
+	}
+	return false
+}
+
+// surelyShown returns the first and the last place that frames surely show: the newest in the first
+// frame and the oldest in the last one, where their strips can be read.
+func (t *played) surelyShown() (from, to int) {
+	to = len(t.Report.Truth.Places) - 1
+	if len(t.views) == 0 {
+		return from, to
+	}
+	if i, ok := t.place(t.views[0].newest()); ok {
+		from = i
+	}
+	if i, ok := t.place(slices.Min(t.views[len(t.views)-1].ids[:])); ok {
+		to = i
+	}
+	return from, to
 }

@@ -53,7 +53,8 @@ func TestChecksAreMadeAgain(t *testing.T) {
 			o.Test = readTest(t, "name: page\nwindow: 800x450\n"+tc.test)
 			o.Browser, o.MaxLost, o.NoPictures = "chromium", 0.9, true
 			record, _, err := counted(t, o)
-			if err != nil || record.State != Passed || record.Checks == 0 {
+			if err != nil || record.State != Passed || record.Checks == 0 ||
+				name == "frames" && len(record.ChecksFailed) > 0 { // a busy browser may lose clicks
 				t.Fatalf("%+v, %v", record, err)
 			}
 			first := resultsIn(t, o.Dir).Windows[0]

@@ -16,6 +16,7 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 	needBrowsers(t, "chromium")
 	takeTurn(t)
 	o := options(t, d)
+	o.NoPictures = true
 	o.Test = readTest(t,
 		"name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")
 	record, found, err := counted(t, o)

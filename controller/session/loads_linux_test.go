@@ -150,6 +150,7 @@ func counted(t *testing.T, o Options) (record *Record, found *runfolder.Found, e
 // browser opens the address bar later. The address must be typed after that. Measures look below
 // the bars.
 func TestLoadsByTheAddressBar(t *testing.T) {
+	t.Parallel()
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +164,7 @@ func TestLoadsByTheAddressBar(t *testing.T) {
 	while (performance.now() < over);
 });`
 			o := options(t, d)
-			o.Browser = browser
+			o.Browser, o.NoPictures = browser, true
 			o.Test = readTest(t, fmt.Sprintf(`name: two
 url: about:blank
 end: still 1s
@@ -303,6 +304,7 @@ func TestBrowserThatTakesNoInput(t *testing.T) {
 // Fault: A page, script or typed address that leads to a service of the box
 // Fault: A test that opens files, file dialogs or developer tools in the browser
 func TestUntrustedTest(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 && device.SandboxWarning() == "" {
 		t.Error("root has no sandbox, and there is no warning")
 	}

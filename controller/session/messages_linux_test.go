@@ -18,6 +18,7 @@ import (
 // that it queued arrives whole, or is counted. Its long tasks lie within the pauses that the
 // frames show.
 func TestMessagesInsideThePicture(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		browser string
 		form    payload.Form
@@ -34,6 +35,9 @@ func TestMessagesInsideThePicture(t *testing.T) {
 				form: c.form})
 			if err != nil || record.State != Passed {
 				t.Fatalf("%s %s, %v", record.State, record.Reason, err)
+			}
+			if record.Checks == 0 || len(record.ChecksFailed) > 0 {
+				t.Errorf("%d checks were made: %s", record.Checks, checksOf(t, dir))
 			}
 			file, err := recording.Open(filepath.Join(dir, runfolder.RecordingFile))
 			if err != nil {

@@ -34,8 +34,8 @@ func TestRunOnNetwork(t *testing.T) {
 	// large enough that a busy machine does not distort it
 	const rtt = 400 * time.Millisecond
 	test, err := suite.Parse("far.yaml",
-		[]byte("name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\nt0: navigation\n"+
-			"network: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n"), Known())
+		[]byte("name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex, loadhist, heatmap]\n"+
+			"t0: navigation\nnetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n"), Known())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,6 +145,7 @@ func plantedTest(t *testing.T, address string, policies string) *suite.Test {
 // TestScriptsNameTheSlowFunction: in real browsers, behind a link, the result names the function
 // that kept the screen still. Its bounds hold the time that the page measured itself.
 func TestScriptsNameTheSlowFunction(t *testing.T) {
+	t.Parallel()
 	needNetwork(t)
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {

@@ -16,14 +16,16 @@ import (
 )
 
 // TestStandardSuiteIsMeasuredAsDrawn runs the standard tests on a browser: each number must be as
-// the page drew it. Every other test runs on Firefox, beside those on Chromium. Tests are shorter,
-// and of tests that differ in how their page draws one or two run. With EIDETICKER_SOAK every test
-// runs whole, and on both; the device's tests play every page. This machine plays and records, so
-// frames are lost: they must make no number wrong.
+// the page drew it. A test of each kind of page runs on Firefox, whose start takes twice the time,
+// and the others on Chromium. Tests are shorter, and of tests that differ in how their page draws
+// one or two run. Tests whose page another test of this package plays and checks do not run. With
+// EIDETICKER_SOAK every test runs whole, and on both; the device's tests play every page. This
+// machine plays and records, so frames are lost: they must make no number wrong.
 func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	t.Parallel()
 	browsers := []string{"chromium", "firefox"}
 	needBrowsers(t, browsers...)
+	firefox := []string{"checkerboard", "scroll", "tearing-combined", "typing"}
 	whole := os.Getenv("EIDETICKER_SOAK") != ""
 	local := theLocalDevice(t)
 	var table strings.Builder
@@ -32,8 +34,8 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	tests := standardTests(t)
 	if !whole {
 		tests = slices.DeleteFunc(tests, func(t *suite.Test) bool {
-			return slices.Contains([]string{"framerate-css", "framerate-webgl", "tearing-canvas", "tearing-dom",
-				"tearing-video"}, t.Name)
+			return slices.Contains(append([]string{"framerate-css", "framerate-webgl", "tearing-canvas", "tearing-dom",
+				"tearing-video"}, elsewhere...), t.Name)
 		})
 		for _, test := range tests {
 			shorten(test)
@@ -41,11 +43,11 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	}
 	var writing sync.Mutex
 	t.Run("on", func(t *testing.T) {
-		for j, browser := range browsers {
+		for _, browser := range browsers {
 			t.Run(browser, func(t *testing.T) {
 				t.Parallel()
-				for i, test := range tests {
-					if !whole && j != i%len(browsers) {
+				for _, test := range tests {
+					if !whole && slices.Contains(firefox, test.Name) != (browser == "firefox") {
 						continue
 					}
 					t.Run(test.Name, func(t *testing.T) {
@@ -65,6 +67,10 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	}
 	t.Logf("\n%s", &table)
 }
+
+// elsewhere has tests whose page and measures are in TestRunOnNetwork, TestMessagesInsideThePicture
+// and TestChecksAreMadeAgain. The slow load has the same page with longer pauses.
+var elsewhere = []string{"load", "load-slow", "tell", "framerate"}
 
 // measuredAsDrawn makes a run of a test. Each of its numbers must be as the page drew it.
 func measuredAsDrawn(t *testing.T, local Device, test *suite.Test, browser string) *Record {

@@ -70,6 +70,7 @@ const shift = 350.0 / 600 * 150 / 800
 // TestVitals reads the claims of a known page in real browsers. The pixels prove the frame in which
 // the largest paint was seen, whatever the load of the machine.
 func TestVitals(t *testing.T) {
+	t.Parallel()
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
 			t.Parallel()

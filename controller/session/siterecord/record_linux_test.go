@@ -86,6 +86,7 @@ func shop(t *testing.T) (o Options, stop func()) {
 //
 // Fault: A recording of a site fails, or is interrupted
 func TestSitesAreRecordedOnce(t *testing.T) {
+	t.Parallel() // only the stillness of the screen counts
 	o, stop := shop(t)
 	o.InNetwork, o.Browser = true, "chromium"
 	c := Cache{Dir: filepath.Join(t.TempDir(), "state", "archives")}
@@ -139,6 +140,7 @@ func TestSitesAreRecordedOnce(t *testing.T) {
 // TestSitesAreRecordedByProxy: a site at another port, which no test network serves, is recorded by
 // a proxy, also with Firefox.
 func TestSitesAreRecordedByProxy(t *testing.T) {
+	t.Parallel()
 	o, _ := shop(t)
 	o.URL, o.Browser, o.Path = "https://shop.test:8443/", "firefox", filepath.Join(t.TempDir(), "site.zip")
 	dial := o.Dial
