@@ -149,8 +149,8 @@ func spelledOut(args []string) []string {
 	return args
 }
 
-// newParser returns the parser of command lines. If the first of args is a command, the parser knows
-// that command only: the model of all commands takes a seventh of the program's start.
+// newParser returns the parser of command lines. If the first of args is a command, the parser
+// knows that command only: the model of all commands takes a seventh of the program's start.
 func newParser(out, errOut io.Writer, exit func(int), args ...string) (*kong.Kong, error) {
 	return kong.New(grammar(args),
 		kong.Name("eideticker"),
@@ -163,8 +163,8 @@ func newParser(out, errOut io.Writer, exit func(int), args ...string) (*kong.Kon
 	)
 }
 
-// grammar returns the command that the first of args names. It returns all commands where args name
-// none, and for completion.
+// grammar returns the command that the first of args names. It returns all commands where args
+// name none, and for completion.
 func grammar(args []string) any {
 	all := reflect.TypeFor[cli]()
 	for i := range all.NumField() {
