@@ -54,9 +54,13 @@ package: deps
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 
+# Tests and lint see packages without cgo, as eideticker is shipped, so that no package is compiled twice. These packages
+# or their tests have C code.
+CGO = $(addprefix ./,analyze/render/encode analyze/visual capture/video/decode cmd/eideticker-media)
+
 # What to run before each commit: it starts no browser and no VM.
 check: deps webui lint
-	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=0 $(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
 # Packages whose tests compute, or wait for pages without a look at the time. The others run scenes in real time,
 # which lose frames on a machine that is too busy.
@@ -66,22 +70,25 @@ PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth
 # The whole test suite. Those in real time run one at a time, the longest first. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
-	patient=$$($(GO) list $(PATIENT)) && \
+	failed=0; CGO_ENABLED=1 $(GO) test -vet=off $(CGO) || failed=$$?; \
+	export CGO_ENABLED=0; patient=$$($(GO) list $(PATIENT)) && \
 	$(GOTEST) -p 1 -timeout 30m ./controller/session $$($(GO) list ./... | grep -vxF "$$patient") ./.ci/gotest ./.ci/cross \
-		-- -vet=off -p 2 -timeout 60m $$patient
+		-- -vet=off -p 2 -timeout 60m $$patient && exit $$failed
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps
 	$(GO) test -count=1 -p 1 -v -timeout 30m -run '^TestVM' $(RIG)
 
-# What build tags add is looked at where there is such a file. Other platforms, and builds without cgo, are for cross.
-TAGGED = $(addprefix ./,$(sort $(dir $(shell git grep -lE '^//go:build.*(rigvm|benchrig|!cgo)' -- '*.go'))))
+# What build tags add is looked at where there is such a file. Other platforms are for cross.
+TAGGED = $(addprefix ./,$(sort $(dir $(shell git grep -lE '^//go:build.*(rigvm|benchrig)' -- '*.go'))))
 
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
-	$(GO) vet ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=0 $(GO) vet ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=1 $(GO) vet $(CGO)
 	CGO_ENABLED=0 $(GO) vet -tags rigvm,benchrig $(TAGGED)
-	$(GO) tool staticcheck ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=0 $(GO) tool staticcheck ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=1 $(GO) tool staticcheck $(CGO)
 	CGO_ENABLED=0 $(GO) tool staticcheck -tags rigvm,benchrig $(TAGGED)
 
 # The offline commands work wherever Go does, without cgo. Packages and their tests are type-checked; the agents, which

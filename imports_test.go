@@ -18,7 +18,7 @@ import (
 
 const module = "github.com/eideticker/eideticker"
 
-// rule is one row of the import table: what a package may import.
+// rule is one row of the import table: what a package may import. The row "*" is for all packages.
 type rule struct {
 	pattern        string // "capture/frame", or "capture/*" for the packages below
 	own, others    []string
@@ -82,7 +82,7 @@ func TestProgramLinksNoLibraries(t *testing.T) {
 
 // TestTableCatches makes sure that the test above can fail.
 func TestTableCatches(t *testing.T) {
-	const table = "capture/frame | capture/timeline | -\n" +
+	const table = "* | pattern | -\ncapture/frame | capture/timeline | -\n" +
 		"capture/* | capture ringbuf | golang.org/x/sys\n" +
 		"cmd/eideticker | everything | everything\n"
 	rules, err := parseRules(table)
@@ -94,6 +94,7 @@ func TestTableCatches(t *testing.T) {
 		want               string // part of the violation; "" for none
 	}{
 		{"allowed", "capture/frame", module + "/capture/timeline", ""},
+		{"own module, in the row of all", "capture/frame", module + "/pattern", ""},
 		{"standard library", "capture/frame", "encoding/json", ""},
 		{"own module, not in the row", "capture/frame", module + "/ringbuf", "capture/frame imports ringbuf"},
 		{"other module, not in the row", "capture/frame", "golang.org/x/sys/unix",
@@ -152,6 +153,11 @@ func parseRules(table string) ([]rule, error) {
 	}
 	if len(rules) == 0 {
 		return nil, errors.New("imports: the table has no row")
+	}
+	if all := slices.IndexFunc(rules, func(r rule) bool { return r.pattern == "*" }); all >= 0 {
+		for i := range rules {
+			rules[i].own = append(rules[i].own, rules[all].own...)
+		}
 	}
 	return rules, nil
 }

@@ -4,13 +4,13 @@ package budget
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/glossary"
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Budget is a limit for a value.
@@ -27,7 +27,7 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s %s %s", b.Name, b.Operator, wording.Measured{Value: b.Limit, Unit: b.Unit}.Text())
 }
 
-var condition = regexp.MustCompile(`^\s*([\w.-]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
+var condition = pattern.New(`^\s*([\w.-]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
 
 // Parse parses the condition that breaks a budget, such as "fps.longest_freeze > 100ms".
 func Parse(text string) (Budget, error) {
@@ -66,7 +66,7 @@ func limited(name, limit string) (b Budget, better string, err error) {
 // durations are units of time in ns.
 var durations = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
-var amount = regexp.MustCompile(`^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(\S*)$`)
+var amount = pattern.New(`^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*(\S*)$`)
 
 // number parses a number, with or without the unit of a value. Other units of time are converted.
 // A fraction may be a percentage.

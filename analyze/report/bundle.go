@@ -3,16 +3,17 @@ package report
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // A page that is a file cannot load modules. So the report inlines them as functions: an import
 // becomes the constants that the other module's function returned.
 var (
-	importLine  = regexp.MustCompile(`(?m)^import \{([^}]*)\} from '(?:\.|\.\./shared)/([a-z]+)\.js';\n`)
-	exportStart = regexp.MustCompile(`(?m)^export (?:async )?(?:function|class|const) ([A-Za-z_$][\w$]*)`)
-	anyModule   = regexp.MustCompile(`(?m)^(?:import|export)\b.*`)
+	importLine  = pattern.New(`(?m)^import \{([^}]*)\} from '(?:\.|\.\./shared)/([a-z]+)\.js';\n`)
+	exportStart = pattern.New(`(?m)^export (?:async )?(?:function|class|const) ([A-Za-z_$][\w$]*)`)
+	anyModule   = pattern.New(`(?m)^(?:import|export)\b.*`)
 )
 
 // Bundle returns a classic script that runs the module named last, after those that it imports.

@@ -47,15 +47,31 @@ func newRun(t *testing.T, size string) (string, *result.Results) {
 	dir := t.TempDir()
 	if *keep != "" {
 		dir = filepath.Join(*keep, t.Name())
-		analyzetest.Check(t, os.MkdirAll(dir, 0o755))
+		analyzetest.Check(t, os.RemoveAll(dir))
 	}
-	analyzetest.Check(t, os.MkdirAll(filepath.Join(dir, "pictures"), 0o755))
 	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 60)},
 		"markers": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	film := filepath.Join(films, size)
+	if _, err := os.Stat(film); err != nil { // tests run one at a time
+		makeFilm(t, s, film)
+	}
+	analyzetest.Check(t, os.CopyFS(dir, os.DirFS(film)))
+	r := runResults(s.Info().Format, s.Truth())
+	analyzetest.Check(t, result.Write(filepath.Join(dir, result.FileName), r))
+	return dir, r
+}
+
+// films is the folder of the video and pictures of each size. Tests share them.
+var films string
+
+// makeFilm makes the video and the pictures of a run.
+func makeFilm(t *testing.T, s *synth.Source, dir string) {
+	t.Helper()
+	analyzetest.Check(t, os.MkdirAll(filepath.Join(dir, "pictures"), 0o755))
 	l := analyzetest.Must(frame.NewLayout(s.Info().Format))(t)
 	video := analyzetest.Must(render.NewVideo(filepath.Join(dir, "video.mp4"), l,
 		render.VideoOptions{RateNum: 60000, RateDen: 1001}))(t)
@@ -71,9 +87,6 @@ func newRun(t *testing.T, size string) (string, *result.Results) {
 		analyzetest.Check(t, png.Encode(f, render.Picture(show(n))))
 		analyzetest.Check(t, f.Close())
 	}
-	r := runResults(s.Info().Format, s.Truth())
-	analyzetest.Check(t, result.Write(filepath.Join(dir, result.FileName), r))
-	return dir, r
 }
 
 func runResults(f frame.Format, truth synth.Truth) *result.Results {

@@ -12,5 +12,11 @@ func TestMain(m *testing.M) {
 	if err := built.Media(); err != nil {
 		log.Fatal(err)
 	}
-	os.Exit(m.Run())
+	var err error
+	if films, err = os.MkdirTemp("", "eideticker-films-"); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(films) // of tests that are over
+	os.Exit(code)
 }

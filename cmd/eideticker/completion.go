@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/manual"
 	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 type completionCmd struct {
@@ -86,7 +86,7 @@ func offeredNames(kind string) string {
 }
 
 // harmless are names that no shell expands.
-var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var harmless = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // install writes the scripts of all shells and the man pages below a folder of shared data.
 func (c completionCmd) install(e *env) error {

@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 func exportRaw(j *job) (string, error) {
@@ -65,8 +65,8 @@ func exportPNG(j *job) (string, error) {
 }
 
 var (
-	number  = regexp.MustCompile(`%(0[1-9])?d`)
-	percent = regexp.MustCompile(`%`)
+	number  = pattern.New(`%(0[1-9])?d`)
+	percent = pattern.New(`%`)
 )
 
 // pictureNames returns the file name for each frame's picture.

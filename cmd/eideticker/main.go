@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -82,7 +83,7 @@ type env struct {
 	out, err io.Writer
 	// terminal says that err is one: progress is a bar there and a line per phase elsewhere.
 	terminal bool
-	parser   *kong.Kong
+	parser   *kong.Kong // knows this command only, but for completion
 }
 
 // usageError is a mistake in the command line that the parser cannot detect.
@@ -105,12 +106,12 @@ func main() {
 // run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	exited := -1
-	parser, err := newParser(out, errOut, func(code int) { exited = code })
+	args = spelledOut(args)
+	parser, err := newParser(out, errOut, func(code int) { exited = code }, args...)
 	if err != nil { // a mistake in the tags above
 		fmt.Fprintf(errOut, "eideticker: %v\n", err)
 		return exitFailure
 	}
-	args = spelledOut(args)
 	parsed, err := parser.Parse(args)
 	if exited >= 0 { // --help
 		return exited
@@ -148,8 +149,10 @@ func spelledOut(args []string) []string {
 	return args
 }
 
-func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
-	return kong.New(new(cli),
+// newParser returns the parser of command lines. If the first of args is a command, the parser
+// knows that command only: the model of all commands takes a seventh of the program's start.
+func newParser(out, errOut io.Writer, exit func(int), args ...string) (*kong.Kong, error) {
+	return kong.New(grammar(args),
 		kong.Name("eideticker"),
 		kong.Description(about),
 		kong.Vars{"measures": strings.Join(append(analyze.Names(), quality.Name), " "), "rigActions": rigActionNames()},
@@ -158,6 +161,18 @@ func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
 		kong.Help(printHelp),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
+}
+
+// grammar returns the command that the first of args names. It returns all commands where args
+// name none, and for completion.
+func grammar(args []string) any {
+	all := reflect.TypeFor[cli]()
+	for i := range all.NumField() {
+		if f := all.Field(i); len(args) > 0 && args[0] == strings.ToLower(f.Name) && f.Name != "Completion" {
+			return reflect.New(reflect.StructOf([]reflect.StructField{f})).Interface()
+		}
+	}
+	return new(cli)
 }
 
 // exitCode prints the error as one sentence and returns the exit code.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,12 +15,13 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // variantKeys are the changes that a --variant can make.
 const variantKeys = "test, archive, network, browser, device"
 
-var variantKey = regexp.MustCompile(`^([a-z]+):`)
+var variantKey = pattern.New(`^([a-z]+):`)
 
 // subjects returns the tests of the command line, or its variants of one test.
 func (c runCmd) subjects() (all []session.Subject, err error) {

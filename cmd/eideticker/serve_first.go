@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // isFirst reports whether a rig starts for the first time: it has neither a configuration nor a
@@ -22,7 +22,7 @@ func (s serveConfig) isFirst(dataDir string) bool {
 }
 
 // plainPath matches a path that a shell reads as one word.
-var plainPath = regexp.MustCompile(`^[A-Za-z0-9/._-]+$`)
+var plainPath = pattern.New(`^[A-Za-z0-9/._-]+$`)
 
 // welcome prints the next steps of somebody whose rig starts for the first time.
 func (s *rigService) welcome(page string) error {

@@ -2,10 +2,10 @@ package device
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // AccessPoint is the wireless network by which a device is fed, as a file of devices has it.
@@ -17,7 +17,7 @@ type AccessPoint struct {
 }
 
 // accessPoint is the one notation that there is, so that the schema can have it too.
-var accessPoint = regexp.MustCompile(
+var accessPoint = pattern.New(
 	`^([A-Za-z0-9 ._-]{1,32})\?passphrase=(/[A-Za-z0-9/._-]{1,255})(?:&channel=([0-9]{1,3}))?(?:&country=([A-Z]{2}))?$`)
 
 // ParseAccessPoint reads NAME?passphrase=FILE&channel=N&country=XX, of which the last two may be

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Shell is the shell of an Android device.
@@ -46,7 +46,7 @@ var packages = map[string]string{
 	"vivaldi": "com.vivaldi.browser",
 }
 
-var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
+var packageName = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 
 // androidPackage returns the Android package of a browser: of a name such as chrome, or the package
 // itself.
@@ -148,7 +148,7 @@ func (a *Android) Stop(ctx context.Context, browser string) error {
 	return nil
 }
 
-var versionLine = regexp.MustCompile(`(?m)^\s*versionName=([0-9A-Za-z._+-]{1,60})\s*$`)
+var versionLine = pattern.New(`(?m)^\s*versionName=([0-9A-Za-z._+-]{1,60})\s*$`)
 
 // Version returns the version of a browser, or "" where the device does not say.
 func (a *Android) Version(ctx context.Context, browser string) string {

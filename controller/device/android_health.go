@@ -3,11 +3,11 @@ package device
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Health checks whether a run on an Android device would give valid results. It checks charge,
@@ -96,7 +96,7 @@ func judgeThermal(h *Health, said string, _ Description) {
 	}
 }
 
-var wakefulness = regexp.MustCompile(`(?m)^\s*mWakefulness=([A-Za-z]{1,20})\s*$`)
+var wakefulness = pattern.New(`(?m)^\s*mWakefulness=([A-Za-z]{1,20})\s*$`)
 
 // judgeScreen reads "dumpsys power".
 func judgeScreen(h *Health, said string, _ Description) {
@@ -113,8 +113,8 @@ func judgeScreen(h *Health, said string, _ Description) {
 }
 
 var (
-	keyguardShows = regexp.MustCompile(`(?m)^\s*showing=(true|false)\s*$`)
-	lockScreen    = regexp.MustCompile(`\bmShowingLockscreen=(true|false)\b`)
+	keyguardShows = pattern.New(`(?m)^\s*showing=(true|false)\s*$`)
+	lockScreen    = pattern.New(`\bmShowingLockscreen=(true|false)\b`)
 )
 
 // judgeLock reads "dumpsys window policy": the part of the keyguard's delegate, or what stood there

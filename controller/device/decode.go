@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Bounds of a file of devices.
@@ -88,7 +88,7 @@ type reader struct {
 	known Known
 }
 
-var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var deviceName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // keys are those of a device, and what reads each.
 func keys() map[string]func(r *reader, d *Description, n ast.Node) error {
@@ -277,7 +277,7 @@ func checkAbout(s string) error {
 }
 
 // interfaceName is as Linux takes them: fewer than 16 bytes.
-var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
+var interfaceName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
 func checkInterface(s string) error {
 	if !interfaceName.MatchString(s) {
@@ -335,7 +335,7 @@ func (r *reader) input(d *Description, n ast.Node) error {
 	return err
 }
 
-var browserName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var browserName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func (r *reader) browsers(d *Description, n ast.Node) error {
 	list, ok := n.(*ast.SequenceNode)

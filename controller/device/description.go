@@ -2,13 +2,13 @@ package device
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Description is a device as in a file of devices: its source, input, network and power.
@@ -121,17 +121,17 @@ func (i Input) String() string {
 type inputForm struct {
 	kind   InputKind
 	form   string
-	target *regexp.Regexp // nil: there is none
-	bare   bool           // the target may be left out
+	target *pattern.Pattern // nil: there is none
+	bare   bool             // the target may be left out
 	params bool
 }
 
 func inputForms() []inputForm {
 	return []inputForm{
-		{InputX11, "x11[:DISPLAY]", regexp.MustCompile(`^[A-Za-z0-9._-]{0,255}:[0-9]{1,5}(\.[0-9]{1,3})?$`), true,
+		{InputX11, "x11[:DISPLAY]", pattern.New(`^[A-Za-z0-9._-]{0,255}:[0-9]{1,5}(\.[0-9]{1,3})?$`), true,
 			false},
-		{InputUinput, "uinput", regexp.MustCompile(`^/dev/uinput$`), true, true},
-		{InputHID, "hid:/dev/hidgN", regexp.MustCompile(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
+		{InputUinput, "uinput", pattern.New(`^/dev/uinput$`), true, true},
+		{InputHID, "hid:/dev/hidgN", pattern.New(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
 		{InputADB, "adb[:SERIAL]", serialNumber, true, false},
 		{InputWebdriver, "webdriver", nil, true, false},
 		{InputWindows, "windows:HOST:PORT", hostPort, false, true},
@@ -140,10 +140,10 @@ func inputForms() []inputForm {
 	}
 }
 
-var hostPort = regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`)
+var hostPort = pattern.New(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`)
 
 // serialNumber is as adb has them, host:port among them.
-var serialNumber = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,127}$`)
+var serialNumber = pattern.New(`^[A-Za-z0-9._:\[\]-]{1,127}$`)
 
 // maxForm bounds a value written in one word.
 const maxForm = 1000

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Power says how a device is switched on and off: by commands, or by a line of a GPIO chip. The
@@ -28,7 +28,7 @@ func (p Power) Given() bool { return len(p.On) > 0 || p.Chip != "" }
 // defaultChip is that of a board's own header.
 const defaultChip = "/dev/gpiochip0"
 
-var gpioForm = regexp.MustCompile(`^gpio:(?:(/dev/gpiochip[0-9]{1,3}):)?([0-9]{1,4})(\?active=low)?$`)
+var gpioForm = pattern.New(`^gpio:(?:(/dev/gpiochip[0-9]{1,3}):)?([0-9]{1,4})(\?active=low)?$`)
 
 // parseGPIO reads "gpio:17", "gpio:/dev/gpiochip1:17", "gpio:17?active=low".
 func parseGPIO(s string) (Power, error) {

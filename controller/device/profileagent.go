@@ -3,10 +3,10 @@ package device
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // ProfileAgent is an agent that records the programs of a device.
@@ -18,7 +18,7 @@ type ProfileAgent struct {
 
 const agentForm = "agent:HOST:PORT?token=FILE[&of=PROGRAM]"
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var programName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Agent returns the agent that a profile names; false: it names none.
 func (p Profile) Agent() (ProfileAgent, bool) {

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/netsim/instrument"
 	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // part is a folder of records, and the instrument of their pages.
@@ -159,7 +159,7 @@ func (o *Observer) parts() (all []string, err error) {
 	return all, err
 }
 
-var partName = regexp.MustCompile(`^[0-9]{6,}$`)
+var partName = pattern.New(`^[0-9]{6,}$`)
 
 // prune removes the oldest parts that are beyond the limit of all. It keeps the last two, and open
 // ones.

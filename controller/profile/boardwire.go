@@ -3,11 +3,11 @@ package profile
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // boardProtocol names the messages between a rig and the agent of a board. The agent sends a hello,
@@ -101,7 +101,7 @@ func (r *boardReply) check() error {
 	return nil
 }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+var programName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 
 // boardText is an error's text on its way.
 func boardText(err error) string {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/gecko"
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // firefox records a profile by Firefox's own profiler. At a signal, its first process writes the
@@ -75,7 +75,7 @@ const (
 
 // gathered is the end of a profile of all processes. Firefox first writes that of its first
 // process, which may have profiles of processes that have ended.
-var gathered = regexp.MustCompile(`"profileGatheringLogEnd_TSms":[0-9.]+\}\}+$`)
+var gathered = pattern.New(`"profileGatheringLogEnd_TSms":[0-9.]+\}\}+$`)
 
 // await waits until the profile is complete. An incomplete one is a warning.
 func (f *firefox) await(ctx context.Context) error {

@@ -7,11 +7,12 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // BusyError is the error of a device that is in use.
@@ -66,7 +67,7 @@ func (in Locks) Take(ctx context.Context, device string, wait bool) (*Lock, erro
 	}
 }
 
-var oddLetters = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var oddLetters = pattern.New(`[^A-Za-z0-9._-]`)
 
 // LockVariable is the environment variable with the folder of locks. A service and its clients may
 // need another one than the usual folder.
@@ -133,7 +134,7 @@ func holder(f *os.File) string {
 	return "process " + number + about
 }
 
-var commandWord = regexp.MustCompile(`^[a-z]+$`)
+var commandWord = pattern.New(`^[a-z]+$`)
 
 // note writes this process's number, command and user into the lock's file. Arguments may be
 // secret.

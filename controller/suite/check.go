@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // problem returns an error about a part of a type: the keys and indices that lead there.
@@ -25,8 +25,8 @@ func problem(path []any, format string, args ...any) error {
 func at(path ...any) []any { return path }
 
 var (
-	names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	kinds = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	names = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	kinds = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 )
 
 // checkWithout makes the checks that need none of the bad keys. It also puts what depends on the

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // parser returns what reads one word into v, and what such a word is called; nil if v is written in
@@ -86,7 +86,7 @@ func parseFloat(s string) (float64, error) {
 }
 
 // unitWords are what people write for units of time.
-var unitWords = regexp.MustCompile(
+var unitWords = pattern.New(
 	`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?|(m)sec(?:ond)?s?)$`)
 
 // parseDuration reads "5s", "250ms", "1m30s": at most MaxDuration, and not less than none.
@@ -210,7 +210,7 @@ func parseBytes(s string) (Bytes, error) {
 func (b Bytes) String() string { return fmt.Sprintf("%dMiB", int64(b>>20)) }
 
 // rateWords is what people write for rates: a number, a scale, and bits or bytes.
-var rateWords = regexp.MustCompile(`(?i)^ *([0-9.]+) *([kmg]?)(i?)(bits?|bytes?|bps|b)?(?:/s|ps)? *$`)
+var rateWords = pattern.New(`(?i)^ *([0-9.]+) *([kmg]?)(i?)(bits?|bytes?|bps|b)?(?:/s|ps)? *$`)
 
 func meantRate(s string) string {
 	const want = ": must be a number and a unit, such as 5Mbit or 500kbit"
@@ -246,7 +246,7 @@ func (r Rate) String() string {
 // String formats as frame.ParseSize reads it.
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
-var hexColour = regexp.MustCompile(`^#?[0-9a-fA-F]{6}$`)
+var hexColour = pattern.New(`^#?[0-9a-fA-F]{6}$`)
 
 // parseColour reads "#00ff00"; the # may be left out.
 func parseColour(s string) (Colour, error) {

@@ -3,13 +3,13 @@ package suite
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Limit is a number with the unit of the value that it limits: "100ms". The session checks it.
@@ -48,7 +48,7 @@ type Coordinate struct {
 }
 
 // numeral begins coordinates. No selector begins like that.
-var numeral = regexp.MustCompile(`^\s*[-+.]?[0-9]`)
+var numeral = pattern.New(`^\s*[-+.]?[0-9]`)
 
 // ParsePoint reads "300,400", "50%,50%" or a selector.
 func ParsePoint(s string) (p Point, err error) {

@@ -2,8 +2,9 @@ package api
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // LatestBuild names the newest usable build of a feed.
@@ -11,8 +12,8 @@ const LatestBuild = "latest"
 
 // FeedName and BuildName match valid names of feeds and builds. They are parts of file names.
 var (
-	FeedName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
-	BuildName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
+	FeedName  = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+	BuildName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 )
 
 // Browser is a browser as clients write it: KIND for the installed one, KIND@FEED[:BUILD] for a

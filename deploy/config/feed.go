@@ -7,12 +7,13 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Kinds of feeds.
@@ -50,8 +51,8 @@ func (k *FeedKind) UnmarshalText(text []byte) error {
 const maxFeeds = 50
 
 var (
-	feedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) // as api.FeedName
-	word     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+	feedName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) // as api.FeedName
+	word     = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 )
 
 // feedKeys are the keys of each kind: the first ones are required.

@@ -3,9 +3,10 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Fleet configures the hub of a fleet.
@@ -65,8 +66,8 @@ func (l Labels) put(device, key, value string) {
 }
 
 var (
-	labelKey   = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,64}$`)
-	labelValue = regexp.MustCompile(`^[A-Za-z0-9._:+/-][A-Za-z0-9._:+/, -]{0,63}$`)
+	labelKey   = pattern.New(`^[A-Za-z0-9._:+-]{1,64}$`)
+	labelValue = pattern.New(`^[A-Za-z0-9._:+/-][A-Za-z0-9._:+/, -]{0,63}$`)
 )
 
 // maxWords bounds a rig's labels and limits.

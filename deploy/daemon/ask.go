@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing/fstest"
@@ -27,6 +26,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store"
 	"github.com/eideticker/eideticker/netsim/site"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // plan is what a job of kind run is going to do.
@@ -103,7 +103,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 // follows reports if a test is an address that is recorded once and then replayed.
 func (d *Daemon) follows(t *suite.Test) bool { return siterecord.Follows(t) && !session.LiveByHosts(t) }
 
-var variantName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
+var variantName = pattern.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
 
 // subjects returns the sides of a comparison, or the only one. untrusted: one is the client's own.
 func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted bool, err error) {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // maxOrigin bounds the origin of a job, which jobs.json holds.
@@ -21,7 +21,7 @@ const maxOrigin = 16 << 10
 
 // submitted are the IDs of jobs that programs name. No job that the rig names has such an ID.
 // Attempts of a fleet's jobs end with their number.
-var submitted = regexp.MustCompile(`^s-[a-z0-9-]{1,100}(\.[1-9][0-9]{0,3})?$`)
+var submitted = pattern.New(`^s-[a-z0-9-]{1,100}(\.[1-9][0-9]{0,3})?$`)
 
 // isAttempt reports if a submitted job is an attempt of a fleet's job.
 func isAttempt(id string) bool { return strings.Contains(id, ".") && submitted.MatchString(id) }

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/server/webui"
 	"github.com/eideticker/eideticker/deploy/store/trend"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Names in the folder of the site.
@@ -163,7 +163,7 @@ func (w *writer) page(title, folder string, data page) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-var plain = regexp.MustCompile(`[^a-z0-9]+`)
+var plain = pattern.New(`[^a-z0-9]+`)
 
 // put writes a file whose name has its hash, unless it is there. It returns the name.
 func (w *writer) put(stem, ending string, content []byte) (string, error) {
@@ -194,7 +194,7 @@ func (w *writer) file(name string, content []byte) error {
 }
 
 // hashed are names of files that an earlier call wrote, also those that a killed one left.
-var hashed = regexp.MustCompile(`^\.?[a-z0-9-]{0,60}-[0-9a-f]{16}\.(html|css|js|mp4|png|jpg)(\.[0-9]+)?$`)
+var hashed = pattern.New(`^\.?[a-z0-9-]{0,60}-[0-9a-f]{16}\.(html|css|js|mp4|png|jpg)(\.[0-9]+)?$`)
 
 // clean removes the files of earlier sites.
 func (w *writer) clean() error {

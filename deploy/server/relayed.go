@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,13 +10,14 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // pictureTime limits the wait for a picture of a device.
 const pictureTime = 5 * time.Second
 
 // inAttempt is the form of the rest of a run's ID, behind that of its attempt.
-var inAttempt = regexp.MustCompile(`^(~[^~/.][^~/]*)*$`)
+var inAttempt = pattern.New(`^(~[^~/.][^~/]*)*$`)
 
 // fleetRun reports if an ID is of an attempt of the fleet, or of a run in one.
 func fleetRun(id string) bool {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // secretsDir is in the data directory.
@@ -147,7 +147,7 @@ func (t *Tokens) All() ([]Token, error) {
 	return slices.Clone(t.list), err
 }
 
-var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var tokenName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 // reserved are the names of owners without a token.
 var reserved = []string{localOwner, "configuration"}

@@ -10,11 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 	maxBaselineBytes = 1 << 20
 )
 
-var baselineName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
+var baselineName = pattern.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
 
 // baselines are runs and sets that have a name to be compared with. Their file is the truth: what
 // cannot be read is not written over.

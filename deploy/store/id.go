@@ -3,8 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // ErrID is wrapped by errors about an invalid ID.
@@ -13,7 +14,7 @@ var ErrID = errors.New("not the ID of a run or a set")
 // maxID is how many bytes an ID may have.
 const maxID = 400
 
-var idParts = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(~[A-Za-z0-9_-][A-Za-z0-9._-]*){0,4}$`)
+var idParts = pattern.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(~[A-Za-z0-9_-][A-Za-z0-9._-]*){0,4}$`)
 
 // CheckID returns an error for an invalid ID from outside. An ID is a path below the folder of
 // runs, with "~" for "/". No part begins with a point: such folders are hidden and unfinished.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/eideticker/eideticker/netsim/ecma"
 	"github.com/eideticker/eideticker/netsim/internal/document"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // boms have the marks at the begin of a text. They precede all other statements of its charset.
@@ -59,7 +59,7 @@ func pageCharset(content io.Reader, contentType string) (string, error) {
 	return metaCharset(io.MultiReader(bytes.NewReader(begin[:n]), content))
 }
 
-var charsetParameter = regexp.MustCompile(`(?i)charset\s*=\s*["']?([^\s"';]+)`)
+var charsetParameter = pattern.New(`(?i)charset\s*=\s*["']?([^\s"';]+)`)
 
 // searched is the number of bytes in which browsers search for the charset, also behind the head.
 const searched = 1024

@@ -3,9 +3,9 @@ package instrument
 import (
 	"errors"
 	"net/url"
-	"regexp"
 
 	"github.com/eideticker/eideticker/netsim/internal/document"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Limits of the code that pages make.
@@ -86,7 +86,7 @@ func (in *Instrument) allow(policy, origin string) string {
 	return document.AllowTypes(document.AllowConnect(policy, origin), in.o.Nonce[1:])
 }
 
-var hashSource = regexp.MustCompile(`'sha(?:256|384|512)-[A-Za-z0-9+/_=-]+'`)
+var hashSource = pattern.New(`'sha(?:256|384|512)-[A-Za-z0-9+/_=-]+'`)
 
 // noteHashes keeps the hashes of policies. Browsers run such code only as it is.
 func (in *Instrument) noteHashes(policies string) {

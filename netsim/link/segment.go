@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // SegmentOptions say what takes the device's side of a packet link.
@@ -50,7 +51,7 @@ func (e *busyInterfaceError) Error() string {
 
 // interfaceName is what Linux takes for one, less what would mean something in the configuration of
 // programs.
-var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
+var interfaceName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
 // check says what cannot be.
 func (o *SegmentOptions) check() error {
@@ -101,7 +102,7 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 const maxLeases = 64
 
 // acknowledged matches dnsmasq's report of an address that a device has taken.
-var acknowledged = regexp.MustCompile(`\bDHCPACK\([^)\s]+\) (\S+) ([0-9a-f]{2}(?::[0-9a-f]{2}){5})(?: (\S{0,255}))?$`)
+var acknowledged = pattern.New(`\bDHCPACK\([^)\s]+\) (\S+) ([0-9a-f]{2}(?::[0-9a-f]{2}){5})(?: (\S{0,255}))?$`)
 
 // parseLease finds a lease in a line of dnsmasq's.
 func parseLease(line string) (l Lease, ok bool) {

@@ -14,11 +14,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Options are those of an attachment.
@@ -215,9 +215,9 @@ func keepRaw(ctx context.Context, from, dir string) (string, error) {
 }
 
 var (
-	nameIs    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	otherName = regexp.MustCompile(`[^a-z0-9]+`)
-	endingIs  = regexp.MustCompile(`(\.[a-z0-9]{1,12}){1,2}$`)
+	nameIs    = pattern.New(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	otherName = pattern.New(`[^a-z0-9]+`)
+	endingIs  = pattern.New(`(\.[a-z0-9]{1,12}){1,2}$`)
 )
 
 // endings returns the endings of a file's name, such as .json.gz.

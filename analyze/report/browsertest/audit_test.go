@@ -20,19 +20,29 @@ func TestAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	b := NewTab(t, 4*time.Minute, func(url string) bool { return strings.HasPrefix(url, "file://") })
 	b.Look("light", 360)
-	for _, tc := range []struct{ problem, want string }{
-		{``, ``},
-		{`<p style="color: #777">grey</p>`, `color-contrast at p: `},
-		{`<button id="b"></button>`, `button-name at #b: `},
-		{`<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">`, `image-alt at img: `},
-		{`<h4>a</h4>`, `heading-order at h4: `},
-		{`<p class="w" style="width: 500px">wide</p>`, `the page is 508 pixels wide: P.w`},
+	for _, tc := range []struct {
+		problem, want string
+		colours       bool // it depends on colours, or is for each audit
+	}{
+		{``, ``, true},
+		{`<p style="color: #777">grey</p>`, `color-contrast at p: `, true},
+		{`<p>Some words <a href="#a" style="color: #003; text-decoration: none">a link</a> and more words.</p>`,
+			`link-in-text-block at a: `, true},
+		{`<button id="b"></button>`, `button-name at #b: `, false},
+		{`<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">`, `image-alt at img: `, false},
+		{`<h4>a</h4>`, `heading-order at h4: `, false},
+		{`<p class="w" style="width: 500px">wide</p>`, `the page is 508 pixels wide: P.w`, true},
 	} {
 		b.Check(os.WriteFile(path, []byte(strings.Replace(page, "PROBLEM", tc.problem, 1)), 0o600))
 		b.Do(chromedp.Navigate("file://" + path))
-		got := b.audit()
-		if tc.want == "" && len(got) > 0 || tc.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], tc.want)) {
-			t.Errorf("%s: %q, want %q", tc.problem, got, tc.want)
+		for _, rules := range []string{allRules, colourRules} {
+			got, want := b.audit(rules), tc.want
+			if rules == colourRules && !tc.colours {
+				want = ""
+			}
+			if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], want)) {
+				t.Errorf("%s: %q, want %q", tc.problem, got, want)
+			}
 		}
 	}
 	b.Quiet()

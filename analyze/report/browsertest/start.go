@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"testing"
@@ -30,10 +31,23 @@ func Path(t testing.TB) string {
 }
 
 // Start starts a browser that ends with the test. All its work together has a time limit; no result
-// depends on that.
+// depends on that. A browser that ends at its start, before it answers, is started once more.
 func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Helper()
 	path := Path(t)
+	ctx, err := start(t, path, patience)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // no page was loaded yet
+		t.Logf("the browser ended at its start, and is started again: %v", err)
+		ctx, err = start(t, path, patience)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+func start(t testing.TB, path string, patience time.Duration) (context.Context, error) {
+	t.Helper()
 	home, err := os.MkdirTemp("", "b") // short: a socket lies in it; and removed when the browser has ended
 	if err != nil {
 		t.Fatal(err)
@@ -52,5 +66,5 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	return ctx
+	return ctx, chromedp.Do(ctx)
 }

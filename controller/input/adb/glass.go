@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // glass is the way through the touch screen's own device file: a shell writes what it is given, and
@@ -30,8 +30,8 @@ type panel struct {
 }
 
 var (
-	eventNode = regexp.MustCompile(`(?m)^add device \d+: (/dev/input/event\d{1,3})$`)
-	eventAxis = regexp.MustCompile(`(?m)\b(0035|0036)\s*:\s*value -?\d+, min (-?\d{1,9}), max (\d{1,9})`)
+	eventNode = pattern.New(`(?m)^add device \d+: (/dev/input/event\d{1,3})$`)
+	eventAxis = pattern.New(`(?m)\b(0035|0036)\s*:\s*value -?\d+, min (-?\d{1,9}), max (\d{1,9})`)
 )
 
 // findPanel reads the output of getevent -p.

@@ -3,11 +3,12 @@ package adb
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
-var wmSize = regexp.MustCompile(`(?m)^(Override|Physical) size: (\d{1,5})x(\d{1,5})`)
+var wmSize = pattern.New(`(?m)^(Override|Physical) size: (\d{1,5})x(\d{1,5})`)
 
 // screenSize returns the size of the device's screen in pixels, as its window manager has it.
 func (d *Device) screenSize(ctx context.Context) (width, height int, err error) {

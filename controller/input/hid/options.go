@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // driverOptions say what to plug in, and where.
@@ -85,8 +85,8 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 }
 
 var (
-	nodePath = regexp.MustCompile(`^/dev/[A-Za-z0-9_./-]{1,200}$`)
-	udcName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,100}$`)
+	nodePath = pattern.New(`^/dev/[A-Za-z0-9_./-]{1,200}$`)
+	udcName  = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,100}$`)
 )
 
 // parse reads an address, see Open.

@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // ownName is the name of our gadgets: eideticker and the number of the process that made it, the
 // process's start time, and a count.
-var ownName = regexp.MustCompile(`^eideticker-([0-9]{1,10})-([0-9]{1,20})-([0-9]{1,4})$`)
+var ownName = pattern.New(`^eideticker-([0-9]{1,10})-([0-9]{1,20})-([0-9]{1,4})$`)
 
 // makeOwn makes a gadget whose name says who made it.
 func makeOwn(root string) (string, error) {

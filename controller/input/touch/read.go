@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // fileError says where a file is not as it should be.
@@ -66,12 +66,12 @@ type reader struct {
 }
 
 var (
-	nodeLine = regexp.MustCompile(`^add device \d+: (\S+)`)
-	axisLine = regexp.MustCompile(
+	nodeLine = pattern.New(`^add device \d+: (\S+)`)
+	axisLine = pattern.New(
 		`\b(ABS_MT_POSITION_X|ABS_MT_POSITION_Y|0035|0036)\s*: +value -?\d+, min (-?\d+), max (\d+)`)
 	// [ 12345.678901] /dev/input/event2: EV_ABS ABS_MT_SLOT 00000001, with or without the node, in
 	// names or in hexadecimal numbers
-	eventLine = regexp.MustCompile(`^\[\s*(\d{1,10})\.(\d{6})\]\s+(?:(/dev/input/\S+):\s+)?(\S+)\s+(\S+)\s+(\S+)`)
+	eventLine = pattern.New(`^\[\s*(\d{1,10})\.(\d{6})\]\s+(?:(/dev/input/\S+):\s+)?(\S+)\s+(\S+)\s+(\S+)`)
 )
 
 func (r *reader) line(text string) error {

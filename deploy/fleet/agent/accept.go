@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Kinds of jobs, for accept.
@@ -101,7 +101,7 @@ func (a *Agent) upload(ctx context.Context, bus Bus, hash string) (*api.Upload, 
 	return out, nil
 }
 
-var sizeForm = regexp.MustCompile(`\bsize=([0-9]{2,5}x[0-9]{2,5})\b`)
+var sizeForm = pattern.New(`\bsize=([0-9]{2,5}x[0-9]{2,5})\b`)
 
 // labels returns the facts about a device, and the owner's words. The words cannot change facts.
 func (a *Agent) labels(d *api.Device) map[string]string {

@@ -16,13 +16,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Files in the data directory.
@@ -304,8 +304,8 @@ func (a *Agent) linked(is bool, reason string) {
 }
 
 var (
-	rigForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	pathForm = regexp.MustCompile(`^/[A-Za-z0-9/_.-]{0,99}$`)
+	rigForm  = pattern.New(`^[A-Za-z0-9-]{1,32}$`)
+	pathForm = pattern.New(`^/[A-Za-z0-9/_.-]{0,99}$`)
 )
 
 // maxFile bounds fleet.json and the state.

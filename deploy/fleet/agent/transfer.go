@@ -10,13 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // transferTime bounds the transfer of one file.
@@ -51,7 +51,7 @@ func PinnedClient(print string) *http.Client {
 
 func (t *transfer) close() { t.http.CloseIdleConnections() }
 
-var ticketForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var ticketForm = pattern.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 // post sends content to a ticket. bytes is -1 if its length is unknown.
 func (t *transfer) post(ctx context.Context, ticket string, header http.Header, body io.Reader, bytes int64) error {

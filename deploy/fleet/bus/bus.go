@@ -9,9 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Errors of both implementations. Others wrap them.
@@ -103,10 +103,10 @@ type Rig interface {
 }
 
 var (
-	keyForm  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,120}$`)
-	rigForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	kindForm = regexp.MustCompile(`^[a-z]{1,16}$`)
-	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	keyForm  = pattern.New(`^[A-Za-z0-9._-]{1,120}$`)
+	rigForm  = pattern.New(`^[A-Za-z0-9-]{1,32}$`)
+	kindForm = pattern.New(`^[a-z]{1,16}$`)
+	hashForm = pattern.New(`^[0-9a-f]{64}$`)
 )
 
 func checkEntry(key string, value []byte) error {

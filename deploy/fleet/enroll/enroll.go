@@ -16,7 +16,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 const (
@@ -78,7 +78,7 @@ type invitation struct {
 	Key     string    `json:"key,omitempty"` // of the rig that has used it
 }
 
-var rigForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
+var rigForm = pattern.New(`^[A-Za-z0-9-]{1,32}$`)
 
 // Init makes the keys of a new hub in a folder that must not exist. They get the owner of the
 // folder above it, since root may call Init for a service.

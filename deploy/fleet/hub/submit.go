@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/sched"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Bounds of the queue.
@@ -26,9 +26,9 @@ const (
 )
 
 var (
-	jobForm   = regexp.MustCompile(`^s-[a-z0-9-]{1,90}$`)
-	rigForm   = regexp.MustCompile(`^[A-Za-z0-9-]{1,32}$`)
-	labelForm = regexp.MustCompile(`^[A-Za-z0-9._:+-]{1,64}$`)
+	jobForm   = pattern.New(`^s-[a-z0-9-]{1,90}$`)
+	rigForm   = pattern.New(`^[A-Za-z0-9-]{1,32}$`)
+	labelForm = pattern.New(`^[A-Za-z0-9._:+-]{1,64}$`)
 )
 
 // Submit queues a job. A job of this ID that exists is returned instead, so that repeated calls

@@ -7,9 +7,9 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Versions that this program speaks, see [Poll.Version].
@@ -37,7 +37,7 @@ func WakeSubject(rig string) string { return "hub." + rig + ".wake" }
 // AttemptID returns the ID of an attempt. It is also the ID of its set on the rig.
 func AttemptID(job string, n int) string { return fmt.Sprintf("%s.%d", job, n) }
 
-var attemptForm = regexp.MustCompile(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
+var attemptForm = pattern.New(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
 
 // IsAttempt reports if a text has the form of an attempt's ID. Such IDs name files of a rig.
 func IsAttempt(id string) bool { return attemptForm.MatchString(id) }

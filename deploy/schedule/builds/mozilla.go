@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"html"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // mozillaIndex is the folder of the nightly builds of Firefox.
@@ -40,9 +40,9 @@ type mozilla struct {
 var mozillaBranches = map[string]string{"nightly": "mozilla-central", "autoland": "autoland"}
 
 var (
-	href       = regexp.MustCompile(`(?i)href\s*=\s*"([^"]{1,500})"`)
-	mozillaDay = regexp.MustCompile(`^(\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)-(.+)$`)
-	mozillaRev = regexp.MustCompile(`/rev/([0-9a-f]{12,64})\b`)
+	href       = pattern.New(`(?i)href\s*=\s*"([^"]{1,500})"`)
+	mozillaDay = pattern.New(`^(\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)-(.+)$`)
+	mozillaRev = pattern.New(`/rev/([0-9a-f]{12,64})\b`)
 )
 
 func (m mozilla) list(ctx context.Context, known map[string]api.Build) (all []api.Build, err error) {
@@ -158,7 +158,7 @@ func (m mozilla) build(ctx context.Context, day, branch string) (b api.Build, is
 	return b, true, nil
 }
 
-var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sha256Text = pattern.New(`^[0-9a-f]{64}$`)
 
 // mozillaSum returns the SHA-256 of a file in a list of checksums, or "".
 func mozillaSum(sums []byte, name string) string {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // Kinds of sets.
@@ -58,7 +58,7 @@ const (
 	maxRoles  = api.MaxVariants
 )
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
+var plainName = pattern.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
 // DecodeOrigin reads an origin.json from anywhere. Unknown fields are errors.
 func DecodeOrigin(from io.Reader) (o Origin, err error) {

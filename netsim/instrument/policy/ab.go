@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/netsim/ecma"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 //go:embed ab.js
@@ -117,7 +117,7 @@ type functionPlace struct {
 	line, column int // 0: any
 }
 
-var placed = regexp.MustCompile(`^(.+?) \((.+?)(?::(\d{1,9}))?(?::(\d{1,9}))?\)$`)
+var placed = pattern.New(`^(.+?) \((.+?)(?::(\d{1,9}))?(?::(\d{1,9}))?\)$`)
 
 func parsePlace(text string) (p functionPlace, err error) {
 	if p.name = text; text == "" || len(text) > 1000 {
