@@ -101,7 +101,7 @@ cross:
 	done
 
 # The race detector. It looks at packages that start goroutines or lock. Loops over pixels are thirty times slower with
-# it, so of analyze it runs the tests that measure in shares. It does not see OpenCV's C++.
+# it, so of analyze it runs the tests that measure in shares. It does not see FFmpeg's C.
 RACE = $(GO) list -f '{{.ImportPath}}{{range .GoFiles}} {{$$.Dir}}/{{.}}{{end}}' ./... | while read -r package files; do \
 	! grep -qE '^[[:space:]]+go [[:alnum:]_.]+\(|\.Go\(func|"sync["/]' $$files || echo $$package; \
 	done | grep -v -e /analyze$$ -e /capture/video$$ -e /cmd/eideticker$$

@@ -68,7 +68,7 @@ func near(a, b byte, by int) bool { return max(int(a)-int(b), int(b)-int(a)) <= 
 func TestBrowserSeeks(t *testing.T) {
 	browsertest.Path(t) // before the video is made
 	dir := t.TempDir()
-	l := layout(t, frame.BGR4, 1280, 720)
+	l := layout(t, frame.BGR4, 320, 720)
 	v := analyzetest.Must(NewVideo(filepath.Join(dir, "v.mp4"), l, VideoOptions{RateNum: 60000, RateDen: 1001}))(t)
 	teal := color.RGBA{R: 0x12, G: 0xa0, B: 0x70, A: 255}
 	for n := range 150 {
@@ -86,7 +86,7 @@ func TestBrowserSeeks(t *testing.T) {
 		}
 	}
 	open(t, dir, &got)
-	if got.Error != "" || got.Width != 1280 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 ||
+	if got.Error != "" || got.Width != 320 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 ||
 		len(got.Seen) != 13 {
 		t.Fatalf("the browser says %+v", got)
 	}

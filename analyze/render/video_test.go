@@ -3,12 +3,12 @@ package render
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -52,16 +52,15 @@ func readMap(t *testing.T, path string) (m Map) {
 // centres returns the blue and red of the middle of each frame of a video, and its size.
 func centres(t *testing.T, path string) (colours [][2]byte, size image.Point) {
 	t.Helper()
-	side := strings.Fields(tool(t, "ffprobe", "-show_entries", "stream=width,height", "-of", "default=nw=1:nk=1", path))
-	if len(side) != 2 {
-		t.Fatalf("sides %q", side)
-	}
-	size.X, _ = strconv.Atoi(side[0])
-	size.Y, _ = strconv.Atoi(side[1])
-	all := tool(t, "ffmpeg", "-i", path, "-f", "rawvideo", "-pix_fmt", "bgr24", "-")
-	for n := 3 * size.X * size.Y; len(all) > 0; all = all[min(n, len(all)):] {
+	all := tool(t, "ffmpeg", "-i", path, "-f", "image2pipe", "-c:v", "ppm", "-")
+	for len(all) > 0 {
+		if _, err := fmt.Sscanf(all, "P6\n%d %d\n255\n", &size.X, &size.Y); err != nil {
+			t.Fatalf("%.20q: %v", all, err)
+		}
+		pix := all[len(fmt.Sprintf("P6\n%d %d\n255\n", size.X, size.Y)):]
 		at := 3 * (size.Y/2*size.X + size.X/2)
-		colours = append(colours, [2]byte{all[at], all[at+2]})
+		colours = append(colours, [2]byte{pix[at+2], pix[at]})
+		all = pix[3*size.X*size.Y:]
 	}
 	return colours, size
 }

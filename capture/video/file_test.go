@@ -41,14 +41,39 @@ func ffmpeg(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// variable makes a video in which frames are missing here and there, as screen recordings have
-// them.
-func variable(t *testing.T, name string, args ...string) string {
+// films have frames missing here and there, as screen recordings have.
+var films = []struct {
+	name string
+	args []string
+}{
+	{"fast.mp4", x264("-movflags", "+faststart")},
+	{"a.mp4", x264()},
+	{"a.mov", x264()},
+	{"a.mkv", x264()},
+	{"a.ts", x264()},
+	{"a.webm", []string{"-c:v", "libvpx"}},
+	{"a.avi", []string{"-c:v", "mpeg4", "-vsync", "cfr"}},
+}
+
+// filmed is the folder of the films. TestMain makes and removes it.
+var filmed string
+
+// variable returns the path of a copy of a film.
+func variable(t *testing.T, name string) string {
 	t.Helper()
+	if _, err := os.Stat(filepath.Join(filmed, name)); err != nil {
+		args := []string{"-f", "lavfi", "-i", "testsrc2=size=162x120:rate=30:duration=2"}
+		for _, film := range films { // one process makes all, since its start is the longest part
+			args = append(args, "-vf", "select='not(eq(mod(n,7),3))*not(between(n,20,30))'", "-vsync", "vfr")
+			args = append(append(args, film.args...), filepath.Join(filmed, film.name))
+		}
+		ffmpeg(t, "ffmpeg", args...)
+	}
+	data, err := os.ReadFile(filepath.Join(filmed, name))
 	path := filepath.Join(t.TempDir(), name)
-	in := []string{"-f", "lavfi", "-i", "testsrc2=size=162x120:rate=30:duration=2",
-		"-vf", "select='not(eq(mod(n,7),3))*not(between(n,20,30))'", "-vsync", "vfr"}
-	ffmpeg(t, "ffmpeg", append(append(in, args...), "-y", path)...)
+	if err = errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
 
@@ -58,19 +83,9 @@ func x264(args ...string) []string {
 
 // Times are those that ffprobe tells, counted from the first.
 func TestPresentationTimes(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		args []string
-	}{
-		{"a.mp4", x264()},
-		{"fast.mp4", x264("-movflags", "+faststart")},
-		{"a.mov", x264()},
-		{"a.mkv", x264()},
-		{"a.ts", x264()},
-		{"a.webm", []string{"-c:v", "libvpx"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			path := variable(t, tc.name, tc.args...)
+	for _, name := range []string{"a.mp4", "fast.mp4", "a.mov", "a.mkv", "a.ts", "a.webm"} {
+		t.Run(name, func(t *testing.T) {
+			path := variable(t, name)
 			out := ffmpeg(t, "ffprobe", "-select_streams", "v", "-show_entries", "frame=best_effort_timestamp",
 				"-show_entries", "stream=time_base", "-of", "json", path)
 			var probe struct {
@@ -149,18 +164,9 @@ func TestPixelsAreExact(t *testing.T) {
 
 // A file that is cut anywhere gives its whole frames, unchanged, and an error; or can't be opened.
 func TestCutFiles(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		args []string
-	}{
-		{"fast.mp4", x264("-movflags", "+faststart")},
-		{"a.mkv", x264()},
-		{"a.webm", []string{"-c:v", "libvpx"}},
-		{"a.avi", []string{"-c:v", "mpeg4", "-vsync", "cfr"}},
-		{"a.ts", x264()},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			path := variable(t, tc.name, tc.args...)
+	for _, name := range []string{"fast.mp4", "a.mkv", "a.webm", "a.avi", "a.ts"} {
+		t.Run(name, func(t *testing.T) {
+			path := variable(t, name)
 			s, err := Open(path, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -212,7 +218,7 @@ func TestCutFiles(t *testing.T) {
 }
 
 func TestFileRefuses(t *testing.T) {
-	path := variable(t, "a.mp4", x264()...)
+	path := variable(t, "a.mp4")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +271,7 @@ func TestTimesMadeUp(t *testing.T) {
 
 // A rotation is reported and not applied.
 func TestRotation(t *testing.T) {
-	plain := variable(t, "a.mp4", x264()...)
+	plain := variable(t, "a.mp4")
 	path := filepath.Join(t.TempDir(), "b.mp4")
 	ffmpeg(t, "ffmpeg", "-i", plain, "-c", "copy", "-metadata:s:v", "rotate=90", path)
 	s, err := Open(path, nil)
@@ -279,7 +285,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestCancelAndClosed(t *testing.T) {
-	s, err := Open(variable(t, "a.mp4", x264()...), nil)
+	s, err := Open(variable(t, "a.mp4"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +317,7 @@ func TestCancelAndClosed(t *testing.T) {
 	}
 }
 
-// OpenCV and FFmpeg would write about broken files to the process's standard error.
+// FFmpeg would write about broken files to the process's standard error.
 func TestSilence(t *testing.T) {
 	if path := os.Getenv("VIDEO_TEST_FILE"); path != "" {
 		if s, err := Open(path, nil); err == nil {
@@ -319,7 +325,7 @@ func TestSilence(t *testing.T) {
 		}
 		return
 	}
-	path := variable(t, "a.mp4", x264("-movflags", "+faststart")...)
+	path := variable(t, "fast.mp4")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -12,5 +12,13 @@ func TestMain(m *testing.M) {
 	if err := built.Media(); err != nil {
 		log.Fatal(err)
 	}
-	os.Exit(m.Run())
+	var err error
+	if filmed, err = os.MkdirTemp("", "eideticker-films-"); err != nil {
+		log.Fatal(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(filmed); err != nil {
+		log.Fatal(err)
+	}
+	os.Exit(code)
 }

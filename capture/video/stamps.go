@@ -11,7 +11,7 @@ import (
 )
 
 // stamps gives frames their times: those of the file's packets where they have any, else the
-// positions that OpenCV tells, else the nominal period.
+// positions that eideticker-media reports, else the nominal period.
 type stamps struct {
 	known   []timeline.Time // of the packets, rising; may be empty
 	period  float64         // nominal, in nanoseconds; 0 if unknown
@@ -32,7 +32,7 @@ func newStamps(known []timeline.Time, fps float64) *stamps {
 }
 
 // next returns the time of the next frame. Positions are in milliseconds, exact to far below a
-// nanosecond; OpenCV says 0 where a frame has none.
+// nanosecond; 0 means that a frame has none.
 func (s *stamps) next(position float64) (timeline.Time, error) {
 	first := s.count == 0
 	s.count++
@@ -63,10 +63,10 @@ func (s *stamps) next(position float64) (timeline.Time, error) {
 	return at, nil
 }
 
-// packet takes the time of the next packet. Where OpenCV tells the time of a later one, the packets
-// before it gave no frame.
+// packet takes the time of the next packet. Where the position is the time of a later one, the
+// packets before it gave no frame.
 func (s *stamps) packet(position timeline.Time) timeline.Time {
-	const rounding = time.Microsecond // of OpenCV's floating point
+	const rounding = time.Microsecond // of floating point
 	i := 0
 	if position > s.known[0].Add(rounding) {
 		if j, _ := slices.BinarySearch(s.known, position.Add(-rounding)); j < len(s.known) &&

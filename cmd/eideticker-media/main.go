@@ -1,6 +1,6 @@
 // Command eideticker-media encodes and decodes video for eideticker, which starts it.
 //
-// It links OpenCV and FFmpeg, so that eideticker does not. It is not for people: package
+// It links FFmpeg, so that eideticker does not. It is not for people: package
 // capture/video/media describes what the two exchange.
 package main
 

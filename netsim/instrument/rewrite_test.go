@@ -354,7 +354,7 @@ func TestPrograms(t *testing.T) {
 // TestProgramsRun runs jobs of libraries, plain and rewritten. Both must return the same.
 func TestProgramsRun(t *testing.T) {
 	code := testRuntime(t)
-	input, err := json.Marshal(fromFile(t, fromNPM+"jquery/dist/jquery.js"))
+	input, err := json.Marshal(fromFile(t, fromNPM+"react/cjs/react.development.js"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Package encode writes the videos of analyze/render with FFmpeg's libraries and OpenCV. Only
+// Package encode writes the videos of analyze/render with FFmpeg's libraries. Only
 // eideticker-media imports it.
 package encode
 
@@ -10,8 +10,6 @@ import (
 	"image"
 	"os"
 	"syscall"
-
-	"gocv.io/x/gocv"
 
 	"github.com/eideticker/eideticker/capture/video/media"
 )
@@ -31,7 +29,6 @@ func Serve(c *media.Conn, detail json.RawMessage) (err error) {
 	if err != nil {
 		return err
 	}
-	defer v.close()
 	file, err := os.Create(job.Path) // its errors say more than FFmpeg's
 	if err != nil {
 		return err
@@ -77,10 +74,9 @@ func Serve(c *media.Conn, detail json.RawMessage) (err error) {
 
 // canvas is the picture of the next slot.
 type canvas struct {
-	mat  gocv.Mat
 	pix  []byte // B G R, without padding
 	size image.Point
-	from map[int]gocv.Mat // pictures to be scaled, by width
+	from []byte // a picture to be scaled
 }
 
 func newCanvas(width, height int) (*canvas, error) {
@@ -88,23 +84,7 @@ func newCanvas(width, height int) (*canvas, error) {
 		(width|height)&1 != 0 {
 		return nil, fmt.Errorf("video of %dx%d pixels", width, height)
 	}
-	v := &canvas{mat: gocv.NewMatWithSize(height, width, gocv.MatTypeCV8UC3), size: image.Pt(width, height),
-		from: map[int]gocv.Mat{}}
-	var err error
-	v.pix, err = v.mat.DataPtrUint8()
-	return v, err
-}
-
-func (v *canvas) close() { // frees memory; cannot fail
-	_ = v.mat.Close()
-	v.forget()
-}
-
-func (v *canvas) forget() {
-	for _, m := range v.from {
-		_ = m.Close()
-	}
-	clear(v.from)
+	return &canvas{pix: make([]byte, 3*width*height), size: image.Pt(width, height)}, nil
 }
 
 // draw reads a rectangle of the canvas.
@@ -137,35 +117,15 @@ func (v *canvas) draw(c *media.Conn) error {
 
 // scale reads a picture of another size than its rectangle.
 func (v *canvas) scale(c *media.Conn, r image.Rectangle, from image.Point) error {
-	m, ok := v.from[from.X]
-	if !ok || m.Rows() < from.Y {
-		if v.forgetOne(from.X); len(v.from) >= 2 { // two runs beside each other
-			v.forget()
-		}
-		m = gocv.NewMatWithSize(from.Y, from.X, gocv.MatTypeCV8UC3)
-		v.from[from.X] = m
+	size := 3 * from.X * from.Y
+	if cap(v.from) < size {
+		v.from = make([]byte, size)
 	}
-	pix, err := m.DataPtrUint8()
-	if err != nil {
+	pix := v.from[:size]
+	if err := c.Read(pix); err != nil {
 		return err
 	}
-	if err := c.Read(pix[:3*from.X*from.Y]); err != nil {
-		return err
-	}
-	src := m.Region(image.Rectangle{Max: from})
-	defer src.Close()
-	dst := v.mat.Region(r)
-	defer dst.Close()
-	// dst has the size and type already, so it stays where it is
-	gocv.Resize(src, &dst, r.Size(), 0, 0, gocv.InterpolationArea)
-	return nil
-}
-
-func (v *canvas) forgetOne(width int) {
-	if m, ok := v.from[width]; ok {
-		_ = m.Close()
-		delete(v.from, width)
-	}
+	return scaleArea(v.pix, v.size.X, r, pix, from)
 }
 
 // averror returns an error of FFmpeg's: the system's, or its own text.

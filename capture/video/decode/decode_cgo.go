@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Package decode reads video files with OpenCV's FFmpeg backend, for capture/video. Only
+// Package decode reads video files with FFmpeg's libraries, for capture/video. Only
 // eideticker-media imports it.
 package decode
 
@@ -10,17 +10,9 @@ import (
 	"io"
 	"math"
 	"os"
-	"strings"
-
-	"gocv.io/x/gocv"
+	"slices"
 
 	"github.com/eideticker/eideticker/capture/video/media"
-)
-
-// Properties that gocv v0.31.0 has no names for (opencv2/videoio.hpp).
-const (
-	orientationMeta gocv.VideoCaptureProperties = 48
-	orientationAuto gocv.VideoCaptureProperties = 49
 )
 
 // Serve decodes a file. It writes the information, the packets' times, the frames and the end.
@@ -33,20 +25,17 @@ func Serve(c *media.Conn, detail json.RawMessage) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
-	v, err := gocv.OpenVideoCaptureWithAPI(job.Path, gocv.VideoCaptureFFmpeg)
-	if err != nil {
+	d := open(job.Path)
+	if d == nil {
 		return c.WriteJSON(media.Info, media.Decoding{})
 	}
-	defer v.Close()
-	v.Set(orientationAuto, 0)
+	defer d.close()
 	times := readTimes(job.Path)
-	info := media.Decoding{
-		Opened: true, Codec: strings.ToValidUTF8(strings.TrimRight(v.CodecString(), "\x00"), "?"),
-		Width: finite(v.Get(gocv.VideoCaptureFrameWidth)), Height: finite(v.Get(gocv.VideoCaptureFrameHeight)),
-		FPS: finite(v.Get(gocv.VideoCaptureFPS)), Frames: finite(v.Get(gocv.VideoCaptureFrameCount)),
-		Rotation: finite(v.Get(orientationMeta)),
-		Ticks:    int64(len(times.ticks)), BaseNum: times.num, BaseDen: times.den,
+	if len(times.ticks) > 0 {
+		d.origin = slices.Min(times.ticks)
 	}
+	info := d.info()
+	info.Ticks, info.BaseNum, info.BaseDen = int64(len(times.ticks)), times.num, times.den
 	if err := c.WriteJSON(media.Info, info); err != nil {
 		return err
 	}
@@ -61,34 +50,27 @@ func Serve(c *media.Conn, detail json.RawMessage) error {
 		}
 		ticks = ticks[n:]
 	}
-	return frames(c, v, info)
+	return frames(c, d)
 }
 
 // frames decodes one frame ahead, so that each is sent with the knowledge whether another follows.
-func frames(c *media.Conn, v *gocv.VideoCapture, info media.Decoding) error {
-	now, next := gocv.NewMat(), gocv.NewMat()
-	defer now.Close()
-	defer next.Close()
-	more := v.Read(&now)
-	for more {
-		position := v.Get(gocv.VideoCapturePosMsec)
-		head := media.FrameHead{Width: uint32(now.Cols()), Height: uint32(now.Rows()), Position: position}
-		more = v.Read(&next)
-		head.More = more
-		var pix []byte
-		if float64(head.Width) == info.Width && float64(head.Height) == info.Height &&
-			now.Type() == gocv.MatTypeCV8UC3 {
-			var err error
-			if pix, err = now.DataPtrUint8(); err != nil {
-				return err
-			}
+func frames(c *media.Conn, d *decoder) error {
+	more, err := d.next()
+	for more && err == nil {
+		head, pix, failed := d.picture()
+		if failed != nil {
+			return failed
 		}
-		if err := c.WriteHead(media.Frame, head, pix); err != nil {
+		if more, err = d.next(); err != nil {
 			return err
 		}
-		now, next = next, now
+		head.More = more
+		err = c.WriteHead(media.Frame, head, pix)
 	}
-	if err := c.Write(media.End); err != nil {
+	if err == nil {
+		err = c.Write(media.End)
+	}
+	if err != nil {
 		return err
 	}
 	return c.Flush()

@@ -1,6 +1,6 @@
 //go:build !cgo
 
-// Package decode reads video files with OpenCV, in builds with cgo.
+// Package decode reads video files with FFmpeg, in builds with cgo.
 package decode
 
 import (

@@ -1,6 +1,6 @@
 // Package media starts eideticker-media and exchanges messages with it.
 //
-// The main program is pure Go. eideticker-media links OpenCV and FFmpeg. capture/video asks it to
+// The main program is pure Go. eideticker-media links FFmpeg. capture/video asks it to
 // decode a file, and analyze/render asks it to encode a video.
 //
 // Each job has a process of its own, and a process has one job. Both sides write messages to the
