@@ -132,10 +132,10 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 		return false, refusal(asked, "Schedule "+s.Schedule+" is paused or not configured.")
 	}
 	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
-	if !asked && (busy || p.between(s, x)) {
+	if !asked && (busy || x.Kind != drift && p.between(s, x)) {
 		return false, nil
 	}
-	if !asked && !slices.Contains(p.Filled, x.ID) {
+	if !asked && x.Kind != drift && !slices.Contains(p.Filled, x.ID) {
 		if wait, err := e.backfill(ctx, s, x); err != nil || wait {
 			return false, err
 		}
@@ -333,7 +333,7 @@ func (e *Engine) wholeLab(ctx context.Context, s *api.Series, x *api.SeriesShift
 	changes, err := e.Trends.Changes(ctx, api.ChangeListParams{Limit: maxChanges})
 	moved := map[string]bool{}
 	for _, o := range changes {
-		if test, is := of[o.Series]; is && overlap(&o, x.FirstSeq, x.LastSeq) {
+		if test, is := of[o.Series]; is && o.Kind == x.Kind && overlap(&o, x.FirstSeq, x.LastSeq) {
 			moved[test] = true
 		}
 	}
