@@ -41,7 +41,8 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		s := &data.Series
 		i := slices.IndexFunc(alerts, func(a api.Alert) bool {
-			return a.Kind == x.Kind && a.Feed == s.Feed && a.State != "fixed" && a.State != "wontfix" && overlap(&x, a.FirstSeq, a.LastSeq)
+			return a.Kind == x.Kind && a.Feed == s.Feed && a.State != "fixed" && a.State != "wontfix" &&
+				overlap(&x, a.FirstSeq, a.LastSeq)
 		})
 		if i < 0 {
 			alerts = append(alerts, api.Alert{Kind: x.Kind, Schedule: s.Schedule, Feed: s.Feed,

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDrift: builds become slower by less than a detector sees. Fresh runs of a build and of one
-// long before it show the sum, in an alert of its own kind. A step is not reported as drift again.
+// TestDrift: builds become slower by less than a detector sees. Fresh runs of two builds that are
+// far apart show the sum. The alert has its own kind. A step is not reported as drift again.
 //
 // Fault: A value gets worse in many steps that are too small to be found
 func TestDrift(t *testing.T) {

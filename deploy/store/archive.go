@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Archive copies sets, and runs outside of sets, to another folder, each once as ID.zip. A copy
+// Archive copies sets and single runs to another folder. Each becomes ID.zip once. A copy
 // appears whole or not at all. Nothing is deleted there, and a copy is never changed.
 type Archive struct {
 	Store *Store

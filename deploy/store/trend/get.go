@@ -200,8 +200,8 @@ func (d *DB) Since(ctx context.Context, series, wallNS int64) ([]int64, error) {
 		[]any{series, wallNS}, scanOne[int64])
 }
 
-// Points returns the newest points from one sequence number to another, oldest first; toSeq 0: to
-// the last. Rows of several sets are one point. The newest set names its build.
+// Points returns the newest points of a range, oldest first. A toSeq of 0 is the last. Rows of
+// several sets are one point. The newest set names its build.
 func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) (all []Point, err error) {
 	rows, err := list(ctx, d, `SELECT p.seq, p.build, p.wall, p.set_id, p.runs,
 		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
