@@ -124,7 +124,8 @@ func (s Store) check() error {
 		}
 	}
 	if (s.Archive == ArchiveNever) != (s.ArchiveDir == "") || s.ArchiveDir != "" && !filepath.IsAbs(s.ArchiveDir) {
-		return fmt.Errorf("store.archive_dir is %.80q: must be an absolute path, and only with store.archive", s.ArchiveDir)
+		return fmt.Errorf("store.archive_dir is %.80q: must be an absolute path, and only with store.archive",
+			s.ArchiveDir)
 	}
 	return oneOf("store.archive", s.Archive, ArchiveNever, ArchiveRegressions, ArchivePinned, ArchiveAll)
 }

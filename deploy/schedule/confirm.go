@@ -395,6 +395,9 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 			return false, nil // a later step reads it
 		}
 		if i == len(c.Tasks)-1 && state == partly && len(measured) == 0 {
+			if last.again(&j) {
+				return false, e.save()
+			}
 			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
 		}
 		if err != nil {
