@@ -85,8 +85,8 @@ func TestFailedRuns(t *testing.T) {
 	}
 }
 
-// TestSpoiltRuns: recordings of jobs lost too many frames, on a busy machine. These jobs begin again,
-// at most twice. Jobs whose product failed do not.
+// TestSpoiltRuns: recordings of jobs lost too many frames, on a busy machine. These jobs begin
+// again, at most twice. Jobs whose product failed do not.
 //
 // Fault: Recordings of a scheduled set lose too many frames
 func TestSpoiltRuns(t *testing.T) {
