@@ -381,6 +381,10 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		}
 	}
 	last := &c.Tasks[len(c.Tasks)-1]
+	if !slices.ContainsFunc(c.Changes, func(id int64) bool { return changes[id].State == confirming }) {
+		_ = e.Queue.Cancel(last.ID) // all were dismissed; it may have ended
+		return true, nil
+	}
 	state, j, err := e.look(ctx, last, e.save)
 	switch {
 	case err != nil || state == open:

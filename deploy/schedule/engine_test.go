@@ -125,6 +125,30 @@ func TestSpoiltRuns(t *testing.T) {
 	}
 }
 
+// TestDismissed: a person dismisses a change during its confirmation, whose job is cancelled.
+func TestDismissed(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.level = slower(14, 0.2)
+	e := w.engine()
+	for seq := int64(1); len(e.state.Confirms) == 0 && seq < 30; seq++ {
+		w.build(seq)
+		w.now = w.now.Add(24 * time.Hour)
+		e.step(t.Context())
+		w.work()
+		e.step(t.Context())
+	}
+	e.step(t.Context())
+	job := w.order[len(w.order)-1]
+	if w.params[job].Class != api.ClassCheck || w.jobs[job].State != "queued" {
+		t.Fatalf("%+v of class %s", w.jobs[job], w.params[job].Class)
+	}
+	w.changes[0].State = trend.Dismissed
+	e.step(t.Context())
+	if w.jobs[job].State != "cancelled" || len(e.state.Confirms) != 0 || len(w.alerts) != 0 {
+		t.Errorf("%+v, %d confirmations", w.jobs[job], len(e.state.Confirms))
+	}
+}
+
 // TestUnavailable: a set that cannot be read now, as its hub does not lead, is read later.
 func TestUnavailable(t *testing.T) {
 	w := newWorld(t, 1, nil)
