@@ -135,6 +135,8 @@ type rigService struct {
 	bus    *bus.Server      // nil: this rig is not a hub
 	hub    *hub.Hub         // nil: as bus
 	agent  *agent.Agent
+	// archive copies runs; nil: no
+	archive *store.Archive
 }
 
 // run opens everything, serves, and closes everything in reverse order. It listens first: after an
@@ -210,6 +212,7 @@ func (s *rigService) open() (err error) {
 	if err = s.openSchedules(); err != nil {
 		return err
 	}
+	s.archive = s.newArchive()
 	if s.api, err = s.newAPI(); err != nil {
 		return err
 	}
@@ -261,7 +264,7 @@ func (s *rigService) newAPI() (*server.Server, error) {
 			}
 			return json.Marshal(list)
 		},
-		Health: s.daemon.Ready, FleetRig: s.fleetStatus,
+		Health: s.daemon.Ready, FleetRig: s.fleetStatus, Archive: s.archive,
 	}
 	if s.engine != nil {
 		o.Trends, o.Engine = s.trends, s.engine
@@ -333,6 +336,9 @@ func (s *rigService) serve(listener net.Listener) error {
 			stop() // its rigs have no other
 			return err
 		})
+	}
+	if s.archive != nil {
+		all.Go(func() error { return s.archive.Run(ctx) })
 	}
 	all.Go(func() error { return s.agent.Run(ctx) })
 	all.Go(func() error { s.notify.watch(ctx, s.daemon.Health); return nil })

@@ -27,6 +27,8 @@ type Space struct {
 	FreeBytes int64 `json:"free_bytes" doc:"of the file system"`
 	MaxBytes  int64 `json:"max_bytes" doc:"quota: above it the oldest runs that are not pinned are deleted; 0 is none"`
 	Runs      int   `json:"runs"`
+	// Archive is empty without an archive.
+	Archive string `json:"archive,omitempty" doc:"why the last copies to the archive failed"`
 }
 
 // Device is a device, and what it is at.

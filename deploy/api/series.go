@@ -99,6 +99,7 @@ type SeriesGap struct {
 type SeriesShift struct {
 	ID        int64   `json:"change"`
 	Series    int64   `json:"series"`
+	Kind      string  `json:"kind,omitempty" doc:"\"drift\": of many builds, by weekly comparisons; empty: a step"`
 	FirstSeq  int64   `json:"first_seq" doc:"last build before the change"`
 	LastSeq   int64   `json:"last_seq" doc:"first build after the change"`
 	State     string  `json:"state" doc:"candidate, confirming, confirmed, refuted, undecided, lab or dismissed"`
@@ -135,6 +136,7 @@ type ChangeID struct {
 // Alert is confirmed changes with overlapping ranges of builds.
 type Alert struct {
 	ID       int64         `json:"alert"`
+	Kind     string        `json:"kind,omitempty" doc:"that of its changes"`
 	Schedule string        `json:"schedule"`
 	Feed     string        `json:"feed"`
 	FirstSeq int64         `json:"first_seq"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -122,7 +123,11 @@ func (s Store) check() error {
 			return fmt.Errorf("store.%s is %v: must be at least 1m", key, time.Duration(age))
 		}
 	}
-	return nil
+	if (s.Archive == ArchiveNever) != (s.ArchiveDir == "") || s.ArchiveDir != "" && !filepath.IsAbs(s.ArchiveDir) {
+		return fmt.Errorf("store.archive_dir is %.80q: must be an absolute path, and only with store.archive",
+			s.ArchiveDir)
+	}
+	return oneOf("store.archive", s.Archive, ArchiveNever, ArchiveRegressions, ArchivePinned, ArchiveAll)
 }
 
 func (r Runs) check() error {

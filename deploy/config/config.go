@@ -63,7 +63,18 @@ type Store struct {
 	MaxUpload Bytes    `toml:"max_upload"`
 	UnusedAge Duration `toml:"unused_age"` // of archives of sites, traces and caches
 	MaxBuilds Bytes    `toml:"max_builds"` // of builds of browsers; 0: no limit
+	Archive   string   `toml:"archive"`    // runs that are copied to archive_dir
+	// ArchiveDir is another folder, for example of a mounted file server.
+	ArchiveDir string `toml:"archive_dir"`
 }
+
+// Runs that are archived.
+const (
+	ArchiveNever       = "never"
+	ArchiveRegressions = "regressions" // of confirmed changes
+	ArchivePinned      = "pinned"
+	ArchiveAll         = "all"
+)
 
 // Runs says how jobs are done.
 type Runs struct {
@@ -112,7 +123,7 @@ func Default() Config {
 		Access: Access{Token: "auto", Hosts: []string{}},
 		TLS:    TLS{Mode: "auto"},
 		Store: Store{MinFree: 5 << 30, MaxUpload: 64 << 30, UnusedAge: Duration(unused.Age),
-			MaxBuilds: 20 << 30},
+			MaxBuilds: 20 << 30, Archive: ArchiveNever},
 		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
 		Limits: Limits{Connections: 512, CallsPerS: 50},
 		Log:    Log{Level: "info", Format: "text"},

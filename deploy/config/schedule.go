@@ -25,6 +25,7 @@ type Schedule struct {
 	Devices  []string `toml:"devices"`
 	Browsers []string `toml:"browsers"` // the subject, then rivals
 	Control  string   `toml:"control"`
+	Release  string   `toml:"release"`  // name or pattern of the subject's builds that are releases
 	Runs     int      `toml:"runs"`     // of each browser
 	Class    string   `toml:"class"`    // now, check, watch, fill
 	Coalesce string   `toml:"coalesce"` // newest, none
@@ -174,6 +175,9 @@ func (s *Schedule) check() (string, error) {
 		case i > 0:
 			rivals[of] = text
 		}
+	}
+	if _, err := path.Match(s.Release, ""); err != nil {
+		return "release", fmt.Errorf("%.80q is not a name or pattern", s.Release)
 	}
 	for key, value := range map[string][]string{"class": {s.Class, "now", "check", "watch", "fill"},
 		"coalesce": {s.Coalesce, "newest", "none"}, "backfill": {s.Backfill, "on-candidate", "none"}} {

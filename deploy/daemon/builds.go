@@ -31,6 +31,15 @@ const resolveTime = time.Minute
 // allQuiet is more than there can be tests and recordings at once.
 const allQuiet = 1 << 20
 
+// Quiet does work while nothing is measured. Jobs wait for it.
+func (d *Daemon) Quiet(ctx context.Context, work func() error) error {
+	if err := d.quiet.Acquire(ctx, allQuiet); err != nil {
+		return err
+	}
+	defer d.quiet.Release(allQuiet)
+	return work()
+}
+
 // fixBuilds replaces browsers of feeds by those of fixed builds: a job keeps its builds.
 func (d *Daemon) fixBuilds(out *plan, p *api.StartParams) error {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTime)

@@ -146,16 +146,9 @@ func (c *collector) visible(ctx context.Context, s api.Series) (v visible, err e
 		if v.hides(p.Seq, p.Seq) {
 			continue
 		}
-		values := make([]float64, len(p.Values))
-		for i := range values {
-			values[i] = p.Values[i].Value
-		}
-		i := stats.Summarize(values)
-		if !i.Exists {
-			i.Low, i.High = slices.Min(values), slices.Max(values)
-		}
+		i := p.Median()
 		v.points = append(v.points, p)
-		v.figures = append(v.figures, point{p.Seq, p.Build, day(p.WallNS), len(values), i.Estimate, i.Low, i.High,
+		v.figures = append(v.figures, point{p.Seq, p.Build, day(p.WallNS), len(p.Values), i.Estimate, i.Low, i.High,
 			i.Exists})
 	}
 	return v, err
@@ -260,11 +253,7 @@ func (c *collector) side(ctx context.Context, series, seq int64) (f *film, build
 }
 
 func (c *collector) film(p trend.Point) (*film, error) {
-	values := make([]float64, len(p.Values))
-	for i := range values {
-		values[i] = p.Values[i].Value
-	}
-	return c.files.film(c.w, p.Values[stats.Closest(values)].Run, p.Build)
+	return c.files.film(c.w, p.Values[stats.Closest(p.Numbers())].Run, p.Build)
 }
 
 // device returns the shown name of a device.

@@ -41,12 +41,12 @@ func (e *Engine) raise(ctx context.Context) error {
 		}
 		s := &data.Series
 		i := slices.IndexFunc(alerts, func(a api.Alert) bool {
-			return a.Feed == s.Feed && a.State != "fixed" && a.State != "wontfix" && overlap(&x, a.FirstSeq, a.LastSeq)
+			return a.Kind == x.Kind && a.Feed == s.Feed && a.State != "fixed" && a.State != "wontfix" &&
+				overlap(&x, a.FirstSeq, a.LastSeq)
 		})
 		if i < 0 {
-			alerts = append(alerts, api.Alert{Schedule: s.Schedule, Feed: s.Feed, FirstSeq: x.FirstSeq,
-				LastSeq: x.LastSeq,
-				State:   "open", OpenedNS: e.Now().UnixNano()})
+			alerts = append(alerts, api.Alert{Kind: x.Kind, Schedule: s.Schedule, Feed: s.Feed,
+				FirstSeq: x.FirstSeq, LastSeq: x.LastSeq, State: "open", OpenedNS: e.Now().UnixNano()})
 			i = len(alerts) - 1
 		}
 		a := &alerts[i]
@@ -73,7 +73,7 @@ func (e *Engine) raise(ctx context.Context) error {
 // bisectAlert begins the bisection of a change over several builds. An alert has one at most.
 func (e *Engine) bisectAlert(ctx context.Context, a *api.Alert, s *api.Series, x *api.SeriesShift) error {
 	f := e.feeds[s.Feed]
-	if e.Alarm.Bisect == 0 || f == nil ||
+	if e.Alarm.Bisect == 0 || f == nil || a.Kind == drift ||
 		slices.ContainsFunc(e.bisections, func(b *bisection) bool { return b.Alert == a.ID }) {
 		return nil
 	}

@@ -181,6 +181,7 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		case again:
 			s.Task.Attempt++
 			s.Task.name()
+		case len(results.Blocks)+len(results.Broken) == 0 && s.Task.again(&j):
 		case err == nil:
 			err = b.Search.Add(results)
 			s.Broken, s.Over = results.Broken, true

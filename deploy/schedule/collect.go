@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
@@ -67,6 +68,17 @@ func (e *Engine) look(ctx context.Context, t *task, save func() error) (fate, ap
 	return open, j, nil
 }
 
+// again names a job of a task anew whose runs the lab spoilt, such as by lost frames. A fleet does
+// so itself.
+func (t *task) again(j *api.Job) bool {
+	if j.Fault != string(session.LabFault) || t.Attempt+1 >= maxAttempts {
+		return false
+	}
+	t.Attempt++
+	t.name()
+	return true
+}
+
 // collect makes points of jobs that ended, and gaps of those that failed or are too late.
 func (e *Engine) collect(ctx context.Context) (err error) {
 	for _, name := range e.names() {
@@ -106,6 +118,9 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			return false, nil // a later step reads it
 		}
 		if state == partly {
+			if len(measured) == 0 && t.again(&j) {
+				return false, e.save()
+			}
 			if len(measured) == 0 {
 				return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no complete block: "+j.Reason)
 			}

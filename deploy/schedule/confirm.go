@@ -132,10 +132,10 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 		return false, refusal(asked, "Schedule "+s.Schedule+" is paused or not configured.")
 	}
 	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
-	if !asked && (busy || p.between(s, x)) {
+	if !asked && (busy || x.Kind != drift && p.between(s, x)) {
 		return false, nil
 	}
-	if !asked && !slices.Contains(p.Filled, x.ID) {
+	if !asked && x.Kind != drift && !slices.Contains(p.Filled, x.ID) {
 		if wait, err := e.backfill(ctx, s, x); err != nil || wait {
 			return false, err
 		}
@@ -333,7 +333,7 @@ func (e *Engine) wholeLab(ctx context.Context, s *api.Series, x *api.SeriesShift
 	changes, err := e.Trends.Changes(ctx, api.ChangeListParams{Limit: maxChanges})
 	moved := map[string]bool{}
 	for _, o := range changes {
-		if test, is := of[o.Series]; is && overlap(&o, x.FirstSeq, x.LastSeq) {
+		if test, is := of[o.Series]; is && o.Kind == x.Kind && overlap(&o, x.FirstSeq, x.LastSeq) {
 			moved[test] = true
 		}
 	}
@@ -381,6 +381,10 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		}
 	}
 	last := &c.Tasks[len(c.Tasks)-1]
+	if !slices.ContainsFunc(c.Changes, func(id int64) bool { return changes[id].State == confirming }) {
+		_ = e.Queue.Cancel(last.ID) // all were dismissed; it may have ended
+		return true, nil
+	}
 	state, j, err := e.look(ctx, last, e.save)
 	switch {
 	case err != nil || state == open:
@@ -395,6 +399,9 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 			return false, nil // a later step reads it
 		}
 		if i == len(c.Tasks)-1 && state == partly && len(measured) == 0 {
+			if last.again(&j) {
+				return false, e.save()
+			}
 			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
 		}
 		if err != nil {

@@ -99,7 +99,7 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		limit = math.Log1p(threshold)
 	}
 	changes, err := changepoint.Detect(c.values, limit)
-	if err != nil || len(changes) == 0 {
+	if err != nil || len(c.values) == 0 {
 		return err
 	}
 	moved, err := changepoint.Detect(c.control, limit)
@@ -114,13 +114,7 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		if found.Index < leastBefore || len(c.values)-found.Index < leastAfter {
 			continue
 		}
-		x := api.SeriesShift{Series: s.ID, FirstSeq: c.points[found.Index-1].Seq, LastSeq: c.points[found.Index].Seq,
-			State: candidate, Relative: c.relative, P: found.P, Shift: found.Shift(), FoundNS: e.Now().UnixNano()}
-		if x.Relative {
-			x.Shift = math.Expm1(x.Shift)
-		}
-		x.Low, x.High = x.Shift, x.Shift
-		x.Direction = direction(s.Better, x.Shift)
+		x := e.newChange(s, &c, found.Index-1, found.Index, found.Shift(), found.P)
 		at := slices.IndexFunc(known, func(k api.SeriesShift) bool { return c.same(&k, found.Index) })
 		if at >= 0 {
 			if err := e.narrow(ctx, &known[at], &x); err != nil {
@@ -146,7 +140,20 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 			"build", c.points[found.Index].Build)
 		known = append(known, x)
 	}
-	return nil
+	if limit == 0 {
+		return nil
+	}
+	return e.drift(ctx, s, &c, known, limit)
+}
+
+// newChange returns a candidate between two points of a curve.
+func (e *Engine) newChange(s *api.Series, c *curve, from, to int, shift, p float64) api.SeriesShift {
+	if c.relative {
+		shift = math.Expm1(shift)
+	}
+	return api.SeriesShift{Series: s.ID, FirstSeq: c.points[from].Seq, LastSeq: c.points[to].Seq, State: candidate,
+		Relative: c.relative, P: p, Shift: shift, Low: shift, High: shift, Direction: direction(s.Better, shift),
+		FoundNS: e.Now().UnixNano()}
 }
 
 // narrow moves a candidate that is not being confirmed to a shorter range of builds.
@@ -215,6 +222,9 @@ func newCurve(points, control []trend.Point) curve {
 // same reports if a known change is that at a place. A refuted or undecided one is about its own
 // builds alone. Other builds of its range, or beside it, may have changed.
 func (c *curve) same(known *api.SeriesShift, index int) bool {
+	if known.Kind == drift {
+		return false // it is about many builds
+	}
 	if known.State == refuted || known.State == undecided {
 		return known.FirstSeq == c.points[index-1].Seq && known.LastSeq == c.points[index].Seq
 	}

@@ -85,6 +85,70 @@ func TestFailedRuns(t *testing.T) {
 	}
 }
 
+// TestSpoiltRuns: recordings of jobs lost too many frames, on a busy machine. These jobs begin
+// again, at most twice. Jobs whose product failed do not.
+//
+// Fault: Recordings of a scheduled set lose too many frames
+func TestSpoiltRuns(t *testing.T) {
+	for _, one := range []struct {
+		fault string
+		spoil int // jobs
+		jobs  int
+		gaps  int
+	}{{"lab", 2, 3, 0}, {"lab", 9, 3, 1}, {"product", 1, 1, 1}} {
+		w, n := newWorld(t, 1, nil), 0
+		w.end = func(j *api.Job) {
+			if n++; n <= one.spoil {
+				j.State, j.Fault, j.Reason = "failed", one.fault, "the others were captured too badly"
+			}
+		}
+		e := w.engine()
+		w.build(1)
+		for range maxAttempts {
+			w.settle(e) // a step names the next job, and another one submits it
+		}
+		if len(w.order) != one.jobs || len(w.gaps) != one.gaps || len(w.points[1]) != 1-one.gaps {
+			t.Errorf("%+v: %d jobs, gaps %v, %d points", one, len(w.order), w.gaps, len(w.points[1]))
+		}
+	}
+	spoil := true // the first job of a confirmation, and the first step of a bisection
+	w := newWorld(t, 1, func(o *Options) { o.Alarm.Bisect = 200 })
+	w.level = slower(14, 0.2)
+	w.end = func(j *api.Job) {
+		if p := w.params[j.ID]; p.Class == api.ClassCheck && spoil {
+			j.State, j.Fault, spoil = "failed", "lab", false
+		}
+	}
+	w.days(w.engine(), 1, 20)
+	if len(w.alerts) != 1 || spoil {
+		t.Errorf("%+v", w.changes)
+	}
+}
+
+// TestDismissed: a person dismisses a change during its confirmation, whose job is cancelled.
+func TestDismissed(t *testing.T) {
+	w := newWorld(t, 1, nil)
+	w.level = slower(14, 0.2)
+	e := w.engine()
+	for seq := int64(1); len(e.state.Confirms) == 0 && seq < 30; seq++ {
+		w.build(seq)
+		w.now = w.now.Add(24 * time.Hour)
+		e.step(t.Context())
+		w.work()
+		e.step(t.Context())
+	}
+	e.step(t.Context())
+	job := w.order[len(w.order)-1]
+	if w.params[job].Class != api.ClassCheck || w.jobs[job].State != "queued" {
+		t.Fatalf("%+v of class %s", w.jobs[job], w.params[job].Class)
+	}
+	w.changes[0].State = trend.Dismissed
+	e.step(t.Context())
+	if w.jobs[job].State != "cancelled" || len(e.state.Confirms) != 0 || len(w.alerts) != 0 {
+		t.Errorf("%+v, %d confirmations", w.jobs[job], len(e.state.Confirms))
+	}
+}
+
 // TestUnavailable: a set that cannot be read now, as its hub does not lead, is read later.
 func TestUnavailable(t *testing.T) {
 	w := newWorld(t, 1, nil)

@@ -159,6 +159,9 @@ func (s *Server) did(c *call, err error, what string, more ...any) error {
 
 func (s *Server) status(_ context.Context, c *call, _ api.Empty) (api.Status, error) {
 	out := s.daemon.Status()
+	if s.o.Archive != nil {
+		out.Store.Archive = s.o.Archive.Problem()
+	}
 	out.Role, out.Owner, out.Clients = c.role(), c.owner(), int(s.clients.Load())
 	return out, nil
 }

@@ -57,6 +57,7 @@ type Options struct {
 	// Fleet is the hub of a fleet; nil: this rig is not one.
 	Fleet Fleet
 	// FleetRig returns the state of this rig in a fleet. Nil: it is in none.
+	Archive  *store.Archive // nil: none
 	FleetRig func() api.FleetStatus
 	// Page answers all other requests.
 	Page http.Handler

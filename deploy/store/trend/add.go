@@ -135,12 +135,18 @@ func (w *writer) addPoint(set string, id int64, m *Measured, touched places) err
 		series, p.Seq, id, p.Build, p.WallNS, string(raw))
 }
 
-// summarize returns the median with its interval. Of too few values the bounds are their range.
-func summarize(runs []Value) stats.Interval {
-	values := make([]float64, len(runs))
-	for i, r := range runs {
+// Numbers returns the values of a point.
+func (p *Point) Numbers() []float64 {
+	values := make([]float64, len(p.Values))
+	for i, r := range p.Values {
 		values[i] = r.Value
 	}
+	return values
+}
+
+// Median returns the median with its interval. Of too few values the bounds are their range.
+func (p *Point) Median() stats.Interval {
+	values := p.Numbers()
 	i := stats.Summarize(values)
 	if !i.Exists {
 		i.Low, i.High = slices.Min(values), slices.Max(values)

@@ -48,7 +48,7 @@ func checkChange(c *api.SeriesShift) error {
 			return errors.New("a number of the change is not finite")
 		}
 	}
-	return errors.Join(checkState(c.State, changeStates()), checkTexts(c.Reason, c.Direction, c.Set))
+	return errors.Join(checkState(c.State, changeStates()), checkTexts(c.Reason, c.Direction, c.Set, c.Kind))
 }
 
 // PutChange adds a change and sets its ID, which is 0, or updates one. A dismissed change stays so:
@@ -175,9 +175,13 @@ type shiftRange struct {
 }
 
 func (r shiftRange) text(c *api.SeriesShift) string {
+	first := cmp.Or(r.first, fmt.Sprintf("number %d", c.FirstSeq))
 	last := cmp.Or(r.last, fmt.Sprintf("number %d", c.LastSeq))
-	if r.wide {
-		return "after build " + cmp.Or(r.first, fmt.Sprintf("number %d", c.FirstSeq)) + ", by build " + last
+	switch {
+	case c.Kind != "":
+		return "from build " + first + " to " + last
+	case r.wide:
+		return "after build " + first + ", by build " + last
 	}
 	return "since build " + last
 }
@@ -205,6 +209,9 @@ func sentence(c *api.SeriesShift, k *SeriesKey, r shiftRange) string {
 	text := fmt.Sprintf("%s.%s of %s: %s %s %s", k.Measure, k.Value, where, amount(math.Abs(c.Shift)), way,
 		r.text(c))
 	var more []string
+	if c.Kind != "" {
+		more = append(more, c.Kind)
+	}
 	if c.Direction == "worse" || c.Direction == "better" {
 		more = append(more, c.Direction)
 	}
@@ -256,7 +263,7 @@ func checkAlert(a *api.Alert) error {
 	if len(a.Note) > maxNote || len(a.Command) > maxNote || len(a.Text) > maxNote {
 		return fmt.Errorf("the alert has a text of over %d bytes", maxNote)
 	}
-	return errors.Join(checkState(a.State, alertStates()), checkTexts(a.Schedule, a.Feed, a.Owner))
+	return errors.Join(checkState(a.State, alertStates()), checkTexts(a.Schedule, a.Feed, a.Owner, a.Kind))
 }
 
 // PutAlert adds an alert and sets its ID, which is 0, or updates one. Of its changes it keeps the

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -42,10 +43,7 @@ func limited(limit, usual, most int) (int, error) {
 	if limit < 0 || limit > most {
 		return 0, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to %d", limit, most)
 	}
-	if limit == 0 {
-		return usual, nil
-	}
-	return limit, nil
+	return cmp.Or(limit, usual), nil
 }
 
 const selectSeries = `SELECT key, id, threshold, points, first, last, latest,
@@ -115,10 +113,7 @@ func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, e
 	if p.Limit, err = limited(p.Limit, usualPoints, maxPoints); err != nil {
 		return out, err
 	}
-	if p.ToSeq == 0 {
-		p.ToSeq = maxSeq
-	}
-	if p.FromSeq < 0 || p.ToSeq < p.FromSeq || p.ToSeq > maxSeq {
+	if p.ToSeq = cmp.Or(p.ToSeq, maxSeq); p.FromSeq < 0 || p.ToSeq < p.FromSeq || p.ToSeq > maxSeq {
 		return out, api.Errorf(api.InvalidParams, "the range is %d to %d: must rise", p.FromSeq, p.ToSeq)
 	}
 	if out.Series, err = d.oneSeries(ctx, p.Series); err != nil {
@@ -180,10 +175,10 @@ func (d *DB) page(ctx context.Context, p api.SeriesParams, out *api.SeriesData) 
 			})
 		return err
 	}
-	points, err := d.points(ctx, p.Series, p.FromSeq, p.ToSeq, p.Limit)
+	points, err := d.Points(ctx, p.Series, p.FromSeq, p.ToSeq, p.Limit)
 	for _, o := range points {
-		i := summarize(o.Values)
-		out.Points = append(out.Points, api.SeriesPoint{Seq: o.Seq, Build: o.Build, Revision: o.revision, Set: o.Set,
+		i := o.Median()
+		out.Points = append(out.Points, api.SeriesPoint{Seq: o.Seq, Build: o.Build, Revision: o.Revision, Set: o.Set,
 			WallNS: o.WallNS, Runs: len(o.Values), Median: i.Estimate, Low: i.Low, High: i.High, Interval: i.Exists,
 			Text: wording.Measured{Value: i.Estimate, Low: i.Low, High: i.High, Unit: out.Series.Unit,
 				Bounded: i.Exists}.Text()})
@@ -199,47 +194,24 @@ func tileArgs(p api.SeriesParams, level int) []any {
 	return []any{p.Series, level, p.FromSeq, p.ToSeq}
 }
 
-// Points returns the newest points from one sequence number to another, oldest first; toSeq 0: to
-// the last.
-func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) ([]Point, error) {
-	if toSeq == 0 {
-		toSeq = maxSeq
-	}
-	points, err := d.points(ctx, series, fromSeq, toSeq, limit)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Point, len(points))
-	for i, p := range points {
-		all[i] = p.Point
-	}
-	return all, nil
-}
-
 // Since returns the sequence numbers of points with runs that started after a time, ascending.
 func (d *DB) Since(ctx context.Context, series, wallNS int64) ([]int64, error) {
 	return list(ctx, d, "SELECT DISTINCT seq FROM points WHERE series = ? AND wall > ? ORDER BY seq",
 		[]any{series, wallNS}, scanOne[int64])
 }
 
-// point is one with the revision of its build.
-type point struct {
-	Point
-	revision string
-}
-
-// points returns the newest points of a range, oldest first. Rows of several sets are one point.
-// The newest set names its build.
-func (d *DB) points(ctx context.Context, series, from, to int64, limit int) (all []point, err error) {
+// Points returns the newest points of a range, oldest first. A toSeq of 0 is the last. Rows of
+// several sets are one point. The newest set names its build.
+func (d *DB) Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) (all []Point, err error) {
 	rows, err := list(ctx, d, `SELECT p.seq, p.build, p.wall, p.set_id, p.runs,
 		(SELECT name FROM sets WHERE id = p.set_id), coalesce((SELECT revision FROM builds INDEXED BY builds_name
 		WHERE name = p.build AND feed = (SELECT feed FROM series WHERE id = p.series) ORDER BY seq DESC LIMIT 1), '')
 		FROM points p WHERE series = ?1 AND seq IN (SELECT DISTINCT seq FROM points
 		WHERE series = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq DESC LIMIT ?4) ORDER BY seq, set_id`,
-		[]any{series, from, to, limit}, func(scan func(...any) error) (p point, err error) {
+		[]any{series, fromSeq, cmp.Or(toSeq, maxSeq), limit}, func(scan func(...any) error) (p Point, err error) {
 			var id int
 			var raw string
-			if err := scan(&p.Seq, &p.Build, &p.WallNS, &id, &raw, &p.Set, &p.revision); err != nil {
+			if err := scan(&p.Seq, &p.Build, &p.WallNS, &id, &raw, &p.Set, &p.Revision); err != nil {
 				return p, err
 			}
 			p.Values, err = decodeRuns(raw, p.Set, id)

@@ -50,6 +50,8 @@ type Point struct {
 	Set    string // of several the newest
 	WallNS int64  // when its first run started
 	Values []Value
+
+	Revision string // of its build, by Points
 }
 
 // Measured is a point and its series.

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// TestArchive: wanted runs are copied once and whole. A folder that is not there is a problem that
+// the rig shows, and a killed copy is made again.
+//
+// Fault: The folder of the archive is not mounted, or a copy is killed
+func TestArchive(t *testing.T) {
+	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "nas")
+	runs := filepath.Join(dir, "runs")
+	for id, m := range map[string]made{
+		"alone": run(1, 60), "pinned": run(2, 60), "skipped": run(3, 60),
+		"set/a":  run(4, 60).with(func(r *session.Record) { r.Set = "set" }),
+		"set/b":  run(5, 60).with(func(r *session.Record) { r.Set = "set" }),
+		"open/a": run(6, 60).with(func(r *session.Record) { r.Set = "open" }),
+		"going":  run(7, 0).with(func(r *session.Record) { r.State = session.Running }),
+	} {
+		m.write(t, filepath.Join(runs, filepath.FromSlash(id)))
+	}
+	s := open(t, dir)
+	if err := s.Pin(t.Context(), "pinned", true); err != nil {
+		t.Fatal(err)
+	}
+	quiet := 0
+	a := &Archive{Store: s, Dir: to, Log: slog.New(slog.DiscardHandler),
+		Wanted: func(context.Context) (func(string, bool) bool, error) {
+			return func(id string, pinned bool) bool { return id != "skipped" && pinned == (id == "pinned") }, nil
+		},
+		Working: func(id string) bool { return id == "open" },
+		Quiet:   func(_ context.Context, work func() error) error { quiet++; return work() }}
+	if err := a.step(t.Context()); !errors.Is(err, os.ErrNotExist) || !strings.Contains(a.Problem(), to) {
+		t.Fatalf("%v, problem %q", err, a.Problem())
+	}
+	if err := os.MkdirAll(filepath.Join(to, ".alone.zip.part"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.step(t.Context()); err == nil || a.Problem() == "" {
+		t.Fatalf("%v, problem %q", err, a.Problem())
+	}
+	if err := os.Remove(filepath.Join(to, ".alone.zip.part")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, ".alone.zip.part"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := a.step(t.Context()); err != nil || a.Problem() != "" {
+			t.Fatalf("%v, problem %q", err, a.Problem())
+		}
+	}
+	var names []string
+	entries, err := os.ReadDir(to)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{"alone.zip", "pinned.zip", "set.zip"}; err != nil || !slices.Equal(names, want) {
+		t.Fatalf("%v, %v", names, err)
+	}
+	z, err := zip.OpenReader(filepath.Join(to, "set.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if n := len(z.File); n != 4 { // run.json and results.json of both
+		t.Errorf("%d files", n)
+	}
+}
