@@ -97,7 +97,7 @@ cross:
 # over pixels are thirty times slower with it, so of some packages it runs the tests that share. It does not see OpenCV's
 # C++, browsers or Node.
 RACE = $(GO) list -f '{{.ImportPath}}{{range .GoFiles}} {{$$.Dir}}/{{.}}{{end}}' ./... | while read -r package files; do \
-	! grep -qE '^[[:space:]]+go [[:alnum:]_.]+\(|\.Go\(func|\<sync\.(Cond|Map|Mutex|Pool|RWMutex|WaitGroup)\>|"sync/' $$files || \
+	! grep -qE '^[[:space:]]+go [[:alnum:]_.]+\(|\.Go\(func|\<sync\.(Cond|Map|Mutex|Once|Pool|RWMutex|WaitGroup)\>|"sync/' $$files || \
 		echo $$package; \
 	done | grep -v -e /analyze$$ -e /capture/video$$ -e /cmd/eideticker$$ -e /browsertest$$ -e /netsim/instrument$$ -e /instrument/node$$ -e /runzip$$
 # Long tests of one goroutine. Others in their packages take the same locks.
