@@ -43,7 +43,7 @@ func TestDroppedBuffers(t *testing.T) {
 		r := record(t, openSource(t, hdmi, params))
 		set(t, hdmi, "Percentage of Dropped Buffers", 30)
 		defer set(t, hdmi, "Percentage of Dropped Buffers", 0)
-		r.some(60)
+		r.some(30) // none is dropped once in 40,000 times
 		if holes := r.account(); holes[frame.DriverLost] == 0 {
 			t.Errorf("no frame is missing: %v", holes)
 		}

@@ -17,5 +17,6 @@ func TestVM(t *testing.T) {
 		"n_devs=4", "node_types=0x1,0x1,0x1,0x20101", "num_inputs=1,1,1,1", "input_types=0x3,0x3,0x0,0x3",
 		"multiplanar=1,2,1,1", "num_outputs=1,1,1,1", "output_types=0x1,0x1,0x1,0x1",
 	}}}})
-	rigvm.RunTests(t, vm, rigvm.Tests{Run: os.Getenv("EIDETICKER_VM_RUN")})
+	rigvm.RunTests(t, vm, rigvm.Tests{Run: os.Getenv("EIDETICKER_VM_RUN"),
+		Env: []string{"EIDETICKER_SOAK=" + os.Getenv("EIDETICKER_SOAK")}})
 }

@@ -61,6 +61,7 @@ func echo(t testing.TB, p *Packet) {
 // TestPacketRTT: a packet never arrives before its time. On a quiet machine, half of them are
 // little later.
 func TestPacketRTT(t *testing.T) {
+	t.Parallel() // it waits
 	for _, rtt := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {
 		p := openPacket(t, Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}})
 		echo(t, p)
@@ -192,6 +193,7 @@ func TestPacketEndsPrograms(t *testing.T) {
 
 // TestPacketProbe: a probe finds the configured values.
 func TestPacketProbe(t *testing.T) {
+	t.Parallel() // it waits
 	for _, name := range []string{"none", "cable", "3g", "dsl"} {
 		profile, _ := ProfileNamed(name)
 		probed(t, profile, openPacket(t, profile.Conditions).Probe)

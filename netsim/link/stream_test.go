@@ -201,6 +201,7 @@ func TestStreamReset(t *testing.T) {
 
 // TestStreamProbe: a probe finds the configured values.
 func TestStreamProbe(t *testing.T) {
+	t.Parallel() // it waits
 	for _, name := range []string{"none", "cable", "3g", "dsl"} {
 		profile, _ := ProfileNamed(name)
 		probed(t, profile, openStream(t, profile.Conditions).Probe)
@@ -209,6 +210,7 @@ func TestStreamProbe(t *testing.T) {
 
 // TestStreamGoodput: as for packets.
 func TestStreamGoodput(t *testing.T) {
+	t.Parallel() // it waits
 	s := openStream(t, Conditions{Down: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond},
 		Up: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond}})
 	for _, connections := range []int{1, 32} {
@@ -218,6 +220,7 @@ func TestStreamGoodput(t *testing.T) {
 
 // TestStreamFates: as for packets.
 func TestStreamFates(t *testing.T) {
+	t.Parallel() // it waits
 	d := Direction{Loss: 0.05, Burst: 3, Delay: time.Millisecond}
 	lossy(t, d, func(seed uint64) func(context.Context, int) ([]bool, error) {
 		s, err := OpenStream(Conditions{Down: d}, seed)
