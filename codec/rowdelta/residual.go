@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -23,7 +23,7 @@ const (
 // MaxChain is the most blocks of differences that one byte may be the sum of.
 const MaxChain = 8
 
-// Packings reports whether p is known.
+// Known reports whether p is known.
 func (p Packing) Known() bool { return p < packings }
 
 // predictor predicts a byte from the bytes to the left (a), above (b) and above left (c). All three
@@ -50,10 +50,33 @@ type section struct {
 
 var errResidual = errors.New("decompress residuals")
 
+// coding says how a block's residuals are stored.
+type coding uint8
+
+const (
+	byZstd    coding = iota // one frame
+	byHuffman               // channel by channel, each with a code of its own
+	codings
+)
+
+// The first byte of a channel that is coded by Huffman.
+const (
+	channelRaw byte = iota
+	channelConstant
+	channelCoded // uvarint: length; huff0's table and four streams
+	maxChannel   = 128 << 10
+)
+
 // Unpacker restores blocks of residuals. It may be used by several goroutines.
 type Unpacker struct {
 	zstd *zstd.Decoder
-	free chan []byte // one for each goroutine that unpacks
+	free chan *unpacking // one for each goroutine that unpacks
+}
+
+// unpacking is the memory for one block.
+type unpacking struct {
+	planes []byte
+	table  *huff0.Scratch
 }
 
 // NewUnpacker returns an unpacker for blocks of up to maxRaw bytes and some goroutines.
@@ -63,44 +86,117 @@ func NewUnpacker(maxRaw, goroutines int) *Unpacker {
 	if err != nil {
 		panic(err) // only options can fail
 	}
-	return &Unpacker{d, make(chan []byte, goroutines)}
+	return &Unpacker{d, make(chan *unpacking, goroutines)}
 }
 
 // Unpack restores a block of len(dst) bytes. A block of differences is still to be added to what it
 // differs from.
 func (u *Unpacker) Unpack(src, dst []byte) error {
-	var buf []byte
-	select {
-	case buf = <-u.free:
-	default:
-	}
 	head, err := checkSections(src, len(dst))
 	if err != nil {
 		return err
 	}
-	buf = slices.Grow(buf[:0], len(dst))
-	out, err := u.zstd.DecodeAll(src[head:], buf[:0:len(dst)])
+	var m *unpacking
+	select {
+	case m = <-u.free:
+	default:
+		m = &unpacking{}
+	}
+	m.planes = grow(m.planes, len(dst))
+	if coding(src[head-1]) == byZstd {
+		var out []byte
+		out, err = u.zstd.DecodeAll(src[head:], m.planes[:0:len(dst)])
+		if err == nil && len(out) != len(dst) {
+			err = fmt.Errorf("got %d bytes, want %d", len(out), len(dst))
+		}
+		m.planes = out
+	} else {
+		err = m.huffman(src, head)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errResidual, err)
 	}
-	if len(out) != len(dst) {
-		return fmt.Errorf("%w: got %d bytes, want %d", errResidual, len(out), len(dst))
-	}
-	for in := src; len(dst) > 0; {
+	for in, from := src, m.planes; len(dst) > 0; {
 		s, n := parseSection(in)
 		size := s.pitch * s.rows
-		join(dst[:size], out[:size], s.step)
+		join(dst[:size], from[:size], s.step)
 		s.restore(dst[:size])
-		dst, out, in = dst[size:], out[size:], in[n:]
+		dst, from, in = dst[size:], from[size:], in[n:]
 	}
 	select {
-	case u.free <- buf:
+	case u.free <- m:
 	default:
 	}
 	return nil
 }
 
-// checkSections returns the length of the sections that make up raw bytes.
+var errChannel = errors.New("bad channel")
+
+// huffman fills m.planes with the channels that follow the sections of src.
+func (m *unpacking) huffman(src []byte, head int) error {
+	to, in, sections := m.planes, src[head:], src
+	for len(to) > 0 {
+		s, n := parseSection(sections)
+		sections = sections[n:]
+		for c := range s.step {
+			n := s.channel(c)
+			if n == 0 {
+				continue
+			}
+			var err error
+			if in, err = m.channel(to[:n:n], in); err != nil {
+				return err
+			}
+			to = to[n:]
+		}
+	}
+	if len(in) > 0 {
+		return fmt.Errorf("%d bytes left over", len(in))
+	}
+	return nil
+}
+
+// channel fills dst with a channel and returns what follows it.
+func (m *unpacking) channel(dst, in []byte) ([]byte, error) {
+	if len(in) < 2 || len(dst) > maxChannel {
+		return nil, errChannel
+	}
+	kind, in := in[0], in[1:]
+	switch kind {
+	case channelRaw:
+		if len(in) < len(dst) {
+			return nil, errChannel
+		}
+		return in[copy(dst, in):], nil
+	case channelConstant:
+		for i := range dst {
+			dst[i] = in[0]
+		}
+		return in[1:], nil
+	case channelCoded:
+	default:
+		return nil, errChannel
+	}
+	size, n := binary.Uvarint(in)
+	if n <= 0 || size > uint64(len(in)-n) {
+		return nil, errChannel
+	}
+	coded, rest := in[n:n+int(size)], in[n+int(size):]
+	var err error
+	if m.table, coded, err = huff0.ReadTable(coded, m.table); err != nil {
+		return nil, err
+	}
+	out, err := m.table.Decoder().Decompress4X(dst[:0:len(dst)], coded)
+	if err == nil && len(out) != len(dst) {
+		err = errChannel
+	}
+	return rest, err
+}
+
+// channel returns how many bytes of a section belong to a channel.
+func (s *section) channel(c int) int { return (s.pitch*s.rows - c + s.step - 1) / s.step }
+
+// checkSections returns the length of the sections that make up raw bytes, and of the coding.
 func checkSections(src []byte, raw int) (int, error) {
 	at := 0
 	for left := raw; left > 0; {
@@ -112,7 +208,10 @@ func checkSections(src []byte, raw int) (int, error) {
 		left -= s.pitch * s.rows
 		at += n
 	}
-	return at, nil
+	if at >= len(src) || coding(src[at]) >= codings {
+		return 0, fmt.Errorf("%w: unknown coding", errResidual)
+	}
+	return at + 1, nil
 }
 
 // parseSection reads a section and returns how many bytes it takes, 0 for none.

@@ -1,9 +1,12 @@
 package rowdelta
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -14,6 +17,7 @@ type ResidualPacker struct {
 	lz          Packer
 	quick, best *zstd.Encoder
 	sections    []section
+	table       huff0.Scratch
 
 	gathered, before, difference, residuals, planes, tried, out []byte
 }
@@ -85,14 +89,17 @@ func grow(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// predict packs src with the best predictor into p.tried. It reports whether the result has fewer
-// bytes than the limit.
+// predict packs src with the best predictor and coding into p.tried. It reports whether the result
+// has fewer bytes than the limit.
 func (p *ResidualPacker) predict(src []byte, limit int) bool {
-	best, least := fromNothing, 0
+	best, by, least := fromNothing, byZstd, len(src)
 	for from := range predictors {
 		p.predicted(src, from)
-		if n := len(p.quick.EncodeAll(p.planes, p.tried[:0])); from == fromNothing || n < least {
-			best, least = from, n
+		if n := len(p.quick.EncodeAll(p.planes, p.tried[:0])); n < least {
+			best, by, least = from, byZstd, n
+		}
+		if p.tried = p.huffman(p.tried[:0]); len(p.tried) < least {
+			best, by, least = from, byHuffman, len(p.tried)
 		}
 	}
 	p.predicted(src, best)
@@ -100,6 +107,11 @@ func (p *ResidualPacker) predict(src []byte, limit int) bool {
 	for _, s := range p.sections {
 		s.from = best
 		p.tried = s.append(p.tried)
+	}
+	p.tried = append(p.tried, byte(by))
+	if by == byHuffman {
+		p.tried = p.huffman(p.tried)
+		return len(p.tried) < limit && len(p.tried)*unpackedLimit >= len(src)
 	}
 	p.tried = p.best.EncodeAll(p.planes, p.tried)
 	if need := (len(src) + unpackedLimit - 1) / unpackedLimit; len(p.tried) < need { // a skippable frame fills it
@@ -109,6 +121,37 @@ func (p *ResidualPacker) predict(src []byte, limit int) bool {
 		p.tried = append(p.tried, make([]byte, n)...)
 	}
 	return len(p.tried) < limit
+}
+
+// huffman appends the coded channels of p.planes to dst. It appends more bytes than there are if a
+// channel is too long.
+func (p *ResidualPacker) huffman(dst []byte) []byte {
+	at := 0
+	for _, s := range p.sections {
+		for c := range s.step {
+			n := s.channel(c)
+			if n == 0 {
+				continue
+			}
+			in := p.planes[at : at+n]
+			at += n
+			if n > maxChannel {
+				return append(dst, p.planes...)
+			}
+			p.table.Reuse = huff0.ReusePolicyNone
+			out, _, err := huff0.Compress4X(in, &p.table)
+			switch {
+			case err == nil:
+				dst = binary.AppendUvarint(append(dst, channelCoded), uint64(len(out)))
+				dst = append(dst, out...)
+			case errors.Is(err, huff0.ErrUseRLE) || bytes.Count(in, in[:1]) == n:
+				dst = append(dst, channelConstant, in[0])
+			default:
+				dst = append(append(dst, channelRaw), in...)
+			}
+		}
+	}
+	return dst
 }
 
 // predicted fills p.planes with the residuals of src.
