@@ -297,6 +297,21 @@ func writeFilm(b *testing.B, f frame.Format, all [][]byte) (int64, time.Duration
 	return size, least
 }
 
+// BenchmarkPack packs each phase at 1280x720.
+func BenchmarkPack(b *testing.B) {
+	for _, p := range phases() {
+		b.Run(strings.ReplaceAll(p.name, " ", "-"), func(b *testing.B) {
+			f, all := p.film(b, newStage(1280, 720, 6, 1), p.frames)
+			for b.Loop() {
+				size, took, seek := packFilm(b, f, all)
+				b.ReportMetric(float64(size), "B")
+				b.ReportMetric(took.Seconds()*1000/float64(len(all)), "ms/frame")
+				b.ReportMetric(seek.Seconds()*1000, "p99-ms")
+			}
+		})
+	}
+}
+
 // packFilm returns the bytes of a packed recording and the time of packing. seek is the time in which
 // 99 of 100 frames are read in random order.
 func packFilm(b *testing.B, f frame.Format, all [][]byte) (size int64, took, seek time.Duration) {

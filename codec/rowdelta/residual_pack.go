@@ -95,12 +95,17 @@ func (p *ResidualPacker) predict(src []byte, limit int) bool {
 	best, by, least := fromNothing, byZstd, len(src)
 	for from := range predictors {
 		p.predicted(src, from)
+		whole := p.planes
+		if len(p.sections) == 1 && len(src) >= 16*probeSize { // the first channels are enough
+			p.planes = p.planes[:len(src)/4]
+		}
 		if n := len(p.quick.EncodeAll(p.planes, p.tried[:0])); n < least {
 			best, by, least = from, byZstd, n
 		}
 		if p.tried = p.huffman(p.tried[:0]); len(p.tried) < least {
 			best, by, least = from, byHuffman, len(p.tried)
 		}
+		p.planes = whole
 	}
 	p.predicted(src, best)
 	p.tried = p.tried[:0]
@@ -133,8 +138,11 @@ func (p *ResidualPacker) huffman(dst []byte) []byte {
 			if n == 0 {
 				continue
 			}
-			in := p.planes[at : at+n]
-			at += n
+			if at == len(p.planes) { // only a part is tried
+				return dst
+			}
+			in := p.planes[at:min(at+n, len(p.planes))]
+			at += len(in)
 			if n > maxChannel {
 				return append(dst, p.planes...)
 			}
@@ -144,7 +152,7 @@ func (p *ResidualPacker) huffman(dst []byte) []byte {
 			case err == nil:
 				dst = binary.AppendUvarint(append(dst, channelCoded), uint64(len(out)))
 				dst = append(dst, out...)
-			case errors.Is(err, huff0.ErrUseRLE) || bytes.Count(in, in[:1]) == n:
+			case errors.Is(err, huff0.ErrUseRLE) || bytes.Count(in, in[:1]) == len(in):
 				dst = append(dst, channelConstant, in[0])
 			default:
 				dst = append(append(dst, channelRaw), in...)
