@@ -26,7 +26,7 @@ type PackReport struct {
 
 // packedChain is how many blocks of differences a packer makes one after another. More is smaller,
 // and slower to read in random order.
-const packedChain = 4
+const packedChain = 2
 
 // Pack replaces a complete recording by a smaller one with the same id, frames, changes, events,
 // metadata and gaps. The new file takes the place of the old one after both have been decoded and
@@ -55,8 +55,7 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".packing")
 	size, err := r.packInto(ctx, tmp, progress)
 	if err == nil && size < rep.Before {
-		if err = os.Rename(tmp, path); err == nil {
-			syncFolder(path)
+		if err = r.replace(path, tmp); err == nil {
 			rep.After, rep.Packed = size, true
 			return rep, nil
 		}
@@ -91,11 +90,29 @@ func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, t
 	if err := r.sameAs(ctx, packed, func(done int) { progress(len(r.frames)+done, total) }); err != nil {
 		return 0, fmt.Errorf("compare the packed file: %w", err)
 	}
-	if st, err := os.Stat(r.closer.(*os.File).Name()); err == nil {
-		err = os.Chmod(tmp, st.Mode().Perm())
-		return packed.size, err
-	}
 	return packed.size, nil
+}
+
+// replace puts a copy of the recording in its place, unless another file has taken it.
+func (r *Reader) replace(path, tmp string) error {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	mine, err := r.closer.(*os.File).Stat()
+	if err == nil && (!os.SameFile(st, mine) || st.Size() != r.size) {
+		err = errors.New("the file was replaced meanwhile")
+	}
+	if err == nil {
+		err = os.Chmod(tmp, st.Mode().Perm())
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		syncFolder(path)
+	}
+	return err
 }
 
 // packer copies a recording and packs its blocks anew.
@@ -130,7 +147,10 @@ func (r *Reader) pack(ctx context.Context, to storage, progress func(done int)) 
 	if err != nil { // nobody will read the file
 		k.w.sink.fail(err)
 	}
-	return errors.Join(err, k.w.Close())
+	if closed := k.w.Close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 func (k *packer) copy(ctx context.Context, r *Reader, progress func(done int)) error {
@@ -183,7 +203,10 @@ func (k *packer) copy(ctx context.Context, r *Reader, progress func(done int)) e
 		prev, pix = pix, prev
 		progress(n + 1)
 	}
-	return errors.Join(ctx.Err(), p.Err())
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return p.Err()
 }
 
 func (k *packer) gap(g Gap) error {

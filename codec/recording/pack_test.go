@@ -127,7 +127,8 @@ func packedTale(t testing.TB) (*tale, *memDisk) {
 // TestPackedIsDamaged cuts a packed recording at its bytes, flips bits in it, and loses frames. A
 // reader shows no wrong frame.
 //
-// Fault: A packed recording was cut, or a bit in it was flipped
+// Fault: The file was cut
+// Fault: A bit was flipped
 func TestPackedIsDamaged(t *testing.T) {
 	tale, d := packedTale(t)
 	all := records(t, d.b)
@@ -146,8 +147,6 @@ func TestPackedIsDamaged(t *testing.T) {
 }
 
 // TestHostileChains makes chains of differences longer than the format allows.
-//
-// Fault: A packed recording has too long a chain of differences
 func TestHostileChains(t *testing.T) {
 	_, d := packedTale(t)
 	r, err := newReader(d, int64(len(d.b)))
@@ -183,7 +182,7 @@ func TestHostileChains(t *testing.T) {
 // TestPackKeepsTheFile interrupts packing at many steps, and fills the disk. The old file stays as it
 // is until the new one takes its place.
 //
-// Fault: Packing a recording is interrupted, killed, or finds the disk full
+// Fault: `pack` is interrupted or killed, or finds the disk full
 func TestPackKeepsTheFile(t *testing.T) {
 	tale := powerTale(t, 21)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -256,6 +255,20 @@ func TestPackKeepsTheFile(t *testing.T) {
 	}
 	if rep, err := Pack(context.Background(), path, nil); err != nil || rep.Packed {
 		t.Errorf("packed again: %+v, %v", rep, err)
+	}
+	other := path + ".other"
+	if err := errors.Join(os.WriteFile(path, whole.b, 0o600), os.WriteFile(other, []byte("new"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Pack(context.Background(), path, func(done, _ int) {
+		if done == 1 {
+			if err := os.Rename(other, path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if b, again := os.ReadFile(path); err == nil || string(b) != "new" {
+		t.Errorf("a file that took the place was replaced: %v, %v", err, again)
 	}
 	torn := whole.b[:len(whole.b)-blockSize]
 	if err := os.WriteFile(path, torn, 0o600); err != nil {

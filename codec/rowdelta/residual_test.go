@@ -96,8 +96,6 @@ func residualSeeds(t testing.TB) (seeds [][]byte) {
 }
 
 // TestDamagedResiduals unpacks blocks with each byte changed and cut at each byte.
-//
-// Fault: a packed recording has a block of residuals that is cut, damaged or hostile
 func TestDamagedResiduals(t *testing.T) {
 	u := NewUnpacker(4<<20, 1)
 	dst := make([]byte, 40*4*30+5*30)
