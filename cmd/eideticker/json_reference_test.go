@@ -64,7 +64,7 @@ func printed() []struct {
 		value any
 	}{
 		{"record, import", recordJSON{}}, {"record of several sources", recordingsJSON{}}, {"info", export.Info{}},
-		{"verify", verifyJSON{}}, {"repair", repairJSON{}}, {"export", exportResult{}},
+		{"verify", verifyJSON{}}, {"repair", repairJSON{}}, {"pack", packJSON{}}, {"export", exportResult{}},
 		{"export -o OUT.json", export.Numbers{}}, {"sources", sources.Sources{}}, {"compare", compare.JSON{}},
 		{"explain, in a list", glossary.Entry{}}, {"run", runSetJSON{}}, {"run.json", session.Record{}},
 		{"demo, summary.json", demo.Summary{}}, {"push", pushJSON{}}, {"pull", pullJSON{}}, {"attach", attached{}},

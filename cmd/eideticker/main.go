@@ -50,6 +50,7 @@ type cli struct {
 	Info    infoCmd    `cmd:"" shows:"FILE" help:"Print format, frames, losses and size of a recording."`
 	Verify  verifyCmd  `cmd:"" shows:"FILE" help:"Check every byte of a recording and decode every frame."`
 	Repair  repairCmd  `cmd:"" shows:"FILE" help:"Close a recording that a crash left open, in place."`
+	Pack    packCmd    `cmd:"" shows:"FILE" help:"Make a recording smaller, without loss."`
 
 	Attach attachCmd `cmd:"" shows:"RUN TRACE" help:"Join a trace of another tool to a finished run."`
 

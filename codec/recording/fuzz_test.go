@@ -59,7 +59,7 @@ func TestFuzzTargetsHaveSeeds(t *testing.T) {
 // patchSeeds are changes to a recording: none, one at each kind of record, a cut.
 func patchSeeds(t testing.TB) (seeds [][]byte) {
 	seeds = [][]byte{{}, {0xff}, {0x80, 0, 0, 1}}
-	_, places := fuzzBase(t)
+	_, places := fuzzBase(t, soundRecording(t))
 	for i := 0; i < len(places); i += 97 {
 		seeds = append(seeds, []byte{0, byte(i), byte(i >> 8), 1, byte(i + 5), byte(i >> 8), 0x80})
 	}
@@ -67,8 +67,8 @@ func patchSeeds(t testing.TB) (seeds [][]byte) {
 }
 
 // fuzzBase returns a recording and the offsets in it that are not padding.
-func fuzzBase(t testing.TB) (b []byte, places []int) {
-	b = soundRecording(t)
+func fuzzBase(t testing.TB, b []byte) ([]byte, []int) {
+	var places []int
 	all := records(t, b)
 	for at := range b {
 		if !isPadding(all, int64(at)) {
@@ -87,34 +87,46 @@ func FuzzOpen(f *testing.F) {
 		f.Add(seed, false)
 		f.Add(seed, true)
 	}
-	base, places := fuzzBase(f)
-	f.Fuzz(func(t *testing.T, patch []byte, resealed bool) {
-		b := bytes.Clone(base)
-		if len(patch) > 0 {
-			b = b[:len(b)-len(b)*int(patch[0])/256]
-			for p := patch[1:]; len(p) >= 3; p = p[3:] {
-				if at := places[int(binary.LittleEndian.Uint16(p))%len(places)]; at < len(b) {
-					b[at] ^= p[2]
-				}
+	base, places := fuzzBase(f, soundRecording(f))
+	f.Fuzz(func(t *testing.T, patch []byte, resealed bool) { openPatched(t, base, places, patch, resealed) })
+}
+
+// FuzzOpenPacked is FuzzOpen with blocks of residuals.
+func FuzzOpenPacked(f *testing.F) {
+	for _, seed := range patchSeeds(f) {
+		f.Add(seed, true)
+	}
+	_, d := packedTale(f)
+	base, places := fuzzBase(f, d.b)
+	f.Fuzz(func(t *testing.T, patch []byte, resealed bool) { openPatched(t, base, places, patch, resealed) })
+}
+
+func openPatched(t *testing.T, base []byte, places []int, patch []byte, resealed bool) {
+	b := bytes.Clone(base)
+	if len(patch) > 0 {
+		b = b[:len(b)-len(b)*int(patch[0])/256]
+		for p := patch[1:]; len(p) >= 3; p = p[3:] {
+			if at := places[int(binary.LittleEndian.Uint16(p))%len(places)]; at < len(b) {
+				b[at] ^= p[2]
 			}
 		}
-		if resealed {
-			reseal(b)
-		}
-		d := &memDisk{b: b}
-		r, err := newReader(d, int64(len(b)))
-		if err != nil {
-			return
-		}
-		readAll(t, r)
-		if _, err := repair(d, int64(len(b)), nil); err != nil {
-			return // a file may be beyond repair, and says so
-		}
-		if r, err = newReader(d, int64(len(d.b))); err != nil || !r.complete {
-			t.Fatalf("after repair: complete %v, %v", r != nil && r.complete, err)
-		}
-		readAll(t, r)
-	})
+	}
+	if resealed {
+		reseal(b)
+	}
+	d := &memDisk{b: b}
+	r, err := newReader(d, int64(len(b)))
+	if err != nil {
+		return
+	}
+	readAll(t, r)
+	if _, err := repair(d, int64(len(b)), nil); err != nil {
+		return // a file may be beyond repair, and says so
+	}
+	if r, err = newReader(d, int64(len(d.b))); err != nil || !r.complete {
+		t.Fatalf("after repair: complete %v, %v", r != nil && r.complete, err)
+	}
+	readAll(t, r)
 }
 
 // readAll uses everything that a reader has. Whatever the file says, it ends, and does not panic.

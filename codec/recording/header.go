@@ -17,6 +17,7 @@ const (
 	formatVersion = 1
 	codecRows     = 1 // rowdelta without moved spans, LZ4 blocks
 	codecMoves    = 2 // rowdelta, LZ4 blocks
+	codecPacked   = 3 // rowdelta, blocks of residuals too
 )
 
 var fileMagic = [8]byte{0x89, 'E', 'I', 'D', '\r', '\n', 0x1a, '\n'}
@@ -42,10 +43,13 @@ func (h *fileHeader) tag() uint32 { return binary.LittleEndian.Uint32(h.id[:]) }
 
 // codecName returns the name of the codec for people.
 func (h *fileHeader) codecName() string {
-	if h.codec == codecRows {
+	switch h.codec {
+	case codecRows:
 		return "rowdelta+lz4"
+	case codecMoves:
+		return "rowdelta2+lz4"
 	}
-	return "rowdelta2+lz4"
+	return "rowdelta2+residuals"
 }
 
 const maxWriterName = 200
@@ -88,8 +92,8 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 	if v := le.Uint16(b[10:]); v > formatVersion {
 		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", errVersion, v, formatVersion)
 	}
-	if h.codec = le.Uint16(b[12:]); h.codec != codecRows && h.codec != codecMoves {
-		return h, fmt.Errorf("%w: codec %d, this program reads %d and %d", errVersion, h.codec, codecRows, codecMoves)
+	if h.codec = le.Uint16(b[12:]); h.codec < codecRows || h.codec > codecPacked {
+		return h, fmt.Errorf("%w: codec %d, this program reads %d to %d", errVersion, h.codec, codecRows, codecPacked)
 	}
 	copy(h.id[:], b[16:])
 	h.ownClock = b[14]&1 != 0

@@ -22,7 +22,11 @@ type blockInfo struct {
 	raw    uint32 // bytes when unpacked
 	stored uint32 // bytes in the file; equal to raw: not compressed
 	crc    uint32 // of the stored bytes
+	kind   rowdelta.Packing
 }
+
+// kindShift is where a block's packing begins in the number of its unpacked bytes.
+const kindShift = 24
 
 const maxBlockRaw = 4 << 20
 
@@ -37,11 +41,29 @@ func (b *blockInfo) checkSize(p *headParser) {
 func appendBlocks(dst []byte, blocks []blockInfo) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(blocks)))
 	for _, b := range blocks {
-		dst = binary.AppendUvarint(dst, uint64(b.raw))
-		dst = binary.AppendUvarint(dst, uint64(b.stored))
-		dst = binary.LittleEndian.AppendUint32(dst, b.crc)
+		dst = b.append(dst)
 	}
 	return dst
+}
+
+// append appends all but the offset.
+func (b *blockInfo) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(b.kind)<<kindShift|uint64(b.raw))
+	dst = binary.AppendUvarint(dst, uint64(b.stored))
+	return binary.LittleEndian.AppendUint32(dst, b.crc)
+}
+
+// parse reads what append wrote.
+func (b *blockInfo) parse(p *headParser) {
+	v := p.limited(1<<32-1, "size of a block")
+	b.kind = rowdelta.Packing(v >> kindShift)
+	b.raw = uint32(v & (1<<kindShift - 1))
+	b.stored = uint32(p.limited(uint64(b.raw), "stored size of a block"))
+	b.crc = p.uint32()
+	b.checkSize(p)
+	if b.raw > maxBlockRaw || !b.kind.Known() || b.kind != rowdelta.Plain && b.stored == b.raw {
+		p.fail(fmt.Sprintf("block of %d bytes, packing %d", b.raw, b.kind))
+	}
 }
 
 // headParser reads a head and keeps its first error.
@@ -122,10 +144,7 @@ func (p *headParser) blocks(dst []blockInfo, body int64, bodyLen uint64) []block
 	at := uint64(0)
 	for range n {
 		b := blockInfo{offset: body + int64(at)}
-		b.raw = uint32(p.limited(maxBlockRaw, "size of a block"))
-		b.stored = uint32(p.limited(uint64(b.raw), "stored size of a block"))
-		b.crc = p.uint32()
-		b.checkSize(p)
+		b.parse(p)
 		at += uint64(b.stored)
 		dst = append(dst, b)
 	}

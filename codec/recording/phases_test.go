@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -246,18 +247,21 @@ func BenchmarkPhases(b *testing.B) {
 	}
 	var out strings.Builder
 	tab := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tab, "phase\tbytes\tof codec 1\tof x264\tms a frame\tspeed, x264 = 1\t")
+	fmt.Fprintln(tab, "phase\tbytes\tof codec 1\tof x264\tms a frame\tspeed, x264 = 1\tpacked\tof veryfast\tms a frame\tread, p99 ms\t")
 	for b.Loop() {
 		for _, p := range phases() {
 			f, all := p.film(b, newStage(w, h, speed, seed), p.frames)
 			ours, took := writeFilm(b, f, all)
-			theirs, peer := encodeX264(b, f, all)
+			theirs, peer := encodeX264(b, f, all, "ultrafast")
+			packed, effort, seek := packFilm(b, f, all)
+			slow, _ := encodeX264(b, f, all, "veryfast")
 			old := "-"
 			if p.codec1 > 0 && w == 1280 && h == 720 && speed == 6 && seed == 1 {
 				old = fmt.Sprintf("%.2f", float64(ours)/float64(p.codec1))
 			}
-			fmt.Fprintf(tab, "%s\t%d\t%s\t%.2f\t%.1f\t%.1f\t\n", p.name, ours, old, float64(ours)/float64(theirs),
-				took.Seconds()*1000/float64(len(all)), float64(peer)/float64(took))
+			fmt.Fprintf(tab, "%s\t%d\t%s\t%.2f\t%.1f\t%.1f\t%d\t%.2f\t%.1f\t%.1f\t\n", p.name, ours, old, float64(ours)/float64(theirs),
+				took.Seconds()*1000/float64(len(all)), float64(peer)/float64(took), packed,
+				float64(packed)/float64(slow), effort.Seconds()*1000/float64(len(all)), seek.Seconds()*1000)
 		}
 	}
 	tab.Flush()
@@ -293,8 +297,48 @@ func writeFilm(b *testing.B, f frame.Format, all [][]byte) (int64, time.Duration
 	return size, least
 }
 
+// BenchmarkPack packs each phase at 1280x720.
+func BenchmarkPack(b *testing.B) {
+	for _, p := range phases() {
+		b.Run(strings.ReplaceAll(p.name, " ", "-"), func(b *testing.B) {
+			f, all := p.film(b, newStage(1280, 720, 6, 1), p.frames)
+			for b.Loop() {
+				size, took, seek := packFilm(b, f, all)
+				b.ReportMetric(float64(size), "B")
+				b.ReportMetric(took.Seconds()*1000/float64(len(all)), "ms/frame")
+				b.ReportMetric(seek.Seconds()*1000, "p99-ms")
+			}
+		})
+	}
+}
+
+// packFilm returns the bytes of a packed recording and the time of packing. seek is the time in which
+// 99 of 100 frames are read in random order.
+func packFilm(b *testing.B, f frame.Format, all [][]byte) (size int64, took, seek time.Duration) {
+	d := &memDisk{}
+	record(b, d, f, all)
+	started := time.Now()
+	d = packed(b, d)
+	took = time.Since(started)
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	times := make([]time.Duration, 200)
+	pix, rng := make([]byte, len(all[0])), rand.New(rand.NewPCG(1, 2))
+	for i := range times {
+		started := time.Now()
+		if err := r.ReadFrame(rng.IntN(len(all)), pix); err != nil {
+			b.Fatal(err)
+		}
+		times[i] = time.Since(started)
+	}
+	slices.Sort(times)
+	return int64(len(d.b)), took, times[len(times)*99/100]
+}
+
 // encodeX264 returns the bytes of a lossless video and the time, without the time of reading.
-func encodeX264(b *testing.B, f frame.Format, all [][]byte) (int64, time.Duration) {
+func encodeX264(b *testing.B, f frame.Format, all [][]byte, preset string) (int64, time.Duration) {
 	dir := b.TempDir()
 	out := filepath.Join(dir, "x264.nut")
 	run := func(args ...string) time.Duration {
@@ -317,7 +361,7 @@ func encodeX264(b *testing.B, f frame.Format, all [][]byte) (int64, time.Duratio
 		}
 		return least
 	}
-	took := run("-c:v", "libx264rgb", "-preset", "ultrafast", "-qp", "0", "-threads", "2", out)
+	took := run("-c:v", "libx264rgb", "-preset", preset, "-qp", "0", "-threads", "2", out)
 	st, err := os.Stat(out)
 	if err != nil {
 		b.Fatal(err)

@@ -96,8 +96,16 @@ func (p *Player) fillBlock() error {
 		}
 	}
 	for p.more && p.walk.Block == block {
-		copy(p.now[p.walk.Row].b[p.walk.Start:p.walk.End], from[p.walk.Off:])
-		p.more = p.walk.Next()
+		w := &p.walk
+		to := p.now[w.Row].b[w.Start:w.End]
+		copy(to, from[w.Off:])
+		if b.kind == rowdelta.Difference {
+			if p.before[w.Row] == nil {
+				return &CorruptError{b.offset, "block of differences from unknown bytes"}
+			}
+			rowdelta.Add(to, p.before[w.Row].b[w.Start:])
+		}
+		p.more = w.Next()
 	}
 	return nil
 }

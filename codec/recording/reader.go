@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"sort"
 	"sync"
@@ -108,6 +109,7 @@ type Reader struct {
 	cacheMu sync.Mutex
 	cache   []cachedHeads
 
+	residuals func() *rowdelta.Unpacker // made by the first block of residuals
 	resolvers sync.Pool
 	fetches   sync.Pool
 	players   atomic.Int32 // that are at work
@@ -152,6 +154,9 @@ func Open(path string) (*Reader, error) {
 // newReader reads the indexes and metadata of a recording of size bytes, before any frame is read.
 func newReader(f io.ReaderAt, size int64) (*Reader, error) {
 	r := &Reader{f: f, size: size, layouts: map[frame.Format]*frame.Layout{}, names: map[string]int{}}
+	r.residuals = sync.OnceValue(func() *rowdelta.Unpacker {
+		return rowdelta.NewUnpacker(maxBlockRaw, runtime.GOMAXPROCS(0))
+	})
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
@@ -400,6 +405,9 @@ func (r *Reader) readBlocks(blocks []blockInfo, dst []byte) ([]byte, error) {
 	total := 0
 	for _, b := range blocks {
 		total += int(b.raw)
+		if b.kind != rowdelta.Plain {
+			return dst, &CorruptError{b.offset, "block of residuals outside of frames"}
+		}
 		if total > frame.MaxBytes {
 			return dst, &CorruptError{b.offset, fmt.Sprintf("more than %d bytes in one record", frame.MaxBytes)}
 		}
@@ -439,7 +447,13 @@ func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
 		return stored, &CorruptError{b.offset, fmt.Sprintf("block of %d bytes fails its checksum", b.stored)}
 	}
 	if packed {
-		if err := rowdelta.Unpack(in, dst); err != nil {
+		var err error
+		if b.kind == rowdelta.Plain {
+			err = rowdelta.Unpack(in, dst)
+		} else {
+			err = r.residuals().Unpack(in, dst)
+		}
+		if err != nil {
 			return stored, &CorruptError{b.offset, err.Error()}
 		}
 	}

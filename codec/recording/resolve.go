@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,10 @@ type resolver struct {
 	needed []blockInfo // those that hold a row of the frame
 
 	wanted []wantedRow   // rows that are asked for
-	pieces []wantedPiece // by block
+	asked  []askedPiece  // their pieces
+	pieces []wantedPiece // the same by block
 	first  []int32       // of each block: its first piece
+	bases  []basePiece   // of all blocks of differences, in order of blocks and of bytes
 
 	hashes []uint64
 	sum    []byte
@@ -37,6 +40,12 @@ type wantedRow struct{ y, to int }
 // wantedPiece is a part of the frame and its place in its block.
 type wantedPiece struct {
 	to, off, n int32
+}
+
+// askedPiece is a wanted piece and its block.
+type askedPiece struct {
+	block int32
+	wantedPiece
 }
 
 // Image returns frame n. The bytes are a copy of their own. The decoded frame is held against the
@@ -160,7 +169,7 @@ func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
 	seg := r.segmentIndex(n)
 	start := r.segments[seg].First
 	v.places.Forget()
-	v.blocks = v.blocks[:0]
+	v.blocks, v.bases = v.blocks[:0], v.bases[:0]
 	i := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
 	var hash uint64
 	var damaged error
@@ -192,6 +201,9 @@ func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
 		hash = v.head.hash
 		if err := r.parseDelta(k, &v.head, &v.delta, v.layout); err != nil {
 			return 0, err
+		}
+		if err := v.noteBases(); err != nil {
+			return 0, &CorruptError{r.frames[k].offset, err.Error()}
 		}
 		if !v.places.Apply(&v.delta, int64(len(v.blocks))) {
 			return 0, &CorruptError{r.frames[k].offset, "frame scatters a row over too many blocks"}
@@ -248,8 +260,30 @@ func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Lay
 	}
 }
 
-// assemble fetches the blocks that v needs and puts their pieces into pix.
+// assemble fetches the blocks that v needs and puts their pieces into pix. Pieces of blocks of
+// differences are sums: what they differ from is added, level by level.
 func (r *Reader) assemble(v *resolver, pix []byte) error {
+	v.ask()
+	for level := 0; len(v.asked) > 0; level++ {
+		if err := r.assembleLevel(v, pix, level > 0); err != nil {
+			return err
+		}
+		if len(v.bases) == 0 {
+			return nil
+		}
+		if at, err := v.askBases(); err != nil {
+			return &CorruptError{at, err.Error()}
+		}
+		if level == rowdelta.MaxChain && len(v.asked) > 0 {
+			return &CorruptError{v.blocks[v.asked[0].block].offset,
+				fmt.Sprintf("more than %d blocks of differences one after another", rowdelta.MaxChain)}
+		}
+	}
+	return nil
+}
+
+// assembleLevel puts the asked pieces into pix, or adds them.
+func (r *Reader) assembleLevel(v *resolver, pix []byte, add bool) error {
 	v.sortPieces()
 	v.needed = v.needed[:0]
 	largest := uint32(0)
@@ -291,7 +325,11 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 				return
 			}
 			for _, p := range pieces {
-				copy(pix[p.to:p.to+p.n], raw[p.off:])
+				if add {
+					rowdelta.Add(pix[p.to:p.to+p.n], raw[p.off:])
+				} else {
+					copy(pix[p.to:p.to+p.n], raw[p.off:])
+				}
 			}
 		}
 	}
@@ -304,29 +342,9 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 	return failed
 }
 
-// sortPieces lists the pieces of the wanted rows by block.
-func (v *resolver) sortPieces() {
-	n := len(v.blocks)
-	if cap(v.first) < n+2 {
-		v.first = make([]int32, n+2, 2*n+2)
-	}
-	v.first = v.first[:n+2]
-	clear(v.first)
-	total := int32(0)
-	for _, w := range v.wanted {
-		p := v.places.Row(w.y)
-		for _, q := range p.Pieces[:p.N] {
-			v.first[q.Block+2]++
-		}
-		total += p.N
-	}
-	for i := 2; i < len(v.first); i++ {
-		v.first[i] += v.first[i-1]
-	}
-	if cap(v.pieces) < int(total) {
-		v.pieces = make([]wantedPiece, total)
-	}
-	v.pieces = v.pieces[:total]
+// ask lists the pieces of the wanted rows.
+func (v *resolver) ask() {
+	v.asked = v.asked[:0]
 	for _, w := range v.wanted {
 		p := v.places.Row(w.y)
 		for k, q := range p.Pieces[:p.N] {
@@ -334,9 +352,29 @@ func (v *resolver) sortPieces() {
 			if k+1 < int(p.N) {
 				end = p.Pieces[k+1].Start
 			}
-			at := &v.first[q.Block+1]
-			v.pieces[*at] = wantedPiece{int32(w.to) + q.Start, q.Off, end - q.Start}
-			*at++
+			v.asked = append(v.asked, askedPiece{int32(q.Block), wantedPiece{int32(w.to) + q.Start, q.Off, end - q.Start}})
 		}
+	}
+}
+
+// sortPieces lists the asked pieces by block.
+func (v *resolver) sortPieces() {
+	n := len(v.blocks)
+	if cap(v.first) < n+2 {
+		v.first = make([]int32, n+2, 2*n+2)
+	}
+	v.first = v.first[:n+2]
+	clear(v.first)
+	for i := range v.asked {
+		v.first[v.asked[i].block+2]++
+	}
+	for i := 2; i < len(v.first); i++ {
+		v.first[i] += v.first[i-1]
+	}
+	v.pieces = slices.Grow(v.pieces[:0], len(v.asked))[:len(v.asked)]
+	for _, a := range v.asked {
+		at := &v.first[a.block+1]
+		v.pieces[*at] = a.wantedPiece
+		*at++
 	}
 }

@@ -34,3 +34,19 @@ func refusesDirect(err error) bool { return errors.Is(err, unix.EINVAL) }
 func readAhead(f *os.File, offset, length int64) {
 	_ = unix.Fadvise(int(f.Fd()), offset, length, unix.FADV_WILLNEED)
 }
+
+// lockFile keeps two programs from replacing one file at the same time.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("another program packs it")
+		}
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

@@ -70,9 +70,7 @@ func (t *blockTable) appendTable(dst []byte, places *rowdelta.Places, rows int) 
 	for _, b := range t.info {
 		dst = binary.AppendVarint(dst, b.offset-last)
 		last = b.offset
-		dst = binary.AppendUvarint(dst, uint64(b.raw))
-		dst = binary.AppendUvarint(dst, uint64(b.stored))
-		dst = binary.LittleEndian.AppendUint32(dst, b.crc)
+		dst = b.append(dst)
 	}
 	var p rowPredictor
 	at := 0
@@ -105,10 +103,10 @@ func parseTable(src []byte, places *rowdelta.Places, rowBytes func(y int) int, r
 	last := int64(0)
 	for range n {
 		b := blockInfo{offset: last + p.varint()}
-		b.raw = uint32(p.limited(maxBlockRaw, "size of a block"))
-		b.stored = uint32(p.limited(uint64(b.raw), "stored size of a block"))
-		b.crc = p.uint32()
-		b.checkSize(&p)
+		b.parse(&p)
+		if b.kind == rowdelta.Difference {
+			p.fail("block of differences in a table")
+		}
 		if b.offset < dataStart || b.offset > end-int64(b.stored) {
 			p.fail(fmt.Sprintf("block at offset %d", b.offset))
 		}

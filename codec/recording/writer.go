@@ -26,6 +26,8 @@ type Options struct {
 	Clock     timeline.Clock // 0: the rig's
 	Program   string         // name and version of the program, for the file's header
 	ID        [16]byte       // of the recording; 0: random
+
+	wallOffset int64 // as in committer
 }
 
 const (
@@ -116,6 +118,11 @@ func Create(path string, o Options) (*Writer, error) {
 
 // newWriter starts a recording on empty storage.
 func newWriter(to storage, o Options) *Writer {
+	return startWriter(to, o, nil)
+}
+
+// startWriter starts a recording with the given header, or with one of its own.
+func startWriter(to storage, o Options, header *fileHeader) *Writer {
 	if o.Workers <= 0 {
 		o.Workers = runtime.NumCPU()
 	}
@@ -147,12 +154,15 @@ func newWriter(to storage, o Options) *Writer {
 	w.sink = newSink(to, 0, bufferSize)
 	w.scan.start(min(o.Workers-1, maxScanners))
 
-	offset, width := timeline.WallOffset(o.Clock)
-	header := fileHeader{
-		id: o.ID, codec: codecMoves, ownClock: o.OwnClock, writer: o.Program,
-		created: int64(o.Clock.Now()) + offset, wallOffset: offset, wallWidth: int64(width),
+	if header == nil {
+		offset, width := timeline.WallOffset(o.Clock)
+		header = &fileHeader{
+			id: o.ID, codec: codecMoves, ownClock: o.OwnClock, writer: o.Program,
+			created: int64(o.Clock.Now()) + offset, wallOffset: offset, wallWidth: int64(width),
+		}
 	}
-	c := newCommitter(w, &header)
+	c := newCommitter(w, header)
+	c.wallOffset = o.wallOffset
 	w.wg.Go(c.run)
 	return w
 }
@@ -413,6 +423,11 @@ func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
 		w.submitBlocks(j, p)
 		live, _ = w.blocks.keep(w.encoder.Places(), len(w.layout.Rows))
 	}
+	w.table(live, now, hash)
+}
+
+// table plans a checkpoint of the last frame, whose rows lie in the live blocks.
+func (w *Writer) table(live []int64, now timeline.Time, hash uint64) {
 	j := <-w.jobs
 	j.typ = typeCheckpoint
 	head := checkpointHead{number: w.number - 1, hash: hash}

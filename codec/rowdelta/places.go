@@ -294,3 +294,18 @@ func include(spans *[MaxSpans]Span, n int, wide Span) int {
 
 // Of reports whether the places are those of frames of layout l.
 func (p *Places) Of(l *frame.Layout) bool { return p.layout == l }
+
+// Cover calls take with each part of a span of row y: a piece cut to the span, and its length. It
+// does not call it if the row is unknown.
+func (p *Places) Cover(y int, s Span, take func(q Piece, n int32)) {
+	row := p.rows[y].pieces()
+	for i, q := range row {
+		end := s.End
+		if i+1 < len(row) {
+			end = min(end, row[i+1].Start)
+		}
+		if start := max(q.Start, s.Start); start < end {
+			take(Piece{q.Block, q.Off + start - q.Start, start}, end-start)
+		}
+	}
+}

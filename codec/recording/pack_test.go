@@ -1,0 +1,283 @@
+package recording
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// packed returns a packed copy of a recording.
+func packed(t testing.TB, d *memDisk) *memDisk {
+	t.Helper()
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &memDisk{}
+	if err := r.pack(context.Background(), to, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := newReader(to, int64(len(to.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.sameAs(context.Background(), q, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestPackedFramesComeBack packs films of all formats and all phases. Each frame must return
+// unchanged in any order.
+func TestPackedFramesComeBack(t *testing.T) {
+	check := func(t *testing.T, d *memDisk, all [][]byte) {
+		p := packed(t, d)
+		r, err := newReader(p, int64(len(p.b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFrames(t, r, all)
+		v, err := r.Verify(context.Background(), nil)
+		if err != nil || len(v.Problems) > 0 || v.Checked != len(all) || v.Tables == 0 {
+			t.Errorf("verify: %+v, %v", v, err)
+		}
+	}
+	for i, f := range testFormats(t) {
+		t.Run(f.String(), func(t *testing.T) {
+			all := film(t, uint64(i), f, 70)
+			d := &memDisk{}
+			record(t, d, f, all)
+			check(t, d, all)
+		})
+	}
+	for i, p := range phases() {
+		t.Run(p.name, func(t *testing.T) {
+			f, all := p.film(t, newStage(333, 77, 13, uint64(i)), 70)
+			d := &memDisk{}
+			record(t, d, f, all)
+			check(t, d, all)
+		})
+	}
+}
+
+// drift makes a frame whose bytes all differ from the one before by 1.
+func drift(pix, prev []byte) {
+	for i := range pix {
+		pix[i] = prev[i] + 1
+	}
+}
+
+func noise(pix []byte, rng *rand.Rand) {
+	for i := range pix {
+		pix[i] = byte(rng.Uint32())
+	}
+}
+
+// packedTale returns a tale and its packed recording, with blocks of all packings.
+func packedTale(t testing.TB) (*tale, *memDisk) {
+	t.Helper()
+	tale := newTale(t, 5, 300*time.Millisecond,
+		talePart{format(t, frame.GREY, 160, 4, 0), 9}, talePart{format(t, frame.BGR4, 20, 7, 3), 6})
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := range tale.frames {
+		pix := tale.frames[n].pix
+		switch {
+		case n >= 9 || n == 5: // smooth
+			for i := range pix {
+				pix[i] = byte(3*i + 7*n)
+			}
+		case n > 0:
+			drift(pix, tale.frames[n-1].pix)
+		default:
+			noise(pix, rng)
+		}
+	}
+	d := &memDisk{}
+	w := newWriter(d, testOptions())
+	if err := errors.Join(tale.write(w, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d = packed(t, d)
+	kinds := map[rowdelta.Packing]int{}
+	r, err := newReader(d, int64(len(d.b)))
+	for n := range tale.frames {
+		var h frameHead
+		err = errors.Join(err, r.frameHead(n, &h))
+		for _, b := range h.blocks {
+			kinds[b.kind]++
+		}
+	}
+	if err != nil || len(kinds) != 3 {
+		t.Fatalf("packings %v, %v", kinds, err)
+	}
+	return tale, d
+}
+
+// TestPackedIsDamaged cuts a packed recording at its bytes, flips bits in it, and loses frames. A
+// reader shows no wrong frame.
+//
+// Fault: The file was cut
+// Fault: A bit was flipped
+func TestPackedIsDamaged(t *testing.T) {
+	tale, d := packedTale(t)
+	all := records(t, d.b)
+	inParallel(t, len(d.b), func(at int) error {
+		if !picked(at) {
+			return nil
+		}
+		if err := checkCut(tale, all, d.b[:at]); err != nil {
+			return fmt.Errorf("cut: %w", err)
+		}
+		if err := checkFlip(tale, all, d.b, at, at%8); err != nil {
+			return fmt.Errorf("flip: %w", err)
+		}
+		return nil
+	})
+}
+
+// TestHostileChains makes chains of differences longer than the format allows.
+func TestHostileChains(t *testing.T) {
+	_, d := packedTale(t)
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := r.segments[0].Layout
+	for _, length := range []int{rowdelta.MaxChain, rowdelta.MaxChain + 1} {
+		v := &resolver{layout: l, wanted: []wantedRow{{y: 0}}, places: rowdelta.NewPlaces(l)}
+		*v.places.Row(0) = rowdelta.Place{N: 1, Pieces: [rowdelta.MaxPieces]rowdelta.Piece{{Block: int64(length)}}}
+		var h frameHead
+		if err := r.frameHead(0, &h); err != nil {
+			t.Fatal(err)
+		}
+		v.blocks = append(v.blocks, h.blocks[0])
+		for n := 1; n <= length; n++ {
+			b := h.blocks[0] // stored as it is
+			b.kind = rowdelta.Difference
+			v.blocks = append(v.blocks, b)
+			v.bases = append(v.bases, basePiece{block: int32(n), n: 160, from: int32(n - 1)})
+		}
+		err := r.assemble(v, make([]byte, 160))
+		if want := length > rowdelta.MaxChain; isCorrupt(err) != want || !want && err != nil {
+			t.Errorf("chain of %d: %v", length, err)
+		}
+		v.bases = v.bases[1:] // the last block differs from nothing
+		if err := r.assemble(v, make([]byte, 160)); !isCorrupt(err) {
+			t.Errorf("chain without an end: %v", err)
+		}
+	}
+}
+
+// TestPackKeepsTheFile interrupts packing at many steps, and fills the disk. The old file stays as it
+// is until the new one takes its place.
+//
+// Fault: `pack` is interrupted or killed, or finds the disk full
+func TestPackKeepsTheFile(t *testing.T) {
+	tale := powerTale(t, 21)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := range tale.frames {
+		if n > 0 && tale.frames[n].format == tale.frames[n-1].format {
+			drift(tale.frames[n].pix, tale.frames[n-1].pix)
+		} else {
+			noise(tale.frames[n].pix, rng)
+		}
+	}
+	whole := &memDisk{}
+	tale.record(t, whole, 100*time.Millisecond, time.Hour)
+	r, err := newReader(whole, int64(len(whole.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{1, dataStart, len(whole.b) / 3} {
+		if err := r.pack(context.Background(), &memDisk{limit: limit}, func(int) {}); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("disk of %d bytes: %v", limit, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "a.eid")
+	if err := os.WriteFile(path, whole.b, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []int{0, 1, 49, 51, 99} {
+		ctx, cancel := context.WithCancel(context.Background())
+		if stop == 0 {
+			cancel()
+		}
+		_, err := Pack(ctx, path, func(done, _ int) {
+			if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, whole.b) {
+				t.Errorf("after %d steps the file differs: %v", done, err)
+			}
+			if done == stop {
+				cancel()
+			}
+		})
+		if b, again := os.ReadFile(path); !errors.Is(err, context.Canceled) || !bytes.Equal(b, whole.b) {
+			t.Errorf("stopped at %d: %v; the file is the old one: %v, %v", stop, err, bytes.Equal(b, whole.b), again)
+		}
+		if names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(names) != 1 {
+			t.Errorf("files left: %v", names)
+		}
+		cancel()
+	}
+	left := filepath.Join(filepath.Dir(path), ".a.eid.packing") // by a killed program
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Pack(context.Background(), path, func(done, _ int) {
+		if _, err := Pack(context.Background(), path, nil); done == 1 && err == nil {
+			t.Error("packed twice at once")
+		}
+	})
+	if err != nil || !rep.Packed || rep.After >= rep.Before || rep.Frames != len(tale.frames) {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	b, err := os.ReadFile(path)
+	st, again := os.Stat(path)
+	if err = errors.Join(err, again); err != nil || int64(len(b)) != rep.After || st.Mode().Perm() != 0o640 {
+		t.Fatalf("%d bytes, want %d; mode %v; %v", len(b), rep.After, st.Mode(), err)
+	}
+	q, err := newReader(bytes.NewReader(b), rep.After)
+	if err != nil || q.header.codec != codecPacked || q.Info().ID != r.Info().ID {
+		t.Fatal(err)
+	}
+	if readable, err := tale.check(q); err != nil || slices.Contains(readable, false) {
+		t.Errorf("packed: %v, %v", readable, err)
+	}
+	if rep, err := Pack(context.Background(), path, nil); err != nil || rep.Packed {
+		t.Errorf("packed again: %+v, %v", rep, err)
+	}
+	other := path + ".other"
+	if err := errors.Join(os.WriteFile(path, whole.b, 0o600), os.WriteFile(other, []byte("new"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Pack(context.Background(), path, func(done, _ int) {
+		if done == 1 {
+			if err := os.Rename(other, path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if b, again := os.ReadFile(path); err == nil || string(b) != "new" {
+		t.Errorf("a file that took the place was replaced: %v, %v", err, again)
+	}
+	torn := whole.b[:len(whole.b)-blockSize]
+	if err := os.WriteFile(path, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Pack(context.Background(), path, nil); !errors.Is(err, errIncomplete) {
+		t.Errorf("an incomplete recording: %v", err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, torn) {
+		t.Errorf("an incomplete recording was changed: %v", err)
+	}
+}
