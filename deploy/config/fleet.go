@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ type Fleet struct {
 	LostAfter Duration `toml:"lost_after"` // after an attempt's estimated end
 	Quota     Bytes    `toml:"quota"`      // of jobs and log on the hub's disk
 	NATS      string   `toml:"nats"`       // of an external cluster; "": the hub's own
+	Copy      string   `toml:"copy"`       // folder that gets a copy each minute; "": none
 }
 
 // Accept limits the jobs of the fleet that a rig takes. Empty lists accept all.
@@ -93,6 +95,9 @@ func (f Fleet) check() error {
 	}
 	if f.Quota < 64<<20 {
 		return fmt.Errorf("fleet.quota is %d bytes: must be at least 64MiB", f.Quota)
+	}
+	if f.Copy != "" && !filepath.IsAbs(f.Copy) {
+		return fmt.Errorf("fleet.copy is %.80q: must be an absolute path", f.Copy)
 	}
 	if f.NATS == "" {
 		return nil

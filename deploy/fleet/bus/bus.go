@@ -20,6 +20,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrFull     = errors.New("the hub's storage is full")
 	ErrAway     = errors.New("no connection")
+	ErrRemoved  = fmt.Errorf("%w: the hub has removed this rig, or does not know its key", ErrAway)
 	errBusy     = errors.New("too many requests of the rig")
 )
 

@@ -251,6 +251,12 @@ func (h *Hub) settle(ctx context.Context, rig string, e *wire.Ended) fate {
 		return stored
 	}
 	if j.ended() {
+		if all := h.rigs[rig].resend; all[e.Attempt] && validLight(e.Light) && j.dark == "" &&
+			!h.light.has(rig, e.Attempt) {
+			return wanted
+		} else {
+			delete(all, e.Attempt)
+		}
 		return stored
 	}
 	current := n == len(j.Attempts) && j.live()

@@ -33,6 +33,11 @@ func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []by
 		answer = h.event(ctx, rig, request)
 	case "ask":
 		answer = h.ask(ctx, rig, request)
+	case "leave":
+		h.mu.Lock()
+		h.leaving[rig] = true // removed after the answer
+		h.mu.Unlock()
+		answer = wire.Polled{}
 	case "relay":
 		answer = h.nextTickets(ctx, rig, request)
 	default:
@@ -65,6 +70,9 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 	case p.Version < wire.Oldest:
 		out.Error = fmt.Sprintf("the rig's program is too old for the hub: it speaks version %d, needs %d", p.Version,
 			wire.Oldest)
+	case p.Epoch > h.epoch:
+		h.newer = max(h.newer, p.Epoch)
+		out.Error = fmt.Sprintf("the hub is an old copy: its epoch is %d, and %d was seen", h.epoch, p.Epoch)
 	default:
 		if err := check(&p); err != nil {
 			out.Error = err.Error()
@@ -94,6 +102,8 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 	h.assign(ctx)
 	out.Light = h.lightTickets(name, lights, now) // the rig sends nothing while it measures
 	out.Drain = r.Drain
+	again := sortedKeys(r.resend)
+	out.Resend = again[:min(len(again), lightsOfRig)]
 	if out.Desired, err = h.desired(ctx, r, &p); err != nil {
 		return wire.Polled{Epoch: out.Epoch, NextNS: out.NextNS, ClockNS: out.ClockNS, Error: clip(err.Error(), 300)}
 	}

@@ -53,8 +53,9 @@ type rig struct {
 	reason     string // why it wants no jobs
 	clock      time.Duration
 	unreported int
-	reported   int  // results in the last poll
-	shown      bool // the scheduler has it as online
+	reported   int             // results in the last poll
+	shown      bool            // the scheduler has it as online
+	resend     map[string]bool // attempts whose light folders the rig sends again
 	waiting    []*relay
 	relaying   int
 	woken      chan struct{} // closed when waiting has grown
@@ -65,7 +66,7 @@ func (h *Hub) rig(name string) *rig {
 	r := h.rigs[name]
 	if r == nil {
 		r = &rig{member: member{Rig: name}, live: map[string]*job{}, boots: map[string]time.Time{},
-			woken: make(chan struct{})}
+			resend: map[string]bool{}, woken: make(chan struct{})}
 		h.rigs[name] = r
 	}
 	return r
