@@ -172,10 +172,12 @@ func (s *Server) openStreams(ctx context.Context) error {
 	}
 	const day = 24 * time.Hour
 	q := s.options.Quota
-	for _, c := range []jetstream.StreamConfig{
-		{Name: Jobs, MaxBytes: q / 4}, {Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
-		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day},
-	} {
+	all := []jetstream.StreamConfig{{Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
+		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day}}
+	for i := range uint32(jobShards) {
+		all = append(all, jetstream.StreamConfig{Name: jobShard(i), MaxBytes: q / 4 / jobShards})
+	}
+	for _, c := range all {
 		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, maxValue+4096
 		if c.MaxAge == 0 {
 			c.Discard = jetstream.DiscardNew

@@ -186,28 +186,31 @@ func (a *Adopted) restore(ctx context.Context, b bus.Hub, parts map[string][]byt
 			}
 			continue
 		}
+		bucket, count := bus.Jobs, &a.Jobs
+		if kind == rigsPart {
+			bucket, count = bus.Rigs, &a.Rigs
+		} else if kind != jobsPart {
+			return fmt.Errorf("unknown part %.100q", name)
+		}
+		var all []bus.Entry
 		for line := range bytes.Lines(parts[name]) {
-			line = bytes.TrimSpace(line)
-			var err error
-			switch kind {
-			case jobsPart:
-				var r record
-				if r, err = decodeRecord(line); err == nil {
-					a.Jobs++
-					err = put(bus.Jobs, r.Job, line)
-				}
-			case rigsPart:
-				var m member
-				if err = json.Unmarshal(line, &m); err == nil {
-					a.Rigs++
-					err = put(bus.Rigs, m.Rig, line)
-				}
-			default:
-				err = errors.New("unknown part of a copy")
+			e := bus.Entry{Value: bytes.TrimSpace(line)}
+			var m member
+			r, err := decodeRecord(e.Value)
+			if e.Key = r.Job; kind == rigsPart {
+				err = json.Unmarshal(e.Value, &m)
+				e.Key = m.Rig
 			}
 			if err != nil {
 				return fmt.Errorf("%.100q: %w", name, err)
 			}
+			all = append(all, e)
+		}
+		for _, s := range b.Bucket(bucket).PutAll(ctx, all) {
+			if s.Err != nil {
+				return s.Err
+			}
+			*count++
 		}
 	}
 	return errors.Join(put(bus.State, epochKey, strconv.AppendUint(nil, a.Epoch, 10)), put(bus.State, resendKey, strconv.AppendInt(nil, time.Now().UnixNano(), 10)))

@@ -59,7 +59,15 @@ type Hub struct {
 	light  *lightStore
 	relays relays
 
+	turn      chan struct{} // of a round
+	waitingMu sync.Mutex
+	waiting   []*operation
+
 	mu       sync.Mutex
+	op       *operation // that runs
+	changes  []change   // to be stored
+	changing map[string]bool
+	saves    []*rig
 	began    time.Time // of the hub, or of its leadership
 	epoch    uint64
 	leads    bool
@@ -101,7 +109,8 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 	if o.Free == nil {
 		o.Free = func() (int64, error) { return staging.FreeBytes(o.Dir) }
 	}
-	h := &Hub{o: o, bucket: o.Bus.Bucket(bus.Jobs), took: map[string]time.Duration{}}
+	h := &Hub{o: o, bucket: o.Bus.Bucket(bus.Jobs), took: map[string]time.Duration{},
+		turn: make(chan struct{}, 1)}
 	var err error
 	if h.light, err = openLight(filepath.Join(o.Dir, "fleet", "light"), o.MaxLight); err != nil {
 		return nil, err
@@ -122,6 +131,7 @@ func (h *Hub) clear() {
 	h.jobs, h.rigs, h.owned, h.over = map[string]*job{}, map[string]*rig{}, map[string]int{}, nil
 	h.unlogged, h.refs, h.unused = map[string]*job{}, map[string]int{}, nil
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}
+	h.changing = map[string]bool{}
 	h.leaving, h.leads = map[string]bool{}, false
 }
 
@@ -230,34 +240,20 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // tick does everything that depends on time. It reports if this hub leads.
 func (h *Hub) tick(ctx context.Context) bool {
+	h.turn <- struct{}{}
 	h.mu.Lock()
-	if !h.lead(ctx) {
-		h.mu.Unlock()
+	leads := h.lead(ctx) // it may read everything anew
+	h.mu.Unlock()
+	<-h.turn
+	if !leads {
 		return false
 	}
-	now := h.o.Now()
-	for _, name := range sortedKeys(h.rigs) {
-		r := h.rigs[name]
-		h.unite(r, now)
-		if r.known && r.shown != r.online(now) {
-			r.dirty = true // with the time of its last message
-			h.show(r)
-			h.changed(name, "")
-		}
-		if r.known && r.dirty {
-			if err := h.save(ctx, r); err != nil {
-				h.o.Log.Warn("a rig's state could not be stored", "rig", name, "error", err)
-			}
-		}
-	}
-	h.lose(ctx, now)
-	h.assign(ctx)
-	h.expire(now)
-	news := h.news
-	h.news = map[[2]string]bool{}
-	leaving := h.leaving
-	h.leaving = map[string]bool{}
-	h.mu.Unlock()
+	var news map[[2]string]bool
+	var leaving map[string]bool
+	h.do(h.pass, func() {
+		news, leaving = h.news, h.leaving
+		h.news, h.leaving = map[[2]string]bool{}, map[string]bool{}
+	})
 	for name := range leaving {
 		h.o.Log.Info("rig has left", "rig", name)
 		if err := h.Remove(ctx, name); err != nil {
@@ -267,6 +263,25 @@ func (h *Hub) tick(ctx context.Context) bool {
 	h.store(ctx)
 	h.tell(news)
 	return true
+}
+
+// pass does everything that depends on time, as an operation.
+func (h *Hub) pass() {
+	now := h.o.Now()
+	for _, name := range sortedKeys(h.rigs) {
+		r := h.rigs[name]
+		h.unite(r, now)
+		if r.known && r.shown != r.online(now) {
+			r.dirty = true // with the time of its last message
+			h.show(r)
+			h.changed(name, "")
+		}
+		if r.known && r.dirty && !h.op.looks {
+			h.saves = append(h.saves, r)
+		}
+	}
+	h.lose(now)
+	h.expire(now)
 }
 
 // store logs jobs that have ended, and removes those that lists no longer show.
