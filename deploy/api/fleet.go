@@ -9,7 +9,6 @@ type FleetStatus struct {
 	Away    int            `json:"away" doc:"rigs that are silent"`
 	Waiting map[string]int `json:"waiting" doc:"jobs that wait, by class"`
 	Running int            `json:"running"`
-	// CopiedWallNS is the time of the last copy to the folder of the configuration.
 	CopiedWallNS int64 `json:"copied_wall_ns,omitempty" doc:"of the hub's last copy; absent: none"`
 	// Of a rig of a fleet.
 	Hub         string `json:"hub,omitempty" doc:"address of the rig's hub"`
