@@ -105,7 +105,8 @@ func testBucket(t *testing.T, b, other Bucket) {
 		t.Error(err)
 	}
 	several := b.PutAll(ctx, []Entry{{"one", nil, 0}, {"two", nil, 0}, {"three", nil, 99}, {"a b", nil, 0}})
-	if several[0].Err != nil || several[1].Err != nil || !errors.Is(several[2].Err, ErrConflict) || several[3].Err == nil {
+	if several[0].Err != nil || several[1].Err != nil || !errors.Is(several[2].Err, ErrConflict) ||
+		several[3].Err == nil {
 		t.Errorf("several puts: %+v", several)
 	}
 	for i, key := range []string{"one", "two"} {

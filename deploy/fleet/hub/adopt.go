@@ -56,8 +56,12 @@ func (h *Hub) resend(j *job) {
 	if n == 0 {
 		n = len(j.Attempts)
 	}
-	if id := wire.AttemptID(j.Job, n); j.ended() && n > 0 && j.Attempts[n-1].Set && !h.light.has(j.Attempts[n-1].Rig, id) {
-		h.rig(j.Attempts[n-1].Rig).resend[id] = true
+	if !j.ended() || n == 0 {
+		return
+	}
+	a, id := j.Attempts[n-1], wire.AttemptID(j.Job, n)
+	if a.Set && !h.light.has(a.Rig, id) {
+		h.rig(a.Rig).resend[id] = true
 	}
 }
 
@@ -213,7 +217,8 @@ func (a *Adopted) restore(ctx context.Context, b bus.Hub, parts map[string][]byt
 			*count++
 		}
 	}
-	return errors.Join(put(bus.State, epochKey, strconv.AppendUint(nil, a.Epoch, 10)), put(bus.State, resendKey, strconv.AppendInt(nil, time.Now().UnixNano(), 10)))
+	return errors.Join(put(bus.State, epochKey, strconv.AppendUint(nil, a.Epoch, 10)),
+		put(bus.State, resendKey, strconv.AppendInt(nil, time.Now().UnixNano(), 10)))
 }
 
 // place moves the files of an adopted fleet into the data directory, the hub's keys last. Files

@@ -170,10 +170,13 @@ func (f *farm) poll(i int) (stored int) {
 		f.Fatal(err)
 	}
 	var answer wire.Polled
-	if err := json.Unmarshal(f.hub.handle(f.Context(), p.Boot, "poll", raw), &answer); err != nil || answer.Error != "" {
-		f.Fatal(err, answer.Error)
+	err = json.Unmarshal(f.hub.handle(f.Context(), p.Boot, "poll", raw), &answer)
+	if err != nil || answer.Error != "" {
+		f.Error(err, answer.Error)
+		return 0
 	}
-	p.Ended = slices.DeleteFunc(p.Ended, func(e wire.Ended) bool { return slices.Contains(answer.Acknowledged, e.Attempt) })
+	p.Ended = slices.DeleteFunc(p.Ended,
+		func(e wire.Ended) bool { return slices.Contains(answer.Acknowledged, e.Attempt) })
 	p.Running = p.Running[:0]
 	for _, d := range answer.Desired {
 		if !slices.ContainsFunc(p.Ended, func(e wire.Ended) bool { return e.Attempt == d.Attempt }) {

@@ -17,14 +17,15 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
-// copied makes a world whose hub has keys and a folder for copies.
+// copiedWorld makes a world whose hub has keys and a folder for copies.
 func copiedWorld(t *testing.T, rigs ...string) *world {
 	w := newWorld(t, rigs...)
 	w.o.Copy = t.TempDir()
 	w.hub.o.Copy = w.o.Copy
 	for _, name := range []string{"secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
 		file := filepath.Join(w.o.Dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,7 +35,8 @@ func copiedWorld(t *testing.T, rigs ...string) *world {
 // adopt restores the copy in a new data directory, and has a hub there.
 func (w *world) adopt() (Adopted, error) {
 	w.memory, w.o.Dir = bus.NewMemory(), w.TempDir()
-	a, err := Adopt(w.Context(), w.o.Dir, w.o.Copy, func(string, string) (bus.Hub, error) { return w.memory.Hub(), nil })
+	a, err := Adopt(w.Context(), w.o.Dir, w.o.Copy,
+		func(string, string) (bus.Hub, error) { return w.memory.Hub(), nil })
 	if err == nil {
 		w.o.Bus, w.adopted = w.memory.Hub(), true
 		w.restart()
@@ -126,10 +128,12 @@ func TestCopyRefused(t *testing.T) {
 			raw[len(raw)/2] ^= 1
 			return errors.Join(err, os.WriteFile(archive, raw, 0o600))
 		},
-		"missing":      func(archive, _ string) error { return os.Remove(archive) },
-		"no manifest":  func(_, manifest string) error { return os.Remove(manifest) },
-		"newer":        func(_, m string) error { return os.WriteFile(m, []byte(`{"version":2}`), 0o600) },
-		"another path": func(_, m string) error { return os.WriteFile(m, []byte(`{"version":1,"archive":"../x"}`), 0o600) },
+		"missing":     func(archive, _ string) error { return os.Remove(archive) },
+		"no manifest": func(_, manifest string) error { return os.Remove(manifest) },
+		"newer":       func(_, m string) error { return os.WriteFile(m, []byte(`{"version":2}`), 0o600) },
+		"another path": func(_, m string) error {
+			return os.WriteFile(m, []byte(`{"version":1,"archive":"../x"}`), 0o600)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copiedWorld(t, "a")

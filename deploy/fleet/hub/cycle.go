@@ -413,7 +413,8 @@ func (h *Hub) mention(rig string, m *wire.Running) {
 
 // Cancel ends a job. One that a rig works at ends when the rig reports it, or is lost. may reports
 // if the caller may end jobs of an owner.
-func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner string) bool) (out api.FleetJob, err error) {
+func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner string) bool) (out api.FleetJob,
+	err error) {
 	did := false
 	h.do(func() { out, err = h.cancel(ctx, id, reason, may, &did) }, func() {
 		if j := h.jobs[id]; err == nil && j != nil {
