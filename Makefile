@@ -179,6 +179,7 @@ bench-rig: deps
 # A million rigs in a thousand cells, one after the other, and decisions beside 100,000 waiting jobs: some 15 minutes.
 bench-fleet:
 	EIDETICKER_SOAK=1 $(GO) test -count=1 -v -timeout 6h -run '^TestSimulation$$' -bench '^BenchmarkAssign$$' ./deploy/fleet/sched
+	$(GO) test -count=1 -v -timeout 2h -run '^$$' -bench '^BenchmarkHub$$' -benchtime 1x ./deploy/fleet/hub
 
 clean:
 	rm -rf bin out

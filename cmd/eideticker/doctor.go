@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/doctor"
+	"github.com/eideticker/eideticker/deploy/fleet/agent"
 )
 
 type doctorCmd struct {
@@ -49,7 +51,7 @@ func (c doctorCmd) Run(e *env) error {
 		return fmt.Errorf("doctor: %w", orInterrupted(err))
 	}
 	box.Agents = askAgents(e.ctx)
-	findings := box.Examine()
+	findings := append(box.Examine(), examineFleet(e.ctx, box.Disk.Dir)...)
 	worst := doctor.Worst(findings)
 	if c.JSON {
 		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: box.Disk.Dir, Findings: findings})
@@ -63,6 +65,25 @@ func (c doctorCmd) Run(e *env) error {
 		return errUnfit
 	}
 	return nil
+}
+
+// examineFleet states whether the rig of a data directory reaches the hub of its fleet.
+func examineFleet(ctx context.Context, dir string) []doctor.Finding {
+	f, seed, err := agent.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	found := doctor.Finding{ID: "fleet", Group: "fleet", Object: f.Hub, Found: "the hub knows this rig as " + f.Rig}
+	if err == nil {
+		ctx, stop := context.WithTimeout(ctx, leaveTime)
+		defer stop()
+		err = reachHub(ctx, dir, f, seed, "")
+	}
+	if err != nil {
+		found.Level, found.Found = doctor.Warn, err.Error()
+		found.Advice = "Check the hub and the network. Run eideticker fleet leave if this rig was removed."
+	}
+	return []doctor.Finding{found}
 }
 
 // askAgents asks the agents that record profiles of devices.

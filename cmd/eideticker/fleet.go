@@ -18,6 +18,8 @@ type fleetCmd struct {
 	Cancel fleetCancelCmd `cmd:"" help:"End a job of a fleet."`
 	Drain  fleetDrainCmd  `cmd:"" help:"Begin no more jobs on a rig, or go on."`
 	Remove fleetRemoveCmd `cmd:"" help:"Revoke the key of a rig."`
+	Leave  fleetLeaveCmd  `cmd:"" help:"Take this rig out of its fleet."`
+	Adopt  fleetAdoptCmd  `cmd:"" help:"Restore a lost hub from its copy."`
 }
 
 func (fleetCmd) Help() string {
@@ -108,6 +110,9 @@ func printFleetStatus(e *env, s *api.FleetStatus) error {
 		}
 		rows = append(rows, []string{"rig", s.Rig}, []string{"hub", s.Hub}, []string{"connection", connected},
 			[]string{"results to report", fmt.Sprint(s.Results)})
+	}
+	if s.CopiedWallNS != 0 {
+		rows = append(rows, []string{"last copy", wallText(s.CopiedWallNS)})
 	}
 	if s.Reason != "" {
 		rows = append(rows, []string{"reason", terminal.Clean(s.Reason)})

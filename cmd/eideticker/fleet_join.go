@@ -57,7 +57,7 @@ func (fleetJoinCmd) Help() string {
   eideticker fleet join https://hub:8430/#TOKEN
 
 It makes a key of the rig and writes fleet.json into the data directory.
-A running eideticker serve connects within seconds. Remove fleet.json to leave.`
+A running eideticker serve connects within seconds. eideticker fleet leave takes the rig out again.`
 }
 
 // Bounds of the request to join.

@@ -53,9 +53,7 @@ func (s *rigService) openHub() error {
 	f := s.conf.Fleet
 	if s.bus, err = bus.Serve(s.ctx, bus.ServerOptions{
 		Dir: filepath.Join(s.conf.DataDir, jetstreamDir), Quota: int64(f.Quota), Log: s.log, Cluster: f.NATS,
-		Credentials: filepath.Join(dir, clusterFile),
-		Keys: bus.Keys{Operator: operator, Account: authority.Account(), AccountJWT: authority.AccountJWT,
-			System: authority.System, User: authority.User},
+		Credentials: filepath.Join(dir, clusterFile), Keys: keysOf(authority, operator),
 	}); err != nil {
 		return err
 	}
@@ -66,9 +64,15 @@ func (s *rigService) openHub() error {
 	s.hub, err = hub.New(s.ctx, hub.Options{
 		Dir: s.conf.DataDir, Bus: s.bus, Authority: authority, URL: "https://" + shownAddress(s.at, s.hosts()),
 		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, LostAfter: time.Duration(f.LostAfter),
-		Quota: int64(f.Quota), Shared: f.NATS != "", Changed: s.daemon.FleetChanged, Log: s.log,
+		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
+		Changed: s.daemon.FleetChanged, Log: s.log,
 	})
 	return err
+}
+
+// keysOf returns the keys of a hub's bus.
+func keysOf(a *enroll.Authority, operator string) bus.Keys {
+	return bus.Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}
 }
 
 // closeHub closes the hub's bus.

@@ -5,15 +5,16 @@ type FleetStatus struct {
 	Role  string `json:"role" doc:"\"hub\", \"rig\", \"both\" or \"alone\""`
 	Epoch uint64 `json:"epoch,omitempty" doc:"of a hub: greater after each adoption of a copy"`
 	// Of the hub.
-	Rigs    int            `json:"rigs"`
-	Away    int            `json:"away" doc:"rigs that are silent"`
-	Waiting map[string]int `json:"waiting" doc:"jobs that wait, by class"`
-	Running int            `json:"running"`
+	Rigs         int            `json:"rigs"`
+	Away         int            `json:"away" doc:"rigs that are silent"`
+	Waiting      map[string]int `json:"waiting" doc:"jobs that wait, by class"`
+	Running      int            `json:"running"`
+	CopiedWallNS int64          `json:"copied_wall_ns,omitempty" doc:"of the hub's last copy; absent: none"`
 	// Of a rig of a fleet.
 	Hub         string `json:"hub,omitempty" doc:"address of the rig's hub"`
 	Rig         string `json:"rig,omitempty" doc:"name of this rig in its fleet"`
 	Connected   bool   `json:"connected"`
-	Reason      string `json:"reason,omitempty" doc:"why it is not connected, or gets no jobs"`
+	Reason      string `json:"reason,omitempty" doc:"why it is not connected, gets no jobs or is not copied"`
 	SinceWallNS int64  `json:"since_wall_ns" doc:"of the connection, or of its loss; 0: never"`
 	Results     int    `json:"results" doc:"attempts that the hub has not acknowledged"`
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ type Fleet struct {
 	Quota     Bytes    `toml:"quota"`      // of jobs and log on the hub's disk
 	NATS      string   `toml:"nats"`       // servers of an external cluster; "": the hub's own
 	Varz      []string `toml:"nats_varz"`  // their /varz addresses, which doctor asks
+	Copy      string   `toml:"copy"`       // folder that gets a copy each minute; "": none
 }
 
 // Accept limits the jobs of the fleet that a rig takes. Empty lists accept all.
@@ -95,6 +97,9 @@ func (f Fleet) check() error {
 	}
 	if f.Quota < 64<<20 {
 		return fmt.Errorf("fleet.quota is %d bytes: must be at least 64MiB", f.Quota)
+	}
+	if f.Copy != "" && !filepath.IsAbs(f.Copy) {
+		return fmt.Errorf("fleet.copy is %.80q: must be an absolute path", f.Copy)
 	}
 	if f.NATS == "" {
 		return nil

@@ -27,11 +27,11 @@ import (
 
 // Files in the data directory.
 const (
-	FileName  = "fleet.json"
-	seedFile  = "secrets/fleet-rig.seed"
-	jwtFile   = "secrets/fleet-rig.jwt"
-	stateFile = "fleet-agent.json"
-	lightDir  = "fleet-agent" // zip files of light folders
+	FileName   = "fleet.json"
+	RightsFile = "secrets/fleet-rig.jwt"
+	seedFile   = "secrets/fleet-rig.seed"
+	stateFile  = "fleet-agent.json"
+	lightDir   = "fleet-agent" // zip files of light folders
 )
 
 // Fleet is the content of fleet.json: the rig's place in a fleet.
@@ -236,7 +236,7 @@ func (a *Agent) dial(f Fleet) (Bus, error) {
 		return nil, fmt.Errorf("connect to hub %s: read the rig's key: %w", f.Hub, err)
 	}
 	return a.o.Dial(f, seed, func() (string, error) {
-		jwt, err := os.ReadFile(filepath.Join(a.o.Dir, jwtFile))
+		jwt, err := os.ReadFile(filepath.Join(a.o.Dir, RightsFile))
 		return string(jwt), err
 	})
 }
@@ -311,6 +311,24 @@ var (
 // maxFile bounds fleet.json and the state.
 const maxFile = 16 << 20
 
+// Read returns a rig's place in a fleet, and the seed of its key.
+func Read(dir string) (f Fleet, seed []byte, err error) {
+	if f, err = readFleet(dir); err == nil {
+		seed, err = os.ReadFile(filepath.Join(dir, seedFile))
+	}
+	return f, seed, err
+}
+
+// Erase takes a rig out of its fleet: a running one disconnects. Its key is deleted.
+func Erase(dir string) (err error) {
+	for _, name := range []string{FileName, seedFile, RightsFile} {
+		if e := os.Remove(filepath.Join(dir, name)); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
 // readFleet reads fleet.json.
 func readFleet(dir string) (f Fleet, err error) {
 	file := filepath.Join(dir, FileName)
@@ -360,7 +378,7 @@ func Write(dir string, f Fleet, seed []byte, jwt string) error {
 		name string
 		text []byte
 		mode os.FileMode
-	}{{seedFile, seed, 0o600}, {jwtFile, []byte(jwt), 0o600}, {FileName, append(raw, '\n'), 0o640}} {
+	}{{seedFile, seed, 0o600}, {RightsFile, []byte(jwt), 0o600}, {FileName, append(raw, '\n'), 0o640}} {
 		if err := staging.WriteFileOfFolder(filepath.Join(dir, file.name), file.text, file.mode); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 	a.next = max(time.Duration(answer.NextNS), a.o.Look)
 	a.mu.Unlock()
 	if answer.JWT != "" {
-		if err := staging.WriteFile(filepath.Join(a.o.Dir, jwtFile), []byte(answer.JWT), 0o600); err != nil {
+		if err := staging.WriteFile(filepath.Join(a.o.Dir, RightsFile), []byte(answer.JWT), 0o600); err != nil {
 			a.o.Log.Error("the rig's renewed rights could not be kept", "error", err)
 		}
 	}
@@ -202,6 +202,14 @@ func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (chang
 		}
 		changed = a.take(ctx, bus, d) || changed
 	}
+	for _, id := range answer.Resend[:min(len(answer.Resend), wire.MaxResults)] {
+		a.mu.Lock()
+		has := a.state.find(id) != nil || len(a.state.Attempts) >= wire.MaxRunning
+		a.mu.Unlock()
+		if !has && wire.IsAttempt(id) {
+			changed = a.again(id) || changed
+		}
+	}
 	return changed
 }
 
@@ -281,14 +289,18 @@ func (a *Agent) add(id string) error {
 	return a.change(func(s *state) { s.Attempts = append(s.Attempts, attempt{ID: id}) })
 }
 
-// again reports the result of an attempt that a hub has acknowledged, and lost.
+// again reports the result of an attempt that a hub has acknowledged, and lost. Runs of others are
+// not told.
 func (a *Agent) again(id string) bool {
-	_, stored := a.o.Queue.Job(id)
+	j, stored := a.o.Queue.Job(id)
 	err := a.change(func(s *state) {
 		t := attempt{ID: id, Submitted: true}
-		if i := slices.IndexFunc(s.Done, isAttempt(id)); !stored {
+		switch i := slices.IndexFunc(s.Done, isAttempt(id)); {
+		case i >= 0 && !stored:
 			e := s.Done[i]
 			t.Ended = &e
+		case i < 0 && (!stored || j.Owner != wire.Owner):
+			t.Ended = &wire.Ended{Attempt: id, State: "interrupted", Reason: "the rig does not have it any more"}
 		}
 		s.Done = slices.DeleteFunc(s.Done, isAttempt(id))
 		s.Attempts = append(s.Attempts, t)

@@ -20,6 +20,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrFull     = errors.New("the hub's storage is full")
 	ErrAway     = errors.New("no connection")
+	ErrRemoved  = fmt.Errorf("%w: the hub has removed this rig, or does not know its key", ErrAway)
 	errBusy     = errors.New("too many requests of the rig")
 )
 
@@ -37,11 +38,17 @@ const (
 	maxBlob  = 4 << 20
 )
 
-// Entry is a stored value. Revision is unique in its bucket or log and grows with each write.
+// Entry is a stored value. Revision grows with each write of its key, and in a log with each entry.
 type Entry struct {
 	Key      string // in a log, the ID
 	Value    []byte
 	Revision uint64
+}
+
+// Stored is the result of a put: the new revision, or an error.
+type Stored struct {
+	Revision uint64
+	Err      error
 }
 
 // Bucket stores values by key. Keys have 1 to 120 letters, digits, points, lines and dashes.
@@ -51,9 +58,11 @@ type Bucket interface {
 	Get(ctx context.Context, key string) (Entry, error)
 	// Put stores a value if revision is the entry's last, or 0 and the entry does not exist.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	// PutAll does so for several keys at the same time. Each may fail alone.
+	PutAll(ctx context.Context, entries []Entry) []Stored
 	// Delete removes an entry if revision is its last.
 	Delete(ctx context.Context, key string, revision uint64) error
-	// All returns all entries by revision. Changes during the call may be missing.
+	// All returns all entries. Changes during the call may be missing.
 	All(ctx context.Context) ([]Entry, error)
 }
 

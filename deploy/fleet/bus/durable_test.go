@@ -61,11 +61,11 @@ func putForEver(dir string) error {
 	next := 0
 	for _, e := range all {
 		last[e.Key] = e
-		if n, err := strconv.Atoi(string(e.Value)); err != nil || n < next {
-			return fmt.Errorf("%s has %q after %d", e.Key, e.Value, next)
-		} else {
-			next = n // again: its delete may be missing
+		n, err := strconv.Atoi(string(e.Value))
+		if err != nil {
+			return err
 		}
+		next = max(next, n) // again: its delete may be missing
 	}
 	for n := next; ; n++ {
 		key := "n" + strconv.Itoa(n%50)

@@ -188,6 +188,14 @@ func (b memoryBucket) Put(ctx context.Context, key string, value []byte, revisio
 	return b.m.revision, nil
 }
 
+func (b memoryBucket) PutAll(ctx context.Context, entries []Entry) (all []Stored) {
+	for _, e := range entries {
+		revision, err := b.Put(ctx, e.Key, e.Value, e.Revision)
+		all = append(all, Stored{revision, err})
+	}
+	return all
+}
+
 func (b memoryBucket) Delete(ctx context.Context, key string, revision uint64) error {
 	b.m.mu.Lock()
 	defer b.m.mu.Unlock()

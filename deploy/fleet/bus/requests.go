@@ -122,7 +122,7 @@ func Dial(o RigOptions) (Rig, error) {
 	r := &rigLink{options: o, woken: make(chan struct{}, 1), why: ErrAway}
 	options := []nats.Option{
 		nats.Name(o.Rig), nats.ProxyPath(o.Path), nats.CustomInboxPrefix(inbox(o.Rig)), nats.UserJWT(o.JWT, keys.Sign),
-		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay),
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.CustomReconnectDelay(r.delay),
 		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(), nats.Timeout(20 * time.Second),
 		nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreDiscoveredServers(),
 		nats.ConnectHandler(r.connected), nats.ReconnectHandler(r.connected),
@@ -156,8 +156,16 @@ func Pinned(print string) *tls.Config {
 		}}
 }
 
-// reconnectDelay spreads the rigs of a hub that starts again.
-func reconnectDelay(attempts int) time.Duration {
+// removedDelay is the mean time between the tries of a rig whose key the hub refuses.
+const removedDelay = 10 * time.Minute
+
+// delay spreads the rigs of a hub that starts again.
+func (r *rigLink) delay(attempts int) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if attempts > 3 && errors.Is(r.why, ErrRemoved) {
+		return removedDelay/2 + time.Duration(rand.Int64N(int64(removedDelay)))
+	}
 	longest := min(time.Second<<min(attempts, 5), 20*time.Second)
 	return time.Duration(rand.Int64N(int64(longest))) + 100*time.Millisecond
 }
@@ -185,7 +193,7 @@ func (r *rigLink) disconnected(_ *nats.Conn, err error) {
 // away returns the reason of a lost connection for the owner of the rig.
 func away(err error) error {
 	if strings.Contains(strings.ToLower(err.Error()), "authorization violation") { // of the client, or as sent
-		return fmt.Errorf("%w: the hub refuses the rig's key; invite the rig again (%w)", ErrAway, err)
+		return fmt.Errorf("%w; invite it again, or run eideticker fleet leave (%w)", ErrRemoved, err)
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)
 }

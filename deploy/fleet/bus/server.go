@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -171,10 +173,12 @@ func (s *Server) openStreams(ctx context.Context) error {
 	}
 	const day = 24 * time.Hour
 	q := s.options.Quota
-	for _, c := range []jetstream.StreamConfig{
-		{Name: Jobs, MaxBytes: q / 4}, {Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
-		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day},
-	} {
+	all := []jetstream.StreamConfig{{Name: Rigs, MaxBytes: q / 32}, {Name: State, MaxBytes: q / 32},
+		{Name: Log, MaxBytes: q / 4, MaxAge: 90 * day}}
+	for i := range uint32(jobShards) {
+		all = append(all, jetstream.StreamConfig{Name: jobShard(i), MaxBytes: q / 4 / jobShards})
+	}
+	for _, c := range all {
 		c.Subjects, c.Replicas, c.MaxMsgSize = []string{"store." + c.Name + ".*"}, replicas, maxValue+4096
 		if c.MaxAge == 0 {
 			c.Discard = jetstream.DiscardNew
@@ -286,11 +290,35 @@ type eventLog struct {
 	fatal chan string
 	mu    sync.Mutex
 	last  string
+	shown map[string]time.Time // errors, without their connections
+}
+
+// errorsEvery is the time between equal errors in the log: a removed rig may try for ever.
+const errorsEvery = time.Hour
+
+// peer is the connection at the beginning of a line, which differs at each try.
+var peer = regexp.MustCompile(`^\S+ - [a-z]+:[0-9]+`)
+
+// repeated reports if an error was shown a short time ago.
+func (l *eventLog) repeated(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(l.shown, func(_ string, at time.Time) bool { return now.Sub(at) >= errorsEvery })
+	key := peer.ReplaceAllString(text, "")
+	if _, is := l.shown[key]; is || len(l.shown) > maxRigs {
+		return true
+	}
+	if l.shown == nil {
+		l.shown = map[string]time.Time{}
+	}
+	l.shown[key] = now
+	return false
 }
 
 func (l *eventLog) line(level slog.Level, format string, v []any) string {
 	text := fmt.Sprintf(format, v...)
-	if l.log != nil {
+	if l.log != nil && (level < slog.LevelError || !l.repeated(text)) {
 		l.log.Log(context.Background(), level, "fleet: "+text)
 	}
 	if level >= slog.LevelError {

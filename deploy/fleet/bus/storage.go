@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,6 +29,22 @@ func (s *Server) Blobs() Blobs { return blobs{s} }
 type bucket struct {
 	s    *Server
 	name string
+}
+
+// jobShards is the number of streams of the bucket of jobs. Each has its own file, so that changes
+// of several jobs are synced at the same time. A job has one of them by its key.
+const jobShards = 8
+
+func jobShard(n uint32) string { return fmt.Sprintf("%s-%d", Jobs, n) }
+
+// of returns the part of a bucket that has a key.
+func (b bucket) of(key string) bucket {
+	if b.name == Jobs {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(key)) // never fails
+		b.name = jobShard(h.Sum32() % jobShards)
+	}
+	return b
 }
 
 // deletedHeader marks a delete until the subject is purged.
@@ -52,6 +70,7 @@ func (b bucket) Get(ctx context.Context, key string) (Entry, error) {
 	if err := checkEntry(key, nil); err != nil {
 		return Entry{}, err
 	}
+	b = b.of(key)
 	stream, err := b.stream()
 	if err != nil {
 		return Entry{}, err
@@ -71,30 +90,62 @@ func (b bucket) Get(ctx context.Context, key string) (Entry, error) {
 }
 
 func (b bucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if err := checkEntry(key, value); err != nil {
-		return 0, err
+	r := b.PutAll(ctx, []Entry{{key, value, revision}})[0]
+	return r.Revision, r.Err
+}
+
+// PutAll sends all messages and then waits, so that several files are synced at the same time.
+func (b bucket) PutAll(ctx context.Context, entries []Entry) []Stored {
+	all, sent := make([]Stored, len(entries)), make([]jetstream.PubAckFuture, len(entries))
+	room := b.s.hasRoom()
+	for i, e := range entries {
+		of := b.of(e.Key)
+		err := errors.Join(checkEntry(e.Key, e.Value), room, ctx.Err())
+		if err == nil && e.Revision == 0 {
+			err = of.mayGrow(ctx)
+		}
+		if err == nil {
+			sent[i], err = b.s.js.PublishMsgAsync(&nats.Msg{Subject: subject(of.name, e.Key), Data: e.Value},
+				jetstream.WithExpectLastSequencePerSubject(e.Revision))
+		}
+		all[i].Err = err
 	}
-	err := b.s.hasRoom()
-	if err == nil && revision == 0 {
-		err = b.mayGrow(ctx)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("store %s %s: %w", b.name, key, err)
-	}
-	m := &nats.Msg{Subject: subject(b.name, key), Data: value}
-	ack, err := b.s.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(revision))
-	if revision == 0 && errors.Is(err, ErrConflict) {
-		// A delete may not have ended.
-		if e, gerr := b.Get(ctx, key); errors.Is(gerr, ErrNotFound) && e.Revision != 0 {
-			ack, err = b.s.publish(ctx, m, jetstream.WithExpectLastSequencePerSubject(e.Revision))
-			revision = e.Revision
+	for i, e := range entries {
+		if sent[i] != nil {
+			select {
+			case ack := <-sent[i].Ok():
+				all[i].Revision = ack.Sequence
+			case err := <-sent[i].Err():
+				all[i].Err = b.s.fail(err)
+			case <-ctx.Done():
+				all[i].Err = ctx.Err()
+			}
+		}
+		if e.Revision == 0 && errors.Is(all[i].Err, ErrConflict) {
+			all[i] = b.of(e.Key).putDeleted(ctx, e)
+		}
+		if all[i].Err != nil {
+			all[i].Err = fmt.Errorf("store %s %.130q: %w", b.name, e.Key, all[i].Err)
+		} else {
+			b.of(e.Key).drop(e.Revision)
 		}
 	}
-	if err != nil {
-		return 0, fmt.Errorf("store %s %s: %w", b.name, key, err)
+	return all
+}
+
+// putDeleted stores a new entry after a delete that has not ended.
+func (b bucket) putDeleted(ctx context.Context, e Entry) Stored {
+	old, err := b.Get(ctx, e.Key)
+	if !errors.Is(err, ErrNotFound) || old.Revision == 0 {
+		return Stored{Err: ErrConflict}
 	}
-	b.drop(revision)
-	return ack.Sequence, nil
+	ack, err := b.s.publish(ctx, &nats.Msg{Subject: subject(b.name, e.Key), Data: e.Value},
+		jetstream.WithExpectLastSequencePerSubject(old.Revision))
+	if err != nil {
+		return Stored{Err: err}
+	}
+	b.drop(old.Revision)
+	return Stored{Revision: ack.Sequence}
 }
 
 // mayGrow keeps an eighth of the bucket for changes of its entries. It looks once a second.
@@ -139,6 +190,7 @@ func (b bucket) drop(revision uint64) {
 // Delete stores a mark, which only the last revision permits. It then removes all messages of the
 // key, so that the storage does not grow with deleted entries.
 func (b bucket) Delete(ctx context.Context, key string, revision uint64) error {
+	b = b.of(key)
 	stream, err := b.stream()
 	if err != nil {
 		return err
@@ -166,7 +218,26 @@ func (b bucket) purge(ctx context.Context, stream jetstream.Stream, key string, 
 }
 
 // All ends deletes that a kill has interrupted.
-func (b bucket) All(ctx context.Context) ([]Entry, error) {
+func (b bucket) All(ctx context.Context) (all []Entry, err error) {
+	if b.name != Jobs {
+		return b.all(ctx)
+	}
+	var parts [jobShards]struct {
+		entries []Entry
+		err     error
+	}
+	var reading sync.WaitGroup
+	for i := range parts {
+		reading.Go(func() { parts[i].entries, parts[i].err = bucket{b.s, jobShard(uint32(i))}.all(ctx) })
+	}
+	reading.Wait()
+	for _, p := range parts {
+		all, err = append(all, p.entries...), errors.Join(err, p.err)
+	}
+	return all, err
+}
+
+func (b bucket) all(ctx context.Context) ([]Entry, error) {
 	stream, err := b.stream()
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,6 +79,7 @@ func testBucket(t *testing.T, b, other Bucket) {
 	}
 	mustPut(t, b, "empty", "", 0)
 	all, err := b.All(ctx)
+	slices.SortFunc(all, func(x, y Entry) int { return cmp.Compare(x.Key, y.Key) })
 	if err != nil || keys(all) != "..a-B_. big empty" || string(all[0].Value) != "2" || all[0].Revision != second {
 		t.Errorf("all: %s, %v", keys(all), err)
 	}
@@ -101,6 +103,16 @@ func testBucket(t *testing.T, b, other Bucket) {
 	}
 	if err := b.Delete(ctx, "..a-B_.", again); err != nil {
 		t.Error(err)
+	}
+	several := b.PutAll(ctx, []Entry{{"one", nil, 0}, {"two", nil, 0}, {"three", nil, 99}, {"a b", nil, 0}})
+	if several[0].Err != nil || several[1].Err != nil || !errors.Is(several[2].Err, ErrConflict) ||
+		several[3].Err == nil {
+		t.Errorf("several puts: %+v", several)
+	}
+	for i, key := range []string{"one", "two"} {
+		if err := b.Delete(ctx, key, several[i].Revision); err != nil {
+			t.Error(err)
+		}
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()

@@ -52,6 +52,14 @@ func (b mortalBucket) Put(ctx context.Context, key string, value []byte, revisio
 	return b.Bucket.Put(ctx, key, value, revision)
 }
 
+func (b mortalBucket) PutAll(ctx context.Context, entries []bus.Entry) (all []bus.Stored) {
+	for _, e := range entries {
+		revision, err := b.Put(ctx, e.Key, e.Value, e.Revision)
+		all = append(all, bus.Stored{Revision: revision, Err: err})
+	}
+	return all
+}
+
 // campaign is a random life of a fleet. Its own check is outside of the hub: acknowledged jobs end
 // once, and each rig's devices have one attempt at a time.
 type campaign struct {

@@ -51,28 +51,6 @@ func (h *Hub) reload(ctx context.Context, j *job) error {
 	return nil
 }
 
-// write stores the next state of a job, if it has not changed since, and then keeps it in memory.
-// After an error the memory has the old state, or the one that another hub has written.
-func (h *Hub) write(ctx context.Context, j *job, next record) error {
-	raw, err := next.encode()
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithTimeout(ctx, writeTime)
-	defer stop()
-	h.figures.writes++
-	revision, err := h.bucket.Put(ctx, next.Job, raw, j.revision)
-	if errors.Is(err, bus.ErrConflict) && j.revision != 0 {
-		return errors.Join(err, h.reload(ctx, j))
-	}
-	if err != nil {
-		return err
-	}
-	j.record, j.revision = next, revision
-	h.index(j)
-	return nil
-}
-
 // index brings all of the memory in line with a job's record.
 func (h *Hub) index(j *job) {
 	now, is := h.o.Now(), h.jobs[j.Job] != nil
@@ -184,10 +162,10 @@ func (h *Hub) details(ctx context.Context, j *job) error {
 	return nil
 }
 
-// assign gives free devices to waiting jobs, and wakes the rigs.
-func (h *Hub) assign(ctx context.Context) {
+// assign gives free devices to waiting jobs. It wakes the rigs when that is stored.
+func (h *Hub) assign() {
 	now := h.o.Now()
-	var broken error
+	ctx := context.Background()
 	for _, a := range h.sched.Assign(now) {
 		j := h.jobs[a.Job]
 		if j == nil || j.State != queued {
@@ -195,36 +173,47 @@ func (h *Hub) assign(ctx context.Context) {
 			continue
 		}
 		j.waits, j.given = false, true // the scheduler has moved it
-		err := broken
-		if err == nil {
-			if err = h.details(ctx, j); errors.Is(err, bus.ErrNotFound) {
-				next := j.clone()
-				next.end(now, failed, err.Error())
-				if err = h.write(ctx, j, next); err == nil {
-					h.sched.Remove(j.Job)
-					continue
-				}
+		next := j.clone()
+		done := func(err error) {
+			if err != nil {
+				h.keepWaiting(j, err)
+			} else {
+				_ = h.o.Bus.Wake(a.Rig) // it polls anyway
 			}
 		}
+		err := h.op.err // the storage is asked once
 		if err == nil {
-			next := j.clone()
+			err = h.details(ctx, j)
+		}
+		switch {
+		case errors.Is(err, bus.ErrNotFound):
+			next.end(now, failed, err.Error())
+			done = func(err error) {
+				if h.sched.Remove(j.Job); err != nil {
+					h.keepWaiting(j, err)
+				}
+			}
+			err = h.write(j, next, done)
+		case err == nil:
 			next.State, next.Reason = assigned, ""
 			next.Attempts = append(next.Attempts, attempt{Rig: a.Rig, Devices: a.Devices, State: assigned,
 				BeganNS: now.UnixNano()})
-			err = h.write(ctx, j, next)
+			err = h.write(j, next, done)
+		default:
+			h.op.err = err
 		}
 		if err != nil {
-			h.sched.Remove(j.Job)
-			j.given = false
-			h.index(j) // it waits again, if nobody has taken it
-			if !errors.Is(err, bus.ErrConflict) {
-				broken = err
-			}
-			h.o.Log.Warn("a job could not be assigned", "job", j.Job, "error", err)
-			continue
+			h.keepWaiting(j, err)
 		}
-		_ = h.o.Bus.Wake(a.Rig) // it polls anyway
 	}
+}
+
+// keepWaiting has a job wait again that could not be assigned, if nobody has taken it.
+func (h *Hub) keepWaiting(j *job, err error) {
+	h.sched.Remove(j.Job)
+	j.given = false
+	h.index(j)
+	h.o.Log.Warn("a job could not be assigned", "job", j.Job, "error", err)
 }
 
 // fate is what becomes of a reported result.
@@ -251,6 +240,12 @@ func (h *Hub) settle(ctx context.Context, rig string, e *wire.Ended) fate {
 		return stored
 	}
 	if j.ended() {
+		if all := h.rigs[rig].resend; all[e.Attempt] && validLight(e.Light) && j.dark == "" &&
+			!h.light.has(rig, e.Attempt) {
+			return wanted
+		} else {
+			delete(all, e.Attempt)
+		}
 		return stored
 	}
 	current := n == len(j.Attempts) && j.live()
@@ -266,14 +261,15 @@ func (h *Hub) settle(ctx context.Context, rig string, e *wire.Ended) fate {
 	if next.ended() && next.State != cancelled && validLight(e.Light) && j.dark == "" && !h.light.has(rig, e.Attempt) {
 		return wanted
 	}
-	if err := h.write(ctx, j, next); err != nil {
-		h.o.Log.Warn("a result could not be stored", "attempt", e.Attempt, "error", err)
-		return pending
+	took := time.Duration(e.EndedNS - e.StartedNS)
+	if err := h.write(j, next, func(err error) {
+		if err == nil && next.State == succeeded {
+			h.learn(j, took)
+		}
+	}); err != nil {
+		h.warn("a result could not be stored", err, "attempt", e.Attempt)
 	}
-	if e.State == succeeded {
-		h.learn(j, time.Duration(e.EndedNS-e.StartedNS))
-	}
-	return stored
+	return pending
 }
 
 // judge changes a record by the result of attempt n. current: the job waits for this attempt.
@@ -347,7 +343,7 @@ func (h *Hub) again(r *record, rig, reason string, other bool) {
 }
 
 // lose ends the attempts that rigs no longer work at.
-func (h *Hub) lose(ctx context.Context, now time.Time) {
+func (h *Hub) lose(now time.Time) {
 	for _, name := range sortedKeys(h.rigs) {
 		r := h.rigs[name]
 		for _, id := range sortedKeys(r.live) {
@@ -359,7 +355,6 @@ func (h *Hub) lose(ctx context.Context, now time.Time) {
 			if now.Sub(until) <= h.o.LostAfter {
 				continue
 			}
-			h.figures.lost++
 			next := j.clone()
 			a := next.last()
 			a.State, a.Fault, a.EndedNS = lost, "lab", now.UnixNano()
@@ -376,15 +371,19 @@ func (h *Hub) lose(ctx context.Context, now time.Time) {
 			default:
 				h.again(&next, a.Rig, a.Reason, false)
 			}
-			if err := h.write(ctx, j, next); err != nil {
-				h.o.Log.Warn("a lost attempt could not be stored", "job", id, "error", err)
+			if err := h.write(j, next, func(err error) {
+				if err == nil {
+					h.figures.lost++
+				}
+			}); err != nil {
+				h.warn("a lost attempt could not be stored", err, "job", id)
 			}
 		}
 	}
 }
 
 // mention notes that a rig works at an attempt. It reports if the rig should go on.
-func (h *Hub) mention(ctx context.Context, rig string, m *wire.Running) {
+func (h *Hub) mention(rig string, m *wire.Running) {
 	id, n, ok := parseAttempt(m.Attempt)
 	j := h.jobs[id]
 	if !ok || j == nil || j.ended() || n != len(j.Attempts) || j.last().Rig != rig {
@@ -400,10 +399,10 @@ func (h *Hub) mention(ctx context.Context, rig string, m *wire.Running) {
 		next.State, next.Reason = running, ""
 		a := next.last()
 		a.State, a.Fault, a.Reason, a.EndedNS = running, "", "", 0
-		if err := h.write(ctx, j, next); err != nil {
-			h.o.Log.Warn("a job's state could not be stored", "job", id, "error", err)
-			return
+		if err := h.write(j, next, nil); err != nil {
+			h.warn("a job's state could not be stored", err, "job", id)
 		}
+		return // it is mentioned again after that
 	}
 	j.seen, j.told = h.o.Now(), true
 	if p := clip(m.Progress, 200); p != j.progress {
@@ -414,9 +413,19 @@ func (h *Hub) mention(ctx context.Context, rig string, m *wire.Running) {
 
 // Cancel ends a job. One that a rig works at ends when the rig reports it, or is lost. may reports
 // if the caller may end jobs of an owner.
-func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner string) bool) (api.FleetJob, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner string) bool) (out api.FleetJob,
+	err error) {
+	did := false
+	h.do(func() { out, err = h.cancel(ctx, id, reason, may, &did) }, func() {
+		if j := h.jobs[id]; err == nil && j != nil {
+			out = h.view(j)
+		}
+	})
+	return out, err
+}
+
+func (h *Hub) cancel(ctx context.Context, id, reason string, may func(owner string) bool, did *bool) (api.FleetJob,
+	error) {
 	if err := h.ready(); err != nil {
 		return api.FleetJob{}, err
 	}
@@ -428,11 +437,12 @@ func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner stri
 		return api.FleetJob{}, api.Errorf(api.NotFound, "unknown job %.100q", id)
 	case !may(j.Owner):
 		return api.FleetJob{}, api.Errorf(api.Forbidden, "job %s is of %s", id, j.Owner)
+	case *did:
+		return api.FleetJob{}, nil
 	case j.ended():
 		return api.FleetJob{}, api.Errorf(api.Conflict, "job %s has ended: %s", id, j.State)
-	}
-	if j.Cancel != "" {
-		return h.view(j), nil
+	case j.Cancel != "":
+		return api.FleetJob{}, nil
 	}
 	next, now := j.clone(), h.o.Now()
 	next.Cancel = clip(reason, maxReason)
@@ -446,12 +456,12 @@ func (h *Hub) Cancel(ctx context.Context, id, reason string, may func(owner stri
 	default:
 		rig = j.last().Rig
 	}
-	if err := h.write(ctx, j, next); err != nil {
+	if err := h.write(j, next, func(err error) {
+		if *did = err == nil; *did && rig != "" {
+			_ = h.o.Bus.Wake(rig) // it polls anyway
+		}
+	}); err != nil {
 		return api.FleetJob{}, unavailable(err)
 	}
-	if rig != "" {
-		_ = h.o.Bus.Wake(rig) // it polls anyway
-	}
-	h.assign(ctx)
-	return h.view(j), nil
+	return api.FleetJob{}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -40,12 +41,15 @@ type Options struct {
 	Quota     int64         // bytes of the storage; new jobs need twice as many free
 	MaxLight  int64         // bytes of light folders; 0: 20 GiB
 	Shared    bool          // other hubs may use the same storage
+	Copy      string        // folder that gets a copy each minute; "": none
 	// Free returns the free bytes of the disk. Nil: of Dir.
 	Free func() (int64, error)
 	// Changed is called after changes of a rig or a job, at most once a second for each. May be nil.
 	Changed func(rig, job string)
 	Now     func() time.Time // nil: the system's
 	Log     *slog.Logger     // nil: none
+
+	copyStep func() error // before each write of a copy, for tests
 }
 
 // Hub is the queue of a fleet. Its methods may be called from any goroutine.
@@ -55,7 +59,15 @@ type Hub struct {
 	light  *lightStore
 	relays relays
 
+	turn      chan struct{} // of a round
+	waitingMu sync.Mutex
+	waiting   []*operation
+
 	mu       sync.Mutex
+	op       *operation // that runs
+	changes  []change   // to be stored
+	changing map[string]bool
+	saves    []*rig
 	began    time.Time // of the hub, or of its leadership
 	epoch    uint64
 	leads    bool
@@ -72,6 +84,9 @@ type Hub struct {
 	tickets  map[string]*ticket
 	news     map[[2]string]bool // rig or job
 	figures  figures
+	copies   copies
+	leaving  map[string]bool // rigs
+	newer    uint64          // epoch of another hub that a rig has seen
 }
 
 // Bounds of ended jobs.
@@ -94,7 +109,8 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 	if o.Free == nil {
 		o.Free = func() (int64, error) { return staging.FreeBytes(o.Dir) }
 	}
-	h := &Hub{o: o, bucket: o.Bus.Bucket(bus.Jobs), took: map[string]time.Duration{}}
+	h := &Hub{o: o, bucket: o.Bus.Bucket(bus.Jobs), took: map[string]time.Duration{},
+		turn: make(chan struct{}, 1)}
 	var err error
 	if h.light, err = openLight(filepath.Join(o.Dir, "fleet", "light"), o.MaxLight); err != nil {
 		return nil, err
@@ -115,7 +131,8 @@ func (h *Hub) clear() {
 	h.jobs, h.rigs, h.owned, h.over = map[string]*job{}, map[string]*rig{}, map[string]int{}, nil
 	h.unlogged, h.refs, h.unused = map[string]*job{}, map[string]int{}, nil
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}
-	h.leads = false
+	h.changing = map[string]bool{}
+	h.leaving, h.leads = map[string]bool{}, false
 }
 
 // load reads everything. Rigs have a lease from now on before they are away.
@@ -155,8 +172,12 @@ func (h *Hub) load(ctx context.Context) error {
 	slices.SortFunc(all, func(a, b *job) int {
 		return cmp.Or(cmp.Compare(a.EndedNS, b.EndedNS), cmp.Compare(a.QueuedNS, b.QueuedNS), cmp.Compare(a.Job, b.Job))
 	})
+	resend := h.resends(ctx)
 	for _, j := range all {
 		h.index(j)
+		if resend {
+			h.resend(j)
+		}
 		if j.live() { // wall clocks may jump, so that its time so far is bounded
 			past := min(max(h.began.UnixNano()-j.last().BeganNS, 0), j.EstimateNS)
 			j.assigned, j.told = h.began.Add(-time.Duration(past)), true
@@ -179,8 +200,12 @@ func (h *Hub) ready() error {
 
 // Run answers rigs and moves jobs on until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
-	var all sync.WaitGroup
+	var all, copying sync.WaitGroup
 	defer all.Wait()
+	defer copying.Wait()
+	if h.o.Copy != "" {
+		copying.Go(func() { h.keepCopies(ctx) })
+	}
 	var serving struct {
 		ctx  context.Context
 		stop context.CancelFunc // nil: rigs are not answered
@@ -215,11 +240,33 @@ func (h *Hub) Run(ctx context.Context) error {
 
 // tick does everything that depends on time. It reports if this hub leads.
 func (h *Hub) tick(ctx context.Context) bool {
+	h.turn <- struct{}{}
 	h.mu.Lock()
-	if !h.lead(ctx) {
-		h.mu.Unlock()
+	leads := h.lead(ctx) // it may read everything anew
+	h.mu.Unlock()
+	<-h.turn
+	if !leads {
 		return false
 	}
+	var news map[[2]string]bool
+	var leaving map[string]bool
+	h.do(h.pass, func() {
+		news, leaving = h.news, h.leaving
+		h.news, h.leaving = map[[2]string]bool{}, map[string]bool{}
+	})
+	for name := range leaving {
+		h.o.Log.Info("rig has left", "rig", name)
+		if err := h.Remove(ctx, name); err != nil {
+			h.o.Log.Warn("a rig that has left could not be removed", "rig", name, "error", err)
+		}
+	}
+	h.store(ctx)
+	h.tell(news)
+	return true
+}
+
+// pass does everything that depends on time, as an operation.
+func (h *Hub) pass() {
 	now := h.o.Now()
 	for _, name := range sortedKeys(h.rigs) {
 		r := h.rigs[name]
@@ -229,21 +276,12 @@ func (h *Hub) tick(ctx context.Context) bool {
 			h.show(r)
 			h.changed(name, "")
 		}
-		if r.known && r.dirty {
-			if err := h.save(ctx, r); err != nil {
-				h.o.Log.Warn("a rig's state could not be stored", "rig", name, "error", err)
-			}
+		if r.known && r.dirty && !h.op.looks {
+			h.saves = append(h.saves, r)
 		}
 	}
-	h.lose(ctx, now)
-	h.assign(ctx)
+	h.lose(now)
 	h.expire(now)
-	news := h.news
-	h.news = map[[2]string]bool{}
-	h.mu.Unlock()
-	h.store(ctx)
-	h.tell(news)
-	return true
 }
 
 // store logs jobs that have ended, and removes those that lists no longer show.
@@ -387,8 +425,16 @@ func (h *Hub) Status() api.FleetStatus {
 			out.Rigs++
 		}
 	}
-	if err := h.ready(); err != nil {
+	if !h.copies.last.IsZero() {
+		out.CopiedWallNS = h.copies.last.UnixNano()
+	}
+	switch err := h.ready(); {
+	case err != nil:
 		out.Reason = err.Error()
+	case h.newer > h.epoch:
+		out.Reason = fmt.Sprintf("a rig has seen epoch %d of an adopted copy; stop this hub", h.newer)
+	case h.copies.err != nil:
+		out.Reason = h.copies.err.Error()
 	}
 	return out
 }

@@ -30,9 +30,14 @@ func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []by
 	case "poll":
 		answer = h.poll(ctx, rig, request)
 	case "event":
-		answer = h.event(ctx, rig, request)
+		answer = h.event(rig, request)
 	case "ask":
 		answer = h.ask(ctx, rig, request)
+	case "leave":
+		h.mu.Lock()
+		h.leaving[rig] = true // removed after the answer
+		h.mu.Unlock()
+		answer = wire.Polled{}
 	case "relay":
 		answer = h.nextTickets(ctx, rig, request)
 	default:
@@ -49,35 +54,48 @@ func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []by
 func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled {
 	var p wire.Poll
 	err := json.Unmarshal(request, &p)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.figures.polls++
+	if err == nil {
+		err = check(&p)
+	}
+	var out wire.Polled
+	var lights []*wire.Ended
+	h.do(func() { out, lights = h.takePoll(ctx, name, &p, err) }, func() {
+		h.figures.polls++
+		if out.Error == "" {
+			h.answerPoll(ctx, name, &p, &out, lights)
+		}
+	})
+	return out
+}
+
+// takePoll keeps the state and the results of a rig. It returns the results whose light folders are
+// needed.
+func (h *Hub) takePoll(ctx context.Context, name string, p *wire.Poll, err error) (out wire.Polled,
+	lights []*wire.Ended) {
 	now := h.o.Now()
-	out := wire.Polled{Epoch: h.epoch, NextNS: int64(pollEvery), ClockNS: now.UnixNano()}
+	out = wire.Polled{Epoch: h.epoch, NextNS: int64(pollEvery), ClockNS: now.UnixNano()}
 	r := h.rigs[name]
 	switch {
 	case h.ready() != nil:
 		out.Error = h.ready().Error()
 	case err != nil:
-		out.Error = "the poll cannot be read: " + clip(err.Error(), 200)
+		out.Error = clip("the poll cannot be read: "+err.Error(), maxReason)
 	case r == nil || !r.known:
 		out.Error = "the hub does not know " + name + "; invite it again"
 	case p.Version < wire.Oldest:
 		out.Error = fmt.Sprintf("the rig's program is too old for the hub: it speaks version %d, needs %d", p.Version,
 			wire.Oldest)
+	case p.Epoch > h.epoch:
+		h.newer = max(h.newer, p.Epoch)
+		out.Error = fmt.Sprintf("the hub is an old copy: its epoch is %d, and %d was seen", h.epoch, p.Epoch)
 	default:
-		if err := check(&p); err != nil {
-			out.Error = err.Error()
-			break
-		}
 		h.meet(r, p.Boot, now)
 		out.Error = r.Suspend
 	}
 	if out.Error != "" {
-		return out
+		return out, nil
 	}
-	h.take(r, &p, now)
-	var lights []*wire.Ended
+	h.take(r, p, now)
 	for i := range p.Ended {
 		e := &p.Ended[i]
 		switch h.settle(ctx, name, e) {
@@ -88,21 +106,32 @@ func (h *Hub) poll(ctx context.Context, name string, request []byte) wire.Polled
 		}
 	}
 	for i := range p.Running {
-		h.mention(ctx, name, &p.Running[i])
+		h.mention(name, &p.Running[i])
 	}
 	h.show(r)
-	h.assign(ctx)
+	return out, lights
+}
+
+// answerPoll adds the desired state to an answer.
+func (h *Hub) answerPoll(ctx context.Context, name string, p *wire.Poll, out *wire.Polled, lights []*wire.Ended) {
+	r, now, err := h.rigs[name], h.o.Now(), error(nil)
+	if r == nil || !r.known {
+		out.Error = "the hub does not know " + name + "; invite it again"
+		return
+	}
 	out.Light = h.lightTickets(name, lights, now) // the rig sends nothing while it measures
 	out.Drain = r.Drain
-	if out.Desired, err = h.desired(ctx, r, &p); err != nil {
-		return wire.Polled{Epoch: out.Epoch, NextNS: out.NextNS, ClockNS: out.ClockNS, Error: clip(err.Error(), 300)}
+	again := sortedKeys(r.resend)
+	out.Resend = again[:min(len(again), lightsOfRig)]
+	if out.Desired, err = h.desired(ctx, r, p); err != nil {
+		*out = wire.Polled{Epoch: out.Epoch, NextNS: out.NextNS, ClockNS: out.ClockNS, Error: clip(err.Error(), 300)}
+		return
 	}
 	if jwt, due, err := h.o.Authority.Renew(name, r.Key, now); err == nil && due {
 		out.JWT = jwt
 	} else if err != nil {
 		h.o.Log.Warn("a rig's rights could not be renewed", "rig", name, "error", err)
 	}
-	return out
 }
 
 // desired returns the attempts of a rig. Those that it does not have yet wait if there are too many
@@ -273,16 +302,18 @@ func check(p *wire.Poll) error {
 }
 
 // event shows progress at once.
-func (h *Hub) event(ctx context.Context, name string, request []byte) wire.Event {
+func (h *Hub) event(name string, request []byte) wire.Event {
 	var e wire.Event
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r := h.rigs[name]; json.Unmarshal(request, &e) == nil && r != nil && r.known && r.Suspend == "" &&
-		h.ready() == nil && len(e.Running) <= wire.MaxRunning {
-		for i := range e.Running {
-			h.mention(ctx, name, &e.Running[i])
-		}
+	if json.Unmarshal(request, &e) != nil || len(e.Running) > wire.MaxRunning {
+		return wire.Event{}
 	}
+	h.do(func() {
+		if r := h.rigs[name]; r != nil && r.known && r.Suspend == "" && h.ready() == nil {
+			for i := range e.Running {
+				h.mention(name, &e.Running[i])
+			}
+		}
+	}, nil)
 	return wire.Event{}
 }
 

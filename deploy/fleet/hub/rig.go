@@ -53,8 +53,9 @@ type rig struct {
 	reason     string // why it wants no jobs
 	clock      time.Duration
 	unreported int
-	reported   int  // results in the last poll
-	shown      bool // the scheduler has it as online
+	reported   int             // results in the last poll
+	shown      bool            // the scheduler has it as online
+	resend     map[string]bool // attempts whose light folders the rig sends again
 	waiting    []*relay
 	relaying   int
 	woken      chan struct{} // closed when waiting has grown
@@ -65,7 +66,7 @@ func (h *Hub) rig(name string) *rig {
 	r := h.rigs[name]
 	if r == nil {
 		r = &rig{member: member{Rig: name}, live: map[string]*job{}, boots: map[string]time.Time{},
-			woken: make(chan struct{})}
+			resend: map[string]bool{}, woken: make(chan struct{})}
 		h.rigs[name] = r
 	}
 	return r
@@ -164,6 +165,8 @@ func (h *Hub) Invite(name string) (api.FleetInvitation, error) {
 
 // Join enrols a rig by its invitation. An enrolled rig of this name gets the new key.
 func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
+	h.turn <- struct{}{} // no round stores the rig meanwhile
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ready(); err != nil {
@@ -194,6 +197,16 @@ func (h *Hub) Drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error)
 		return api.FleetRig{}, api.Errorf(api.InvalidParams, "reason has %d bytes, at most 300 are taken",
 			len(p.Reason))
 	}
+	out, err := h.drain(ctx, p)
+	if err == nil {
+		h.do(func() {}, nil) // jobs are assigned
+	}
+	return out, err
+}
+
+func (h *Hub) drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error) {
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r, err := h.member(p.Rig)
@@ -210,13 +223,22 @@ func (h *Hub) Drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error)
 		return api.FleetRig{}, unavailable(err)
 	}
 	h.show(r)
-	h.assign(ctx)
 	h.changed(r.Rig, "")
 	return h.viewRig(r), nil
 }
 
 // Remove revokes a rig's key and closes its connection. Its attempts are lost at once.
 func (h *Hub) Remove(ctx context.Context, name string) error {
+	err := h.remove(ctx, name)
+	if err == nil {
+		h.do(func() { h.lose(h.o.Now()) }, nil)
+	}
+	return err
+}
+
+func (h *Hub) remove(ctx context.Context, name string) error {
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r, err := h.member(name)
@@ -239,8 +261,6 @@ func (h *Hub) Remove(ctx context.Context, name string) error {
 	for _, j := range r.live {
 		j.seen, j.assigned = long, long
 	}
-	h.lose(ctx, h.o.Now())
-	h.assign(ctx)
 	h.changed(name, "")
 	return nil
 }

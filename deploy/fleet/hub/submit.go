@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -41,40 +42,40 @@ func (h *Hub) Submit(ctx context.Context, owner string, p api.JobParams) (api.Fl
 		return api.FleetJob{}, api.Errorf(api.InvalidParams, "job %.100q: must be s- and 1 to 90 of a-z, 0-9 and -",
 			p.Job)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.ready(); err != nil {
-		return api.FleetJob{}, err
+	var out api.FleetJob
+	var err error
+	h.do(func() { err = h.submit(ctx, owner, p) }, func() {
+		if j := h.jobs[p.Job]; err == nil && j != nil {
+			out = h.view(j)
+		}
+	})
+	return out, err
+}
+
+// submit queues a job, as an operation. A job that is there has been queued.
+func (h *Hub) submit(ctx context.Context, owner string, p api.JobParams) error {
+	if err := cmp.Or(h.ready(), h.op.err, ctx.Err()); err != nil {
+		return unavailable(err)
 	}
 	if j, err := h.find(ctx, p.Job); err != nil || j != nil {
-		if err != nil {
-			return api.FleetJob{}, err
-		}
-		return h.view(j), nil
+		return err
 	}
 	j, blobs, err := h.newJob(owner, p)
-	if err != nil {
-		return api.FleetJob{}, err
+	if err == nil {
+		err = h.admit(owner, j)
 	}
-	if err := h.admit(owner, j); err != nil {
-		return api.FleetJob{}, err
+	if err != nil {
+		return err
 	}
 	for sum, content := range blobs {
 		if err := h.o.Bus.Blobs().Put(ctx, sum, content); err != nil {
-			return api.FleetJob{}, unavailable(err)
+			return unavailable(err)
 		}
 	}
-	switch err := h.write(ctx, j, j.record.clone()); {
-	case errors.Is(err, bus.ErrConflict): // another hub or an earlier try has stored it
-		if found, err := h.find(ctx, p.Job); err == nil && found != nil {
-			return h.view(found), nil
-		}
-		fallthrough
-	case err != nil:
-		return api.FleetJob{}, unavailable(err)
+	if err := h.write(j, j.record.clone(), nil); err != nil {
+		return unavailable(err)
 	}
-	h.assign(ctx)
-	return h.view(j), nil
+	return nil
 }
 
 // admit returns an error if the hub does not take another job.
@@ -293,6 +294,9 @@ func (h *Hub) learn(j *job, took time.Duration) {
 
 // unavailable is the error for clients if the storage does not work.
 func unavailable(err error) error {
+	if told := (*api.Error)(nil); errors.As(err, &told) {
+		return err
+	}
 	if errors.Is(err, bus.ErrFull) {
 		return api.Errorf(api.Unavailable, "the hub's storage is full: %v", err)
 	}

@@ -179,16 +179,14 @@ func (h *Hub) receive(w http.ResponseWriter, r *http.Request, t *ticket) {
 		}
 		http.Error(w, clip(err.Error(), maxReason), http.StatusUnprocessableEntity)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if j := h.jobs[job]; err != nil && j != nil {
-		j.dark = "its light folder was refused" // the result counts without it
-	}
-	if h.ready() == nil {
-		h.settle(r.Context(), t.rig, t.ended)
-		h.assign(r.Context())
-		_ = h.o.Bus.Wake(t.rig) // it polls anyway
-	}
+	h.do(func() {
+		if j := h.jobs[job]; err != nil && j != nil {
+			j.dark = "its light folder was refused" // the result counts without it
+		}
+		if h.ready() == nil {
+			h.settle(r.Context(), t.rig, t.ended)
+		}
+	}, func() { _ = h.o.Bus.Wake(t.rig) }) // it polls anyway
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}

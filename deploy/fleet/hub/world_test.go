@@ -45,6 +45,8 @@ type world struct {
 	rigs   map[string]*simRig
 	random *rand.Rand
 	began  map[string]int // of attempts, by ID
+
+	adopted bool // the hub may have lost what it acknowledged
 }
 
 func newWorld(t testing.TB, rigs ...string) *world {
@@ -76,7 +78,7 @@ func (w *world) join(name string, devices ...string) *simRig {
 	}
 	w.enrol(name)
 	r := &simRig{w: w, name: name, boot: name + "-boot", devices: devices, has: map[string]*simAttempt{},
-		done: map[string]bool{}}
+		done: map[string]bool{}, kept: map[string]*simAttempt{}}
 	w.rigs[name] = r
 	r.poll()
 	return r
@@ -152,6 +154,7 @@ type simRig struct {
 	devices []string
 	has     map[string]*simAttempt
 	done    map[string]bool // acknowledged
+	kept    map[string]*simAttempt
 	answer  wire.Polled
 	last    []byte
 }
@@ -206,7 +209,7 @@ func (r *simRig) follow(raw []byte) {
 	for _, id := range r.answer.Acknowledged {
 		if a := r.has[id]; a != nil && a.ended != nil {
 			delete(r.has, id)
-			r.done[id] = true
+			r.done[id], r.kept[id] = true, a
 		}
 	}
 	desired := map[string]bool{}
@@ -218,7 +221,13 @@ func (r *simRig) follow(raw []byte) {
 			r.end(id, wire.Ended{State: "cancelled"})
 		}
 	}
+	for _, id := range r.answer.Resend {
+		r.has[id] = r.kept[id]
+	}
 	for _, d := range r.answer.Desired {
+		if r.w.adopted && r.has[d.Attempt] == nil && r.kept[d.Attempt] != nil {
+			r.has[d.Attempt] = r.kept[d.Attempt] // as agents do
+		}
 		if r.has[d.Attempt] != nil || r.done[d.Attempt] {
 			continue
 		}
@@ -234,7 +243,11 @@ func (r *simRig) follow(raw []byte) {
 				r.w.Fatalf("%s and %s are both at work on %v of %s", id, d.Attempt, d.Params.Devices, r.name)
 			}
 		}
-		if r.w.began[d.Attempt]++; r.w.began[d.Attempt] > 1 {
+		id := d.Attempt
+		if r.w.adopted { // the number may be that of an attempt on another rig for the lost hub
+			id += " on " + r.name
+		}
+		if r.w.began[id]++; r.w.began[id] > 1 {
 			r.w.Fatalf("attempt %s has begun twice", d.Attempt)
 		}
 	}

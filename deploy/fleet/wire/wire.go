@@ -127,6 +127,8 @@ type Polled struct {
 	Acknowledged []string `json:"acknowledged"`
 	// Light are tickets for folders that the hub wants first.
 	Light []Ticket `json:"light"`
+	// Resend are attempts whose results and folders the hub has lost. It wants them again.
+	Resend []string `json:"resend,omitempty"`
 }
 
 // Assignment is an attempt for a rig.

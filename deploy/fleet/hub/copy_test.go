@@ -1,0 +1,211 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/fleet/bus"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+)
+
+// copiedWorld makes a world whose hub has keys and a folder for copies.
+func copiedWorld(t *testing.T, rigs ...string) *world {
+	w := newWorld(t, rigs...)
+	w.o.Copy = t.TempDir()
+	w.hub.o.Copy = w.o.Copy
+	for _, name := range []string{"secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
+		file := filepath.Join(w.o.Dir, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// adopt restores the copy in a new data directory, and has a hub there.
+func (w *world) adopt() (Adopted, error) {
+	w.memory, w.o.Dir = bus.NewMemory(), w.TempDir()
+	a, err := Adopt(w.Context(), w.o.Dir, w.o.Copy,
+		func(string, string) (bus.Hub, error) { return w.memory.Hub(), nil })
+	if err == nil {
+		w.o.Bus, w.adopted = w.memory.Hub(), true
+		w.restart()
+	}
+	return a, err
+}
+
+// TestAdopt: each job that was copied ends once on the new hub, also where rigs did work for the old
+// hub after the copy.
+//
+// Fault: The disk of a fleet's hub is lost
+func TestAdopt(t *testing.T) {
+	w := copiedWorld(t, "a", "b")
+	a, b := w.rigs["a"], w.rigs["b"]
+	for i := range 8 {
+		w.submit(fmt.Sprint("s-", i), api.JobParams{StartParams: api.StartParams{Label: strings.Repeat("l", 10)}})
+	}
+	a.poll()
+	b.poll()
+	light := &wire.LightState{Bytes: 10, SHA256: strings.Repeat("a", 64)}
+	first := slices.Sorted(maps.Keys(a.has))[0]
+	a.end(first, wire.Ended{State: "ok"}).poll().poll() // before the copy
+	if w.hub.copy(t.Context()); w.hub.copies.err != nil {
+		t.Fatal(w.hub.copies.err)
+	}
+	second := slices.Sorted(maps.Keys(b.has))[0]
+	b.end(second, wire.Ended{State: "ok"}).poll().poll() // after it: the copy has this job at work
+	a.poll()
+	old := w.hub
+	got, err := w.adopt()
+	if err != nil || got.Jobs != 8 || got.Rigs != 2 || got.Epoch <= 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	raw, err := os.ReadFile(filepath.Join(w.o.Dir, "secrets/tls.pem"))
+	if string(raw) != "secrets/tls.pem" || err != nil {
+		t.Errorf("the certificate is %q, %v", raw, err)
+	}
+	a.kept[first].ended.Light = light // its folder is sent again
+	for range 40 {
+		w.pass(10e9, "a", "b")
+		for _, r := range w.rigs {
+			for id, x := range r.has {
+				if x.ended == nil {
+					r.end(id, wire.Ended{State: "ok"})
+				}
+			}
+		}
+	}
+	for i := range 8 {
+		j := w.job(fmt.Sprint("s-", i))
+		wins := 0
+		for _, x := range j.Attempts {
+			if x.State == "ok" && !x.Superseded {
+				wins++
+			}
+		}
+		if j.State != "ok" || wins != 1 {
+			t.Errorf("%s is %s with %d winners: %+v", j.Job, j.State, wins, j.Attempts)
+		}
+	}
+	if len(a.answer.Light) != 1 || a.answer.Light[0].Attempt != first {
+		t.Errorf("the light folder of %s is not wanted again: %+v", first, a.answer)
+	}
+	var p wire.Poll
+	if err := json.Unmarshal(a.report(), &p); err != nil {
+		t.Fatal(err)
+	}
+	p.Epoch = got.Epoch
+	raw, _ = json.Marshal(p)
+	var answer wire.Polled
+	if err := json.Unmarshal(old.handle(t.Context(), "a", "poll", raw), &answer); err != nil ||
+		!strings.Contains(answer.Error, "old copy") || !strings.Contains(old.Status().Reason, "adopted") {
+		t.Errorf("the old hub answers %+v, %v; status %q", answer, err, old.Status().Reason)
+	}
+	if _, err := Adopt(t.Context(), w.o.Dir, w.o.Copy, nil); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("a second adoption: %v", err)
+	}
+}
+
+// TestCopyRefused: a copy that is not whole makes no fleet. A folder that is missing is a warning.
+//
+// Fault: The copy of a fleet is truncated or changed
+// Fault: The disk for copies of a fleet is full or missing
+func TestCopyRefused(t *testing.T) {
+	for name, spoil := range map[string]func(archive, manifest string) error{
+		"truncated": func(archive, _ string) error { return os.Truncate(archive, 100) },
+		"changed": func(archive, _ string) error {
+			raw, err := os.ReadFile(archive)
+			raw[len(raw)/2] ^= 1
+			return errors.Join(err, os.WriteFile(archive, raw, 0o600))
+		},
+		"missing":     func(archive, _ string) error { return os.Remove(archive) },
+		"no manifest": func(_, manifest string) error { return os.Remove(manifest) },
+		"newer":       func(_, m string) error { return os.WriteFile(m, []byte(`{"version":2}`), 0o600) },
+		"another path": func(_, m string) error {
+			return os.WriteFile(m, []byte(`{"version":1,"archive":"../x"}`), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := copiedWorld(t, "a")
+			w.submit("s-1", api.JobParams{})
+			w.hub.copy(t.Context())
+			all, err := filepath.Glob(filepath.Join(w.o.Copy, archiveForm))
+			if err != nil || len(all) != 1 {
+				t.Fatal(all, err, w.hub.copies.err)
+			}
+			if err := spoil(all[0], filepath.Join(w.o.Copy, manifestName)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.adopt(); err == nil {
+				t.Error("it was adopted")
+			}
+			if left, _ := os.ReadDir(w.o.Dir); len(left) != 0 {
+				t.Errorf("the data directory has %v", left)
+			}
+		})
+	}
+	w := copiedWorld(t, "a")
+	w.hub.o.Copy = filepath.Join(w.o.Copy, "missing")
+	if w.hub.copy(t.Context()); !strings.Contains(w.hub.Status().Reason, "missing") {
+		t.Errorf("status %+v", w.hub.Status())
+	}
+	w.submit("s-1", api.JobParams{})
+	w.expect("s-1", "assigned a:assigned")
+}
+
+// TestCopyInterrupted: a copy that ends at any of its writes leaves the one before.
+//
+// Fault: The hub of a fleet is killed while it writes a copy
+func TestCopyInterrupted(t *testing.T) {
+	w := copiedWorld(t, "a")
+	w.hub.copy(t.Context())
+	before, f, err := openCopy(w.o.Copy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	w.submit("s-1", api.JobParams{})
+	for n := 0; ; n++ {
+		left := n
+		w.hub.o.copyStep = func() error {
+			if left--; left < 0 {
+				return errKilled
+			}
+			return nil
+		}
+		w.hub.copy(t.Context())
+		now, f, err := openCopy(w.o.Copy)
+		if err != nil {
+			t.Fatalf("after write %d: %v", n, err)
+		}
+		f.Close()
+		if done := w.hub.copies.err == nil; done != (now.SHA256 != before.SHA256) {
+			t.Fatalf("after write %d: %+v, before %+v, %v", n, now, before, w.hub.copies.err)
+		} else if done {
+			if n < 3 {
+				t.Errorf("the copy has %d writes", n)
+			}
+			return
+		}
+	}
+}
+
+// TestLeave: a rig that leaves is removed after the answer.
+func TestLeave(t *testing.T) {
+	w := newWorld(t, "a")
+	w.hub.handle(context.Background(), "a", "leave", nil)
+	w.hub.tick(t.Context())
+	if all, err := w.hub.Rigs(); err != nil || len(all.Rigs) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
