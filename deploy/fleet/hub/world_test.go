@@ -152,6 +152,7 @@ type simRig struct {
 	devices []string
 	has     map[string]*simAttempt
 	done    map[string]bool // acknowledged
+	tests   []string
 	answer  wire.Polled
 	last    []byte
 }
@@ -163,7 +164,7 @@ type simAttempt struct {
 }
 
 func (r *simRig) report() []byte {
-	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1"}
+	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {
