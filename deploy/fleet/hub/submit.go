@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +19,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/sched"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
 // Bounds of the queue.
@@ -282,6 +286,24 @@ func feedsOf(p api.StartParams) (feeds []string, err error) {
 		}
 	}
 	return feeds, nil
+}
+
+// Folder returns the light folder of a set RIG/ID, or of a part of it, RIG/ID~VARIANT.
+func (h *Hub) Folder(set string) (string, error) {
+	rig, id, _ := strings.Cut(set, "/")
+	id, below, _ := strings.Cut(id, "~")
+	below = strings.ReplaceAll(below, "~", "/")
+	if !rigForm.MatchString(rig) || !wire.IsAttempt(id) || len(set) > maxPath || below != "" && runweb.Hidden(below) {
+		return "", api.Errorf(api.InvalidParams, "%.100q is not the set of a rig, such as lab-07/s-1.1", set)
+	}
+	dir, err := h.light.path(rig, id)
+	if err != nil {
+		return "", api.Errorf(api.NotFound, "%v", err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, below)); err != nil || !st.IsDir() {
+		return "", api.Errorf(api.NotFound, "set %.200s has no such runs", set)
+	}
+	return filepath.Join(dir, below), nil
 }
 
 // runsOf estimates the number of runs.
