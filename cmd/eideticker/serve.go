@@ -220,13 +220,12 @@ func (s *rigService) open() (err error) {
 }
 
 func (s *rigService) newDaemon() (*daemon.Daemon, error) {
-	devices := s.devices
-	if devices == nil {
+	if s.devices == nil {
 		found, err := session.FindDevices(s.conf.Devices)
 		if err != nil {
 			return nil, err
 		}
-		devices = found
+		s.devices = found
 	}
 	tests, err := suiteFolders{Suite: s.conf.Suite}.sources()
 	if err != nil {
@@ -241,7 +240,7 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 		return nil, err
 	}
 	return daemon.New(daemon.Options{
-		Dir: s.conf.DataDir, Store: s.store, Builds: s.builds, Devices: devices, Suite: tests, Known: session.Known(),
+		Dir: s.conf.DataDir, Store: s.store, Builds: s.builds, Devices: s.devices, Suite: tests, Known: session.Known(),
 		Program: program(), Log: s.log,
 		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
 		Parallel: s.conf.Runs.Parallel, KeepLast: keep,

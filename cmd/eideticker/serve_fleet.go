@@ -21,6 +21,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 	"github.com/eideticker/eideticker/deploy/store"
 	"github.com/eideticker/eideticker/deploy/store/trend"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // Folders of a hub in the data directory.
@@ -101,7 +102,7 @@ func (s *rigService) openAgent() (err error) {
 	}
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
-		Program: program(), Address: address, Labels: c.Labels, Log: s.daemon.Log(),
+		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: program(), Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
 			return bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, JWT: jwt,
@@ -109,6 +110,15 @@ func (s *rigService) openAgent() (err error) {
 		},
 	})
 	return err
+}
+
+// allTests returns the names of all that a job may name as its test.
+func (s *rigService) allTests() []string {
+	all := s.testNames()
+	for _, p := range site.Pages() {
+		all = append(all, p.Name)
+	}
+	return all
 }
 
 // openSet opens the folder of a set, which is not deleted before release.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -27,12 +28,13 @@ func (s *rigService) openSchedules() (err error) {
 		return err
 	}
 	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
+	var fitting func(string, []string, api.StartParams) (there, away []string, err error)
 	if s.hub != nil {
-		queue, read = s.hub.Queue(), s.readLight
+		queue, read, fitting = s.hub.Queue(), s.readLight, s.hub.Queue().Fitting
 	}
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
-		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames,
+		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
 		Log: s.daemon.Log(), Browser: s.browserOf,
 	})
 	if err != nil {

@@ -210,6 +210,21 @@ func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Durat
 	return err
 }
 
+// InstalledVersion returns what an installed browser says of itself, or "". It writes to a folder
+// that is removed.
+func InstalledVersion(ctx context.Context, name string) string {
+	_, path, err := findBrowser(name)
+	if err != nil {
+		return ""
+	}
+	home, err := os.MkdirTemp("", "eideticker-version-*")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = os.RemoveAll(home) }() // of a program that wrote nothing of use
+	return version(ctx, path, append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home))
+}
+
 // version asks the program for its version, or returns "". It is asked in the environment that the
 // browser gets: it writes to folders at home even for that.
 func version(ctx context.Context, path string, environment []string) string {

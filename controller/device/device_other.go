@@ -82,6 +82,9 @@ func KindOf(string) (string, error) {
 // Name returns "".
 func (*Browser) Name() string { return "" }
 
+// InstalledVersion is not available here.
+func InstalledVersion(context.Context, string) string { return "" }
+
 // Version returns "".
 func (*Browser) Version() string { return "" }
 

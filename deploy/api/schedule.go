@@ -7,7 +7,8 @@ type Schedule struct {
 	Cron     string   `json:"cron,omitempty"`
 	Timezone string   `json:"tz,omitempty"`
 	Tests    []string `json:"tests"`
-	Devices  []string `json:"devices"`
+	Devices  []string `json:"devices" doc:"with needs: those that it has chosen"`
+	Needs    []string `json:"needs,omitempty" doc:"labels by which a hub chooses a device for each test"`
 	Browsers []string `json:"browsers" doc:"the subject first, then rivals"`
 	Control  string   `json:"control,omitempty"`
 	Runs     int      `json:"runs" doc:"blocks per point"`

@@ -23,6 +23,7 @@ type Schedule struct {
 	TZ       string   `toml:"tz"`   // of cron
 	Tests    []string `toml:"tests"`
 	Devices  []string `toml:"devices"`
+	Needs    Needs    `toml:"needs"`    // on a hub, instead of devices
 	Browsers []string `toml:"browsers"` // the subject, then rivals
 	Control  string   `toml:"control"`
 	Release  string   `toml:"release"`  // name or pattern of the subject's builds that are releases
@@ -31,6 +32,37 @@ type Schedule struct {
 	Coalesce string   `toml:"coalesce"` // newest, none
 	Backfill string   `toml:"backfill"` // on-candidate, none
 	Deadline Duration `toml:"deadline"` // of a job, from the build on
+}
+
+// Needs are labels that a device of a fleet must have, such as model=pixel7,pixel8.
+type Needs []string
+
+// UnmarshalTOML implements toml.Unmarshaler.
+func (n *Needs) UnmarshalTOML(data any) error {
+	all, is := data.(map[string]any)
+	if !is {
+		return errors.New("needs must be a table such as { os = \"linux\" }")
+	}
+	*n = Needs{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		list, is := all[key].([]any)
+		if !is {
+			list = []any{all[key]}
+		}
+		var values []string
+		for _, v := range list {
+			text, is := v.(string)
+			if !is || !labelKey.MatchString(key) || !labelValue.MatchString(text) || len(list) > maxWords {
+				return fmt.Errorf("needs.%.64s is %.80s: must be a word, or a list of words", key, fmt.Sprint(all[key]))
+			}
+			values = append(values, text)
+		}
+		if len(values) == 0 || len(all) > 14 { // a job has 16, with its rig and device
+			return fmt.Errorf("needs.%.64s: must have a value, and needs at most 14 labels", key)
+		}
+		*n = append(*n, key+"="+strings.Join(values, ","))
+	}
+	return nil
 }
 
 // Alarm bounds the false alarms of all schedules together.
@@ -92,7 +124,7 @@ func (c *Config) fill() {
 		s.Runs, s.Class, s.Coalesce = cmp.Or(s.Runs, 5), cmp.Or(s.Class, api.ClassWatch), cmp.Or(s.Coalesce, "newest")
 		s.Backfill = cmp.Or(s.Backfill, "on-candidate")
 		s.Deadline = cmp.Or(s.Deadline, Duration(20*time.Hour))
-		if len(s.Devices) == 0 {
+		if len(s.Devices)+len(s.Needs) == 0 {
 			s.Devices = []string{"local"}
 		}
 		c.Schedule[name] = s
@@ -133,6 +165,8 @@ func (s *Schedule) check() (string, error) {
 		return "tz", errors.New("it needs cron")
 	case len(s.Tests) == 0 || len(s.Tests) > 100:
 		return "tests", fmt.Errorf("%d tests: must be 1 to 100", len(s.Tests))
+	case len(s.Needs) > 0 && len(s.Devices) > 0:
+		return "needs", errors.New("give one of devices and needs")
 	case len(s.Devices) > 100:
 		return "devices", fmt.Errorf("%d devices: must be at most 100", len(s.Devices))
 	case len(s.Browsers) == 0 || len(s.Browsers) >= api.MaxVariants:

@@ -60,6 +60,8 @@ var _ interface {
 type Picture struct {
 	Number uint64 // one more than the one before
 	JPEG   []byte // with a [wire.PictureInfo] in its comment; not to be changed
+	// TakenWallNS is the time of its frame.
+	TakenWallNS int64
 }
 
 // takenView is a picture that is not packed yet.
@@ -166,7 +168,7 @@ func (p *Preview) run(end <-chan struct{}) error {
 			if err != nil {
 				return fmt.Errorf("make a picture of what device %s shows: %w", p.device, err)
 			}
-			p.publish(v.visit, packed)
+			p.publish(v, packed)
 			p.packing.Store(false)
 		}
 	}
@@ -174,15 +176,15 @@ func (p *Preview) run(end <-chan struct{}) error {
 
 // publish shows a picture to the viewers. If those for whom it was taken have left, it is dropped,
 // and new viewers get a current one.
-func (p *Preview) publish(visit uint64, packed []byte) {
+func (p *Preview) publish(v *takenView, packed []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if visit != p.visit.Load() {
+	if v.visit != p.visit.Load() {
 		p.wanted.Store(true)
 		return
 	}
 	p.number++
-	p.latest = &Picture{p.number, packed}
+	p.latest = &Picture{p.number, packed, v.info.TimeWallNS}
 	close(p.newer)
 	p.newer = make(chan struct{})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ func (e *Engine) schedule(name string) api.Schedule {
 	out := api.Schedule{Name: name, On: s.On, Cron: s.Cron, Timezone: s.TZ, Tests: s.Tests, Devices: s.Devices,
 		Browsers: s.Browsers, Control: s.Control, Runs: s.Runs, Class: s.Class, Paused: p.Paused, Reason: p.Reason,
 		LastNS: p.Last, LastJob: p.Job, Queued: len(p.Tasks), Points: p.Points}
+	if out.Needs = s.Needs; len(s.Needs) > 0 {
+		out.Devices = slices.Compact(slices.Sorted(maps.Values(p.Chosen)))
+	}
 	if !p.Paused {
 		out.Reason = e.reason[name]
 	}
@@ -164,7 +168,7 @@ func Forecasts(schedules map[string]config.Schedule, tests []string, now time.Ti
 	var all []Forecast
 	for _, name := range e.names() {
 		s := schedules[name]
-		f := Forecast{Schedule: name, Jobs: len(e.matching(s.Tests)) * len(s.Devices)}
+		f := Forecast{Schedule: name, Jobs: len(e.matching(s.Tests)) * max(1, len(s.Devices))}
 		if f.Jobs == 0 {
 			return nil, fmt.Errorf("schedule %s: no test has a name like %s", name, s.Tests[0])
 		}

@@ -64,8 +64,11 @@ func days(d time.Duration) string {
 // enough. The time of a run is that of the last period.
 func (e *Engine) affordable(per time.Duration) int {
 	devices := map[string]bool{}
-	for _, s := range e.Schedules {
+	for name, s := range e.Schedules {
 		for _, d := range s.Devices {
+			devices[d] = true
+		}
+		for _, d := range e.state.Schedules[name].Chosen {
 			devices[d] = true
 		}
 	}

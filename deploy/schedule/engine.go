@@ -65,8 +65,11 @@ type Options struct {
 	Browser func(feed string) string
 	// Tests returns the names of all tests, for patterns.
 	Tests func() []string
-	Now   func() time.Time // nil: the system's
-	Log   *slog.Logger     // nil: none
+	// Fitting returns the devices of a fleet that fit needs and a job: those that are there, and
+	// others. Nil: this is not a hub, and no schedule has needs.
+	Fitting func(owner string, needs []string, p api.StartParams) (there, away []string, err error)
+	Now     func() time.Time // nil: the system's
+	Log     *slog.Logger     // nil: none
 }
 
 // Engine runs schedules. Its methods may be called from any goroutine.
@@ -109,6 +112,9 @@ func New(o Options) (*Engine, error) {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
 	for name, s := range o.Schedules {
+		if len(s.Needs) > 0 && o.Fitting == nil {
+			return nil, fmt.Errorf("schedule %s: needs are for the hub of a fleet; name devices", name)
+		}
 		if s.Cron == "" {
 			e.feeds[s.Feed()] = &feed{}
 			continue

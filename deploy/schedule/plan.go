@@ -239,7 +239,11 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	}
 	var all []task
 	for _, test := range e.matching(s.Tests) {
-		for _, device := range s.Devices {
+		devices, err := e.devices(name, s, test, variants)
+		if err != nil {
+			return nil, err
+		}
+		for _, device := range devices {
 			t := task{Test: test, Device: device, Class: s.Class, Repeat: s.Runs, Variants: variants, Origin: o,
 				Salt: salt, Due: e.Now().Add(time.Duration(s.Deadline)).UnixNano()}
 			t.name()
@@ -250,6 +254,39 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 		return nil, fmt.Errorf("no test is named %s", strings.Join(s.Tests, " or "))
 	}
 	return all, nil
+}
+
+// devices returns the devices of a schedule's test. With needs it is one that fits: the one that
+// began the series, as long as it fits, else the one with the fewest series of the engine.
+func (e *Engine) devices(name string, s config.Schedule, test string, variants []api.Variant) ([]string, error) {
+	if len(s.Needs) == 0 {
+		return s.Devices, nil
+	}
+	there, away, err := e.Fitting("schedule "+name, s.Needs, api.StartParams{Test: test, Variants: variants})
+	if err != nil {
+		return nil, err
+	}
+	p := e.state.Schedules[name]
+	if was := p.Chosen[test]; slices.Contains(there, was) || slices.Contains(away, was) {
+		return []string{was}, nil
+	}
+	if len(there) == 0 {
+		there = away
+	}
+	series := map[string]int{}
+	for _, o := range e.state.Schedules {
+		for _, device := range o.Chosen {
+			series[device]++
+		}
+	}
+	device := slices.MinFunc(there, func(a, b string) int { return series[a] - series[b] })
+	e.Log.Info("a schedule begins series on a device", "schedule", name, "test", test, "device", device,
+		"before", p.Chosen[test])
+	if p.Chosen == nil {
+		p.Chosen = map[string]string{}
+	}
+	p.Chosen[test] = device
+	return []string{device}, nil
 }
 
 // matching returns the tests of patterns.

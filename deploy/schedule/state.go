@@ -32,6 +32,8 @@ type progress struct {
 	Job    string `json:"last_job,omitempty"`
 	Points int    `json:"points,omitempty"`
 	Tasks  []task `json:"tasks"`
+	// Chosen are the devices of a schedule with needs, by test.
+	Chosen map[string]string `json:"chosen,omitempty"`
 	// Filled are the candidates whose builds between have been queued.
 	Filled []int64 `json:"filled,omitempty"`
 }

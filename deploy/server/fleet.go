@@ -21,6 +21,8 @@ type Fleet interface {
 	Job(ctx context.Context, id string) (api.FleetJob, error)
 	Jobs(p api.FleetJobsParams) (api.FleetJobs, error)
 	Cancel(ctx context.Context, id, reason string, may func(owner string) bool) (api.FleetJob, error)
+	// Folder returns the hub's folder of a set RIG/ID, or of a part of it, RIG/ID~VARIANT.
+	Folder(set string) (string, error)
 	// Handler answers requests below /fleet/v1/.
 	Handler() http.Handler
 	prometheus.Collector

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -174,13 +175,14 @@ func TestRelayed(t *testing.T) {
 		return j
 	}
 	s.Ended(attempt("s-x.1").ID)
-	get := func(path string) int {
+	relayed := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // waits for no picture
 		s.api.Relayed().ServeHTTP(w, httptest.NewRequest("GET", path, nil).WithContext(ctx))
-		return w.Code
+		return w
 	}
+	get := func(path string) int { return relayed(path).Code }
 	for path, want := range map[string]int{"/api/v1/runs/" + job.ID + "/run.json": 404,
 		"/api/v1/runs/s-x.1/set.json": 200, "/api/v1/runs/s-x.1~run-01/run.json": 200,
 		"/api/v1/runs/none/run.json": 404, "/api/v1/runs/s-x.1~..~" + job.ID + "/run.json": 404,
@@ -189,10 +191,29 @@ func TestRelayed(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
 	}
+	shown, leave, err := s.Preview("local") // the owner looks, before the job and meanwhile
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	s.Until("a picture for the owner", func() bool { p, _ := shown.Latest(); return p != nil })
 	free := device.Hold()
 	s.State(attempt("s-x.2").ID, "running")
-	if got := get("/preview/local"); got != http.StatusOK && got != http.StatusServiceUnavailable {
-		t.Errorf("a device with a job of the fleet: %d", got)
+	began, err := s.Job("s-x.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch got := relayed("/preview/local"); got.Code {
+	case http.StatusServiceUnavailable:
+	case http.StatusOK:
+		info := api.PictureInfo{}
+		body := got.Body.Bytes()
+		if err := json.Unmarshal(body[6:4+binary.BigEndian.Uint16(body[4:])], &info); err != nil ||
+			info.TimeWallNS < began.StartedWallNS {
+			t.Errorf("the fleet sees a picture of before its job: %+v, %v", info, err)
+		}
+	default:
+		t.Errorf("a device with a job of the fleet: %d", got.Code)
 	}
 	free()
 	s.Ended("s-x.2")

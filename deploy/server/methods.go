@@ -475,6 +475,13 @@ func (s *Server) compare(ctx context.Context, _ *call, p api.CompareParams) (*ap
 	}
 	var ids, dirs [2]string
 	for i, name := range []string{p.Base, p.With} {
+		if ids[i] = name; s.o.Fleet != nil && strings.Contains(name, "/") {
+			var err error
+			if dirs[i], err = s.o.Fleet.Folder(name); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		id, err := s.named(ctx, name)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 	"github.com/eideticker/eideticker/pattern"
@@ -45,7 +44,8 @@ func (s *Server) Relayed() http.Handler {
 // picture answers with one picture of what a device shows.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	device := r.PathValue("device")
-	if !s.inFleet(device) {
+	began := s.inFleet(device)
+	if began == 0 {
 		http.Error(w, "the device has no job of the fleet", http.StatusNotFound)
 		return
 	}
@@ -58,9 +58,10 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), pictureTime)
 	defer cancel()
 	var p *daemon.Picture
-	for p == nil {
+	for {
 		var newer <-chan struct{}
-		if p, newer = shown.Latest(); p != nil {
+		// an older one is of its owner's work, for a viewer who was there before the job
+		if p, newer = shown.Latest(); p != nil && p.TakenWallNS >= began {
 			break
 		}
 		select {
@@ -70,7 +71,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !s.inFleet(device) { // the job has ended meanwhile
+	if s.inFleet(device) != began { // the job has ended meanwhile
 		http.Error(w, "the device has no job of the fleet", http.StatusNotFound)
 		return
 	}
@@ -78,10 +79,12 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.JPEG) // the hub has disconnected
 }
 
-// inFleet reports if a job of the fleet holds a device.
-func (s *Server) inFleet(device string) bool {
-	return slices.ContainsFunc(s.daemon.Jobs(false), func(j api.Job) bool {
-		return j.State == "running" && j.Owner == wire.Owner && fleetRun(j.ID) &&
-			slices.Contains(j.Devices, device)
-	})
+// inFleet returns when the job of the fleet that holds a device began; 0: none does.
+func (s *Server) inFleet(device string) int64 {
+	for _, j := range s.daemon.Jobs(false) {
+		if j.State == "running" && j.Owner == wire.Owner && fleetRun(j.ID) && slices.Contains(j.Devices, device) {
+			return max(j.StartedWallNS, 1)
+		}
+	}
+	return 0
 }

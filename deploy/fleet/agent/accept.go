@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -104,28 +105,36 @@ func (a *Agent) upload(ctx context.Context, bus Bus, hash string) (*api.Upload, 
 var sizeForm = pattern.New(`\bsize=([0-9]{2,5}x[0-9]{2,5})\b`)
 
 // labels returns the facts about a device, and the owner's words. The words cannot change facts.
+// The signal is the last one that the device had. The mutex is held.
 func (a *Agent) labels(d *api.Device) map[string]string {
-	facts := map[string]string{"rig": a.fleet.Rig, "device": d.Name, "browser": strings.Join(d.Browsers, ",")}
-	facts["source"], _, _ = strings.Cut(d.Source, ":")
+	known := a.facts[d.Name]
+	all := map[string]string{"rig": a.fleet.Rig, "device": d.Name, "model": known.model, "network": known.network,
+		"certified": known.certified, "browser": strings.Join(append(slices.Clone(d.Browsers), known.versions), ",")}
+	all["browser"] = strings.TrimSuffix(all["browser"], ",")
+	all["source"], _, _ = strings.Cut(d.Source, ":")
 	switch input, _, _ := strings.Cut(d.Input, ":"); input {
 	case "adb":
-		facts["os"] = "android"
+		all["os"] = "android"
 	case "windows":
-		facts["os"] = "windows"
+		all["os"] = "windows"
 	case "x11", "uinput":
-		facts["os"] = runtime.GOOS
+		all["os"] = runtime.GOOS
 	}
+	all["os"] = cmp.Or(known.os, all["os"])
 	if m := sizeForm.FindStringSubmatch(d.Source); m != nil {
-		facts["size"] = m[1]
+		all["size"] = m[1]
 	}
-	if s := d.Signal; s != nil {
-		facts["size"] = fmt.Sprintf("%dx%d", s.Width, s.Height)
+	if d.Signal != nil {
+		a.signals[d.Name] = *d.Signal
+	}
+	if s, is := a.signals[d.Name]; is {
+		all["size"] = fmt.Sprintf("%dx%d", s.Width, s.Height)
 		if s.PeriodNS > 0 {
-			facts["hz"] = strconv.FormatFloat(1e9/s.PeriodNS, 'f', 0, 64)
+			all["hz"] = strconv.FormatFloat(1e9/s.PeriodNS, 'f', 0, 64)
 		}
 	}
 	out := map[string]string{}
-	for _, words := range []map[string]string{a.o.Labels[""], a.o.Labels[d.Name], facts} {
+	for _, words := range []map[string]string{a.o.Labels[""], a.o.Labels[d.Name], all} {
 		for k, v := range words {
 			if v = clip(strings.TrimSpace(v), maxLabel); v != "" {
 				out[k] = v

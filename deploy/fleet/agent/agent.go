@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 	"github.com/eideticker/eideticker/pattern"
@@ -65,6 +66,10 @@ type Options struct {
 	Dial    func(f Fleet, seed []byte, jwt func() (string, error)) (Bus, error)
 	Queue   Queue
 	Devices func() []api.Device
+	// Descriptions returns the devices of the file, for labels; nil: those of Devices are all.
+	Descriptions func() []device.Description
+	// Tests returns the names of the rig's tests; nil: they are not told.
+	Tests func() []string
 	// Open opens the folder of a set. It is not deleted before release. The error wraps
 	// fs.ErrNotExist if there is none.
 	Open    func(set string) (root *os.Root, release func(), err error)
@@ -95,7 +100,11 @@ type Agent struct {
 	since     time.Time // of connected
 	held      time.Time // since then a light folder waits for a quiet rig
 	next      time.Duration
-	odd       bool // an invalid ID of an attempt was told
+	odd       bool     // an invalid ID of an attempt was told
+	tests     []string // names of the rig's, since listed
+	listed    time.Time
+	facts     map[string]facts      // by device
+	signals   map[string]api.Signal // last ones, by device
 }
 
 // New returns an agent with the state of the one that was here before.
@@ -115,7 +124,7 @@ func New(o Options) (*Agent, error) {
 	if o.Point == nil {
 		o.Point = func(string) {}
 	}
-	a := &Agent{o: o, boot: rand.Text()}
+	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}, signals: map[string]api.Signal{}}
 	return a, a.load()
 }
 
@@ -215,7 +224,9 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 	a.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	all.Go(func() { a.work(ctx, bus, to) })
+	found := make(chan struct{})
+	all.Go(func() { a.examine(ctx, found) })
+	all.Go(func() { a.work(ctx, bus, to, found) })
 	all.Go(func() { a.relay(ctx, bus, to) })
 	return func() {
 		cancel()
@@ -242,10 +253,15 @@ func (a *Agent) dial(f Fleet) (Bus, error) {
 }
 
 // work polls the hub. It looks at the rig's own attempts more often, so that changes are reported
-// at once.
-func (a *Agent) work(ctx context.Context, bus Bus, to *transfer) {
+// at once. The first poll waits a little for the facts about devices.
+func (a *Agent) work(ctx context.Context, bus Bus, to *transfer, found <-chan struct{}) {
 	look := time.NewTicker(a.o.Look)
 	defer look.Stop()
+	select {
+	case <-found:
+	case <-time.After(factsTime):
+	case <-ctx.Done():
+	}
 	var polled time.Time
 	now := true
 	for ctx.Err() == nil {

@@ -21,7 +21,9 @@ const (
 	// begins no attempt until the folder is sent.
 	maxHold   = 10 * time.Minute
 	maxReason = 500 // bytes
-	maxLabel  = 128 // bytes of a label's value
+	// testsEvery is the time between two looks at the rig's tests. A look reads their files.
+	testsEvery = time.Minute
+	maxLabel   = 128 // bytes of a label's value
 )
 
 // errQuiet is the reason for a transfer that waits.
@@ -96,6 +98,10 @@ func (a *Agent) report() wire.Poll {
 	p := wire.Poll{Version: wire.Version, Program: a.o.Program, Boot: a.boot, Epoch: a.state.Epoch,
 		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept,
 		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
+	if now := a.o.Now(); a.o.Tests != nil && (a.tests == nil || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
+		a.tests, a.listed = boundedTests(a.o.Tests()), now
+	}
+	p.Tests = a.tests
 	for _, d := range devices[:min(len(devices), wire.MaxDevices)] {
 		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: whyBusy(&d),
 			Labels: a.labels(&d)})
@@ -112,6 +118,18 @@ func (a *Agent) report() wire.Poll {
 	p.Results = len(p.Ended)
 	p.Ended = fitting(p.Ended)
 	return p
+}
+
+// boundedTests returns names as a poll can have them, or nil if they are too many.
+func boundedTests(names []string) []string {
+	size := 0
+	for _, n := range names {
+		size += len(n)
+	}
+	if len(names) > wire.MaxTests || size > wire.MaxTestBytes {
+		return nil
+	}
+	return append([]string{}, names...)
 }
 
 // maxEnded bounds the results of a poll, so that it fits into a message.

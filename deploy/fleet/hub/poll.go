@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
@@ -234,7 +235,7 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
-	r.busy, r.reason = p.Busy, p.Reason
+	r.busy, r.reason, r.tests = p.Busy, p.Reason, p.Tests
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())
@@ -267,6 +268,12 @@ func check(p *wire.Poll) error {
 		p.Address = ""
 	}
 	p.Results = min(max(p.Results, 0), 1_000_000)
+	if len(p.Tests) > wire.MaxTests {
+		p.Tests = nil
+	}
+	for i, name := range p.Tests {
+		p.Tests[i] = clip(name, api.MaxName)
+	}
 	seen := map[string]bool{}
 	for i := range p.Devices {
 		d := &p.Devices[i]

@@ -30,6 +30,12 @@ func (q Queue) Submit(ctx context.Context, id, owner string, p api.StartParams) 
 	return plain(j), err
 }
 
+// Fitting returns the devices that fit needs and a job, as RIG/DEVICE: those that are there, and
+// others.
+func (q Queue) Fitting(owner string, needs []string, p api.StartParams) (there, away []string, err error) {
+	return q.hub.fitting(owner, api.JobParams{Needs: needs, StartParams: p})
+}
+
 // Job returns a job, also an ended one. While the hub cannot tell, the job is queued.
 func (q Queue) Job(id string) (api.Job, bool) {
 	ctx, stop := context.WithTimeout(context.Background(), queueTime)

@@ -48,6 +48,7 @@ type record struct {
 	Test       string          `json:"test"`
 	Label      string          `json:"label,omitempty"`
 	Feeds      []string        `json:"feeds,omitempty"`
+	Tests      []string        `json:"tests,omitempty"` // that the rig must have
 	Needs      []string        `json:"needs,omitempty"`
 	Devices    int             `json:"devices"`
 	Not        []string        `json:"not,omitempty"`  // rigs
@@ -153,7 +154,7 @@ func decodeRecord(raw []byte) (r record, err error) {
 func (r *record) wanted() sched.Job {
 	needs, _ := sched.ParseNeeds(r.Needs) // was checked
 	return sched.Job{ID: r.Job, Owner: r.Owner, Class: r.Class, Kind: r.Kind, Feeds: r.Feeds, Needs: needs,
-		Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS), Not: r.Not,
+		Tests: r.Tests, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS), Not: r.Not,
 		Only: r.Only}
 }
 

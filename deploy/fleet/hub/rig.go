@@ -50,7 +50,8 @@ type rig struct {
 	boots      map[string]time.Time // last polls of boot nonces
 	backs      []time.Time          // returns of older nonces
 	busy       bool
-	reason     string // why it wants no jobs
+	tests      []string // names of its tests; nil: not told
+	reason     string   // why it wants no jobs
 	clock      time.Duration
 	unreported int
 	reported   int             // results in the last poll
@@ -101,7 +102,7 @@ func (h *Hub) show(r *rig) {
 		return
 	}
 	now := h.o.Now()
-	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason}
+	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason, Tests: r.tests}
 	if r.Suspend != "" {
 		out.Reason = r.Suspend
 	}

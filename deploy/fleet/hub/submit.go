@@ -8,6 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +19,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/sched"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
 	"github.com/eideticker/eideticker/pattern"
 )
 
@@ -78,6 +84,25 @@ func (h *Hub) submit(ctx context.Context, owner string, p api.JobParams) error {
 	return nil
 }
 
+// fitting returns the devices that fit a job of an owner, RIG/DEVICE: those that are there, and
+// others.
+func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.ready(); err != nil {
+		return nil, nil, err
+	}
+	p.Job = "s-fitting" // of a job that is not stored
+	j, _, err := h.newJob(owner, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if there, away, err = h.sched.Fitting(j.wanted()); err != nil {
+		return nil, nil, api.Errorf(api.InvalidParams, "%v", err)
+	}
+	return there, away, nil
+}
+
 // admit returns an error if the hub does not take another job.
 func (h *Hub) admit(owner string, j *job) error {
 	if free, err := h.free(); err == nil && free < 2*h.o.Quota {
@@ -132,6 +157,9 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 		j.Needs = append(j.Needs, "rig="+devices.rig, "device="+strings.Join(devices.names, ","))
 	}
 	if _, err := sched.ParseNeeds(j.Needs); err != nil {
+		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
+	}
+	if j.Tests, err = testsOf(p.StartParams); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
 	}
 	if j.Feeds, err = feedsOf(p.StartParams); err != nil {
@@ -221,6 +249,28 @@ func takeDevices(p *api.StartParams) (n named, err error) {
 	return n, nil
 }
 
+// testsOf returns the names of the tests that a job's rig must have. It checks the form of
+// addresses, which no rig takes otherwise.
+func testsOf(p api.StartParams) (tests []string, err error) {
+	for _, v := range append(slices.Clone(p.Variants), api.Variant{Test: p.Test, URL: p.URL}) {
+		if len(v.Test) > api.MaxName {
+			return nil, fmt.Errorf("the name of a test has %d bytes, at most %d are taken", len(v.Test), api.MaxName)
+		}
+		if v.Test != "" && !slices.Contains(tests, v.Test) {
+			tests = append(tests, v.Test)
+		}
+		if v.URL == "" {
+			continue
+		}
+		if u, err := url.Parse(v.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+			u.User != nil || len(v.URL) > api.MaxURL {
+			return nil, fmt.Errorf("%.80q is not an address that begins with http:// or https:// and a host", v.URL)
+		}
+	}
+	slices.Sort(tests)
+	return tests, nil
+}
+
 // feedsOf returns the feeds of a job's browsers.
 func feedsOf(p api.StartParams) (feeds []string, err error) {
 	browsers := slices.Clone(p.Browsers)
@@ -237,6 +287,24 @@ func feedsOf(p api.StartParams) (feeds []string, err error) {
 		}
 	}
 	return feeds, nil
+}
+
+// Folder returns the light folder of a set RIG/ID, or of a part of it, RIG/ID~VARIANT.
+func (h *Hub) Folder(set string) (string, error) {
+	rig, id, _ := strings.Cut(set, "/")
+	id, below, _ := strings.Cut(id, "~")
+	below = strings.ReplaceAll(below, "~", "/")
+	if !rigForm.MatchString(rig) || !wire.IsAttempt(id) || len(set) > maxPath || below != "" && runweb.Hidden(below) {
+		return "", api.Errorf(api.InvalidParams, "%.100q is not the set of a rig, such as lab-07/s-1.1", set)
+	}
+	dir, err := h.light.path(rig, id)
+	if err != nil {
+		return "", api.Errorf(api.NotFound, "%v", err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, below)); err != nil || !st.IsDir() {
+		return "", api.Errorf(api.NotFound, "set %.200s has no such runs", set)
+	}
+	return filepath.Join(dir, below), nil
 }
 
 // runsOf estimates the number of runs.

@@ -155,6 +155,7 @@ type simRig struct {
 	has     map[string]*simAttempt
 	done    map[string]bool // acknowledged
 	kept    map[string]*simAttempt
+	tests   []string
 	answer  wire.Polled
 	last    []byte
 }
@@ -166,7 +167,7 @@ type simAttempt struct {
 }
 
 func (r *simRig) report() []byte {
-	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1"}
+	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {

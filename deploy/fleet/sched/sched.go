@@ -35,6 +35,7 @@ type Job struct {
 	Class     string // as in api; "": now
 	Kind      string // suite, url or upload
 	Feeds     []string
+	Tests     []string // that its rig must have
 	Needs     Needs
 	Devices   int // of one rig; 0: 1
 	Estimate  time.Duration
@@ -53,6 +54,7 @@ type Rig struct {
 	Online, Drain bool
 	Reason        string // why it gets no jobs, or the note of Drain
 	Accept        wire.Accept
+	Tests         []string // names; nil: unknown, any may be there
 }
 
 // Device is a device of a rig.
@@ -203,7 +205,7 @@ func (s *Scheduler) touch(devices ...*device) {
 }
 
 func (j *Job) group() string {
-	return fmt.Sprintf("%q%q%q%q%q%q%d", j.Needs, j.Feeds, j.Not, j.Kind, j.Only, j.Keep, j.Devices)
+	return fmt.Sprintf("%q%q%q%q%q%q%q%d", j.Needs, j.Feeds, j.Not, j.Kind, j.Only, j.Keep, j.Tests, j.Devices)
 }
 
 // newGroup returns the group of a job, which is not stored yet.
@@ -219,7 +221,7 @@ func (s *Scheduler) newGroup(j Job) *group {
 func (g *group) fit(r *rig) (all []*device) {
 	j := &g.job
 	if slices.Contains(j.Not, r.ID) || !accepts(r.Accept.Kinds, j.Kind) ||
-		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) {
+		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) || !r.has(j.Tests) {
 		return nil
 	}
 	for _, d := range r.devices {
@@ -235,6 +237,11 @@ func (g *group) fit(r *rig) (all []*device) {
 
 func (g *group) fits(d *device) bool {
 	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels)
+}
+
+// has reports if a rig has tests. One that does not tell them may have any.
+func (r *Rig) has(tests []string) bool {
+	return r.Tests == nil || !slices.ContainsFunc(tests, func(t string) bool { return !slices.Contains(r.Tests, t) })
 }
 
 func accepts(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
@@ -266,6 +273,25 @@ func (s *Scheduler) Check(j Job) error {
 	return nil
 }
 
+// Fitting returns the devices that fit a job, as RIG/DEVICE: those that are there, and others.
+// Without any it returns the error of Check.
+func (s *Scheduler) Fitting(j Job) (there, away []string, err error) {
+	if err := s.Check(j); err != nil {
+		return nil, nil, err
+	}
+	j.Devices = 1
+	for _, d := range s.newGroup(j).fitting {
+		switch r := d.rig; {
+		case !accepts(r.Accept.Owners, j.Owner):
+		case r.Online && !r.Drain && r.Reason == "" && d.Reason == "":
+			there = append(there, d.id)
+		default:
+			away = append(away, d.id)
+		}
+	}
+	return there, away, nil
+}
+
 // unfit returns why no enrolled device fits a group, or nil.
 func (s *Scheduler) unfit(g *group, owner string) error {
 	if slices.ContainsFunc(g.fitting, func(d *device) bool { return accepts(d.rig.Accept.Owners, owner) }) {
@@ -284,12 +310,30 @@ func (s *Scheduler) unfit(g *group, owner string) error {
 	switch {
 	case !slices.ContainsFunc(all, g.fits):
 		return j.Needs.unfit(all)
+	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.has(j.Tests) }):
+		return g.untested(all)
 	case len(g.fitting) == 0 && j.Devices > 1:
 		return fmt.Errorf("no rig has %d fitting devices that it may use", j.Devices)
 	case len(g.fitting) == 0 && len(j.Not) > 0:
 		return errors.New("no fitting device is on another rig than those that failed")
 	}
 	return fmt.Errorf("no rig with a fitting device accepts jobs of kind %q of %s", j.Kind, owner)
+}
+
+// untested names a test that no rig with a fitting device has, and the nearest one there.
+func (g *group) untested(all []*device) error {
+	var there []string
+	for _, d := range all {
+		if g.fits(d) {
+			there = append(there, d.rig.Tests...)
+		}
+	}
+	for _, test := range g.job.Tests {
+		if !slices.Contains(there, test) {
+			return fmt.Errorf("no rig with a fitting device has a test %s; there are %s", test, few(there, test))
+		}
+	}
+	return fmt.Errorf("no rig with a fitting device has all of the tests %s", strings.Join(g.job.Tests, ", "))
 }
 
 // Add makes a job wait. A waiting job of this ID is replaced. A running one is not changed.
@@ -402,7 +446,9 @@ func (s *Scheduler) SetRig(now Rig) {
 		s.rigs = slices.Insert(s.rigs, at, &rig{Rig: Rig{ID: now.ID}})
 	}
 	r := s.rigs[at]
-	before, changed := r.devices, !known || !reflect.DeepEqual(r.Accept, now.Accept)
+	before := r.devices
+	changed := !known || !reflect.DeepEqual(r.Accept, now.Accept) || !slices.Equal(r.Tests, now.Tests) ||
+		(r.Tests == nil) != (now.Tests == nil)
 	r.Rig, r.devices, r.taken = now, make([]*device, 0, len(now.Devices)), 0
 	for _, n := range now.Devices {
 		id := r.ID + "/" + n.Name

@@ -141,6 +141,44 @@ func TestCheck(t *testing.T) {
 	check(with(func(j *Job) { j.Owner = "" }), "job s-1: its owner is missing")
 }
 
+// TestTests: a job goes only to rigs that have its tests. Rigs that do not tell them may have any.
+// Fault: A job of a fleet names an unknown test
+func TestTests(t *testing.T) {
+	s := New(Options{})
+	add := func(rig string, online bool, tests ...string) {
+		r := lab(rig, phone("p", "pixel7"))
+		r.Tests, r.Online = tests, online
+		s.SetRig(r)
+	}
+	fits := func(want string, tests ...string) {
+		t.Helper()
+		j := job("s-1", "ann", nil)
+		j.Tests = tests
+		there, away, err := s.Fitting(j)
+		if got := fmt.Sprint(there, away, err); got != want {
+			t.Errorf("%q: %s, want %s", tests, got, want)
+		}
+	}
+	add("a", true, "framerate", "scroll")
+	add("b", false, "framerate", "load")
+	fits("[a/p] [b/p] <nil>", "framerate")
+	fits("[] [b/p] <nil>", "framerate", "load")
+	fits("[] [] job s-1: no rig with a fitting device has a test framrate; there are framerate, load, scroll",
+		"framrate")
+	fits("[] [] job s-1: no rig with a fitting device has all of the tests load, scroll", "load", "scroll")
+	j := job("s-2", "ann", nil)
+	j.Tests = []string{"load"}
+	s.Add(j)
+	if got := s.Assign(noon); len(got) != 0 {
+		t.Errorf("a rig without the test got it: %v", got)
+	}
+	add("c", true) // it is of an older version
+	fits("[a/p c/p] [b/p] <nil>", "framerate")
+	if got := s.Assign(noon); len(got) != 1 || got[0].Rig != "c" {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestWait has a row for each reason to wait, each from the same start: two jobs and two phones.
 func TestWait(t *testing.T) {
 	rig := func() Rig { return lab("lab-07", phone("p7", "pixel7"), phone("p8", "pixel8")) }

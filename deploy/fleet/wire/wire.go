@@ -24,8 +24,11 @@ const (
 	MaxRunning = 64        // attempts in a poll
 	MaxResults = 16        // results in a poll
 	MaxDevices = 64
-	MaxLabels  = 64       // of a device
-	MaxLight   = 64 << 20 // bytes of the zip of a set's light folder; 2 MiB per run
+	MaxLabels  = 64   // of a device
+	MaxTests   = 2000 // in a poll; a rig with more names none
+	// MaxTestBytes bounds the names of tests in a poll.
+	MaxTestBytes = 64 << 10
+	MaxLight     = 64 << 20 // bytes of the zip of a set's light folder; 2 MiB per run
 )
 
 // RigSubject returns the subject of a rig's requests of a kind: poll, event, ask or relay.
@@ -58,6 +61,8 @@ type Poll struct {
 	Accept  Accept `json:"accept"`     // the rig's own limits
 	Results int    `json:"unreported"` // results, also those that did not fit
 
+	// Tests are the names of the rig's tests. Nil means that they are not told.
+	Tests   []string  `json:"tests,omitempty"`
 	Devices []Device  `json:"devices"`
 	Running []Running `json:"running"` // attempts that wait or run on the rig
 	Ended   []Ended   `json:"ended"`   // results without acknowledgement, oldest first

@@ -14,7 +14,7 @@ func (t *trends) makeBisects() {
 	found := api.Bisect{ID: "bisect-20261012-5d1e02ab", State: "first bad", Owner: "local", Unit: "frames/s",
 		Relative: true, Runs: 330, Left: 1, StartedNS: at, EndedNS: at + 3600e9,
 		BisectParams: api.BisectParams{Feed: "nightly", Good: "2026-09-01", Bad: "2026-10-10", Test: "framerate",
-			Value: "fps.framerate", Device: "local", Browser: "firefox", Budget: 600},
+			Value: "fps.framerate", Device: "lab-07/desk", Browser: "firefox", Budget: 600},
 		Text: "fps.framerate of framerate changed by −7.2 % (95 %: 6.4 – 8.1 %) since build 2026-10-01.",
 		Found: []api.BisectFound{{Good: "2026-09-30", Bad: "2026-10-01", Share: 0.97, P: 0.0006,
 			Shift: api.BisectShift{Estimate: -0.072, Low: -0.081, High: -0.064, Text: "−7.2 % (95 %: 6.4 – 8.1 %)"},

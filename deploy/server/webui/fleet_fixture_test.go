@@ -107,6 +107,13 @@ func (f *fleet) do(call *api.Request) (answer any, problem *api.Error, is bool) 
 	case "fleet.remove":
 		f.rigs = slices.Delete(slices.Clone(f.rigs), at(), at()+1)
 		return api.Empty{}, nil, true
+	case "fleet.job":
+		for _, j := range f.jobs {
+			if j.Job == params.Job {
+				return j, nil, true
+			}
+		}
+		return nil, api.Errorf(api.NotFound, "unknown job %s", params.Job), true
 	case "fleet.cancel":
 		i := slices.IndexFunc(f.jobs, func(j api.FleetJob) bool { return j.Job == params.Job })
 		f.jobs[i].State, f.jobs[i].Reason, f.jobs[i].Position = "cancelled", "ada cancelled it", 0

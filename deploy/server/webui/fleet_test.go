@@ -84,6 +84,18 @@ func fleetPage(p *played, b *tab) {
 	b.open("#/fleet/lab-07/s-80-desk-k7f2.2")
 	b.await("they are listed", `document.querySelectorAll('[aria-label="Set"] .made a').length === 2`)
 
+	b.Log("an address shows a job, such as that of a step of a bisection")
+	b.open("#/fleet/s-80-desk-k7f2")
+	b.await("it is shown", `document.querySelectorAll('[aria-label="Job"] .made a').length === 2`)
+	b.open("#/fleet/s-1-gone")
+	b.await("a missing one is named", `document.querySelector('[aria-label="Job"] .refusal')?.textContent
+		.includes('unknown job s-1-gone')`)
+
+	b.Log("fresh runs of a change are compared in words, and have links")
+	b.open("#/compare?a=lab-07/s-80-desk-k7f2.2~before&b=lab-07/s-80-desk-k7f2.2~after")
+	b.await("they are compared", `document.querySelector('.outcome') !== null &&
+		document.querySelectorAll('[aria-label="Runs"] .made a').length === 2`)
+
 	b.Log("who may only look can change nothing")
 	p.mu.Lock()
 	p.role = api.View

@@ -89,6 +89,10 @@ func TestTrendsPages(t *testing.T) {
 		"https://hg.example/rev/77aa01be99" {
 		t.Errorf("the found build has links %s", got)
 	}
+	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('a')].map((e) => e.hash).filter((h) =>
+		h.includes('b-')).join()`); got != "#/fleet/b-1,#/fleet/b-2" {
+		t.Errorf("the steps on a hub have links %s", got)
+	}
 	b.open("#/trends")
 	b.await("all are listed again", `document.querySelectorAll('[data-series]').length > 1`)
 

@@ -1295,6 +1295,7 @@ export interface Schedule {
   tz?: string;
   tests: string[];
   devices: string[];
+  needs?: string[];
   browsers: string[];
   control?: string;
   runs: number;

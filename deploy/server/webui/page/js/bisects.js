@@ -5,7 +5,7 @@ import {counted, moment, stateWord} from '../shared/words.js';
 import {grouped, rounded} from '../shared/format.js';
 import {stateOf} from './changes.js';
 import {meter} from './device.js';
-import {address, go} from './router.js';
+import {address, go, jobAddress} from './router.js';
 import {textField} from './start.js';
 
 /** @typedef {import('rig').Bisect} Bisect */
@@ -83,7 +83,8 @@ function parts(rig, b, changed) {
     meter('runs', b.runs / budget, `${grouped(b.runs)} of ${grouped(budget)}`),
     h('p.about', null, h('span', null, `${counted(b.left, 'build')} left`),
       b.shift.text ? h('span', null, `good to bad: ${b.shift.text}`) : null,
-      b.job && !b.ended_wall_ns ? h('span', null, 'at work: ', h('a', {href: address(['jobs', b.job])}, b.job)) : null),
+      b.job && !b.ended_wall_ns ? h('span', null, 'at work: ', h('a', {href: jobAddress(b.job, false, b.device)},
+        b.job)) : null),
     h('dl.facts', null, facts.map(([name, text]) => h('div', null, h('dt', null, name), h('dd', null, text)))),
     !b.ended_wall_ns && mine ? h('div.row', null, h('button.button', {onclick: cancel}, 'Cancel')) : null),
   ...b.found.map((f) => h('section.card', {'data-found': f.bad}, h('h2', null, `Between ${f.good} and ${f.bad}`),
@@ -100,7 +101,7 @@ function parts(rig, b, changed) {
     s.reason,
     h('span.quiet-text', null, ` ${counted(s.blocks, 'block')} of ${s.builds.join(', ')}`,
       s.broken?.length ? `; cannot run: ${s.broken.join(', ')}` : ''), ' ',
-    h('a', {href: s.over ? address(['runs'], {set: s.job}) : address(['jobs', s.job])},
+    h('a', {href: jobAddress(s.job, s.over, b.device)},
       s.over ? 'runs' : 'at work')))))];
 }
 

@@ -54,7 +54,7 @@ export function changeItem(rig, c, link, changed) {
     c.reason ? h('p.quiet-text', null, titled(c.reason)) : null,
     h('p.quiet-text', null, [shiftText(c), c.p > 0 ? `p = ${c.p.toPrecision(2)}` : '',
       `found ${moment(c.found_wall_ns)}`].filter(Boolean).join(' · '),
-    c.set && !c.set.includes('/') ? [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs')] : null,
+    c.set ? [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs')] : null,
     c.set ? [' · ', h('a', {href: setAddress(c.set)}, 'their set')] : null),
     rig.may('run') && changed && c.state !== 'dismissed' ? h('div.change-actions', null,
       open ? h('button.button.small', {onclick: () => act('change.confirm'),

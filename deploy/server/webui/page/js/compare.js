@@ -3,6 +3,7 @@
 import {complain, fill, h} from '../shared/dom.js';
 import {setHere} from '../shared/keys.js';
 import {address, go, note} from './router.js';
+import {runsOf} from './fleetjobs.js';
 import {ComparedRun, tickOf} from './comparedrun.js';
 import {counting, DifferenceView} from './difference.js';
 import {statistics} from './statistics.js';
@@ -29,7 +30,19 @@ export async function comparePage(page) {
     h('p.quiet-text', null, 'Comparing …'));
   const together = h('div');
   fill(place, words, together);
+  const remote = [a, b].filter((name) => name.includes('/'));
+  if (remote.length) { // recordings are on their rigs: the runs' pages relay them
+    const sets = [...new Set(remote.map((name) => name.split('~')[0]))];
+    fill(together, h('section.card.fleet', {'aria-label': 'Runs'}, h('h2', null, 'Runs'), sets.map((set) => {
+      const runs = runsOf(set, signal);
+      runs.open = true;
+      return runs;
+    })));
+  }
   const comparison = await judge(page, words, {base: a, with: b, judge_unlike: query.get('unlike') === '1'});
+  if (remote.length) {
+    return;
+  }
   try {
     const runs = await Promise.all([ComparedRun.load(rig, a, comparison?.a, signal),
       ComparedRun.load(rig, b, comparison?.b, signal)]);

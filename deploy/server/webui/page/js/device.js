@@ -55,33 +55,41 @@ export class DevicePanel {
       }
     }, 1000);
     this.last = 0;
+    /** @type {object} of the device that is watched now */
+    this.visit = {};
     signal.addEventListener('abort', () => clearInterval(quiet));
   }
 
   /** @param {string} name */
   watch(name) {
     this.last = 0;
-    this.watched = name;
     this.said.textContent = '';
     this.none.hidden = false;
     this.none.textContent = 'No picture yet';
     this.canvas.width = this.canvas.height = 0;
+    const visit = this.visit = {};
+    let latest = 0; // pictures are decoded at once, and may be ready in another order
+    let shown = 0;
     this.rig.watch(name, async (blob) => {
+      const number = ++latest;
       try {
         const [of, picture] = await Promise.all([deviceOf(blob), createImageBitmap(blob)]);
-        if (name !== this.watched || of !== name) { // it was on its way when another device was chosen
+        // it was on its way when another device was chosen, or a newer one is shown
+        if (visit !== this.visit || of !== name || number < shown) {
           picture.close();
           return;
         }
+        shown = number;
         this.canvas.width = picture.width;
         this.canvas.height = picture.height;
         this.canvas.getContext('2d').drawImage(picture, 0, 0);
         picture.close();
-        if (!this.last && !this.device?.signal) {
-          this.opened?.(); // nobody tells of the signal of an idle device
-        }
+        const first = !this.last;
         this.last = Date.now();
         this.none.hidden = true;
+        if (first && !this.device?.signal) {
+          this.opened?.(); // nobody tells of the signal of an idle device
+        }
       } catch (error) {
         complain(error);
       }

@@ -36,7 +36,11 @@ export async function fleetPage({main, rig, route: {path: [, ...set]}, signal}) 
   const form = jobForm(rig, () => rigs.all, () => soon());
   if (isHub()) {
     main.className = 'wide';
-    const linked = set.length === 2 ? linkedSet(set.join('/'), signal) : null;
+    const linked = set.length === 2 ? linkedSet(set.join('/'), signal)
+      : set.length === 1 ? await linkedJob(rig, queue, set[0]) : null;
+    if (signal.aborted) {
+      return;
+    }
     fill(main, top, own, linked, h('div.two-columns.rig.fleet', null,
       h('section.card', {'aria-label': 'Rigs'},
         h('div.card-head', null, h('h2', null, 'Rigs'), rigs.filter, rigs.found), rigs.root,
@@ -78,6 +82,19 @@ function linkedSet(set, signal) {
   const runs = runsOf(set, signal);
   runs.open = true;
   return h('section.card.fleet', {'aria-label': 'Set'}, h('h2', null, set), runs);
+}
+
+/**
+ * linkedJob shows a job that an address names, as it is now.
+ * @param {import('./api.js').Rig} rig
+ * @param {QueueBoard} queue
+ * @param {string} job
+ */
+async function linkedJob(rig, queue, job) {
+  const shown = await rig.call('fleet.job', {job}).then((j) => queue.card(j),
+    (error) => h('p.refusal', null, `The hub does not have job ${job} any more: ${error.message}`));
+  shown.querySelector('details')?.setAttribute('open', '');
+  return h('section.card.fleet', {'aria-label': 'Job'}, h('h2', null, job), shown);
 }
 
 /** @param {import('rig').FleetStatus} status */

@@ -10,7 +10,8 @@ export class Pictures {
   /** @param {AbortSignal} signal */
   constructor(signal) {
     this.signal = signal;
-    /** @type {Map<string, {root: HTMLElement, canvas: HTMLCanvasElement, none: HTMLElement, away: string}>} */
+    /** @type {Map<string, {root: HTMLElement, canvas: HTMLCanvasElement, none: HTMLElement, away: string,
+     * shown: boolean}>} */
     this.all = new Map();
     /** @type {Set<string>} by RIG/DEVICE */
     this.inSight = new Set();
@@ -49,7 +50,7 @@ export class Pictures {
     if (!one) {
       const canvas = h('canvas.live', {role: 'img', 'aria-label': `What ${device} of ${rig} shows`});
       const none = h('p.live-none', null, 'No picture yet');
-      one = {root: h('div.live-box', {'data-picture': name}, canvas, none), canvas, none, away};
+      one = {root: h('div.live-box', {'data-picture': name}, canvas, none), canvas, none, away, shown: false};
       this.all.set(name, one);
       this.observer.observe(one.root);
       this.fresh = true;
@@ -88,10 +89,14 @@ export class Pictures {
       one.canvas.height = picture.height;
       one.canvas.getContext('2d')?.drawImage(picture, 0, 0);
       picture.close();
+      one.shown = true;
       one.none.hidden = !one.away;
       one.canvas.classList.toggle('stale', Boolean(one.away));
     } catch (error) {
-      say(one, one.away || (error instanceof Error && error.message ? `No picture: ${error.message}` : 'No picture'));
+      if (!this.signal.aborted) {
+        const why = error instanceof Error && error.message ? `: ${error.message}` : '';
+        say(one, one.away || `${one.shown ? 'The picture stands still' : 'No picture'}${why}`);
+      }
     }
   }
 }

@@ -41,6 +41,15 @@ export const setAddress = (set) => set.includes('/') ? address(['fleet', ...set.
   : address(['runs'], {set});
 
 /**
+ * jobAddress is the address of a job: of its runs once it is over. A hub has it in its queue.
+ * @param {string} job
+ * @param {boolean} over
+ * @param {string} [device] RIG/DEVICE on a hub
+ */
+export const jobAddress = (job, over, device) => device?.includes('/') ? address(['fleet', job])
+  : over ? address(['runs'], {set: job}) : address(['jobs', job]);
+
+/**
  * @param {string[]} path
  * @param {Record<string, string | number | null | undefined>} [query]
  */

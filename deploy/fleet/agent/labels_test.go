@@ -1,0 +1,49 @@
+package agent_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/fleet/agent"
+)
+
+// TestDetectedLabels: the first poll has the model of a phone, as adb tells it, and the browser's
+// version. The owner's words cannot change them.
+func TestDetectedLabels(t *testing.T) {
+	adb := adbtest.New(t, "XYZ\tdevice\n",
+		adbtest.Command{Name: "getprop ro.product.model", Run: adbtest.Say("Pixel 7\n")},
+		adbtest.Command{Name: "dumpsys package", Run: adbtest.Say("    versionName=148.0.1\n")})
+	_, port, err := net.SplitHostPort(adb.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ANDROID_ADB_SERVER_PORT", port)
+	h, dir, phone := newHub(t), t.TempDir(), daemontest.New("phone")
+	phone.About.Input, phone.About.ADB = device.Input{Kind: device.InputNone}, "XYZ"
+	phone.About.Browsers = []string{"chrome"}
+	devices := daemontest.Devices{phone}
+	r := daemontest.Start(t, dir, devices, nil)
+	o := options(dir, r.Store, r.Queue(), r.Devices)
+	o.Descriptions, o.Tests = devices.Descriptions, func() []string { return []string{"scene"} }
+	o.Labels = map[string]map[string]string{"phone": {"model": "mine", "room": "2"}}
+	if err := agent.Write(dir, h.fleet, []byte("seed"), "jwt"); err != nil {
+		t.Fatal(err)
+	}
+	start(t, o)
+	h.until(t, r, "the first poll", func() bool { return h.polls > 0 })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	labels := h.poll.Devices[0].Labels
+	for key, want := range map[string]string{"model": "pixel7", "os": "android", "browser": "chrome,chrome-148",
+		"network": "none", "room": "2"} {
+		if labels[key] != want {
+			t.Errorf("label %s is %q, want %q", key, labels[key], want)
+		}
+	}
+	if len(h.poll.Tests) != 1 || h.poll.Tests[0] != "scene" {
+		t.Errorf("the rig tells of the tests %q", h.poll.Tests)
+	}
+}
