@@ -365,7 +365,7 @@ func TestScrollFar(t *testing.T) {
 }
 
 // TestScrollUndecided: after a jump to entirely new content the distance is unknown, and the bounds
-// show that: beside motion, amid other jumps, and in the middle of a pause of a busy browser.
+// show that. The jump may be beside motion, between others, or in a pause of a busy browser.
 func TestScrollUndecided(t *testing.T) {
 	few, pause := slices.Repeat([]int{6}, 5), make([]int, 20)
 	for name, steps := range map[string][]int{
