@@ -148,8 +148,8 @@ func (t *played) checkDistance() check {
 	return c
 }
 
-// stepSeen reports whether the strips of two frames in a row show a step of at most half of the
-// frame's height. Rows of the frame before are in the other one then.
+// stepSeen reports whether strips of two frames in a row show a step of half the height or less.
+// Rows of the frame before are in the other one then.
 func (t *played) stepSeen() bool {
 	for i := 1; i < len(t.views); i++ {
 		from, ok := t.placeIn(&t.views[i-1])
