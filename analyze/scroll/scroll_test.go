@@ -337,8 +337,8 @@ func jerky(t testing.TB, steps []int) *filmtest.Film {
 	})
 }
 
-// TestScrollFar: slowly moving content jumps once by three quarters of its visible part. So do pages
-// turned by a key, and late browsers.
+// TestScrollFar: slowly moving content jumps once by three quarters of its visible part. So do
+// pages turned by a key, and late browsers.
 func TestScrollFar(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 120, 6, 6, 6, 6}
 	want := map[int]float64{}
