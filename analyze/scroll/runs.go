@@ -284,8 +284,8 @@ func (p *part) Result() measure.Result {
 	u.Frames = undecided
 	r.Add(u)
 	if len(undecided) > 0 {
-		r.Warnf("the motion of %d frames is unknown, first of frame %d; a jump past the frame goes further than the bounds",
-			len(undecided), undecided[0])
+		r.Warnf("the motion of %d frames is unknown, first of frame %d; a jump past the frame goes further than the "+
+			"bounds", len(undecided), undecided[0])
 	}
 	p.widen(&r, o)
 	if o.lost > 0 {

@@ -337,8 +337,8 @@ func jerky(t testing.TB, steps []int) *filmtest.Film {
 	})
 }
 
-// TestScrollFar: slowly moving content jumps once by three quarters of its visible part, like a
-// page turned by a key or a late browser.
+// TestScrollFar: slowly moving content jumps once by three quarters of its visible part. So do
+// pages turned by a key, and late browsers.
 func TestScrollFar(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 120, 6, 6, 6, 6}
 	want := map[int]float64{}
@@ -365,7 +365,7 @@ func TestScrollFar(t *testing.T) {
 }
 
 // TestScrollUndecided: after a jump to entirely new content the distance is unknown, and the bounds
-// show that: beside motion, amid other jumps, and in the middle of a pause of a busy browser.
+// show that. The jump may be beside motion, between others, or in a pause of a busy browser.
 func TestScrollUndecided(t *testing.T) {
 	few, pause := slices.Repeat([]int{6}, 5), make([]int, 20)
 	for name, steps := range map[string][]int{

@@ -103,10 +103,10 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 }
 
 // checkDistance checks the whole way of the content, there and back, by the places of the page's
-// draw calls. Where it turned, it may have gone further, by at most the steps around. Frames may
-// show less: drawn pictures before the first frame or behind the last one. The part of a jump that
-// is longer than the frame may be missing as well, if the measure names frames it cannot decide. A
-// measure that refuses is right if each jump leaves nothing to compare.
+// draw calls. Where it turned, it may have gone further, by at most the steps around. Pictures
+// before the first frame or behind the last one may be missing. With undecided frames, parts of
+// jumps beyond the frame may be missing too. A measure that refuses is right if each jump leaves
+// nothing to compare.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places
@@ -148,8 +148,8 @@ func (t *played) checkDistance() check {
 	return c
 }
 
-// stepSeen reports whether the strips of two frames in a row show a step of at most half of the
-// frame's height. Rows of the frame before are in the other one then.
+// stepSeen reports whether strips of two frames in a row show a step of half the height or less.
+// Rows of the frame before are in the other one then.
 func (t *played) stepSeen() bool {
 	for i := 1; i < len(t.views); i++ {
 		from, ok := t.placeIn(&t.views[i-1])
@@ -162,8 +162,8 @@ func (t *played) stepSeen() bool {
 	return false
 }
 
-// surelyShown returns the first and the last place that frames surely show: the newest in the first
-// frame and the oldest in the last one, where their strips can be read.
+// surelyShown returns the first and the last place that frames surely show. These are the newest in
+// the first frame and the oldest in the last one. Unreadable strips leave nothing out.
 func (t *played) surelyShown() (from, to int) {
 	to = len(t.Report.Truth.Places) - 1
 	if len(t.views) == 0 {

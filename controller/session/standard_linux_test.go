@@ -16,8 +16,8 @@ import (
 )
 
 // TestStandardSuiteIsMeasuredAsDrawn runs the standard tests on a browser: each number must be as
-// the page drew it. A test of each kind of page runs on Firefox, whose start takes twice the time,
-// and the others on Chromium. Tests are shorter, and of tests that differ in how their page draws
+// the page drew it. A test of each kind of page runs on Firefox. The others run on Chromium, whose
+// start takes half the time. Tests are shorter, and of tests that differ in how their page draws
 // one or two run. Tests whose page another test of this package plays and checks do not run. With
 // EIDETICKER_SOAK every test runs whole, and on both; the device's tests play every page. This
 // machine plays and records, so frames are lost: they must make no number wrong.
