@@ -33,6 +33,6 @@
 package video
 
 // fileMetadata names the metadata with the file's own description. It is a JSON object with codec
-// (fourcc), fps, frames and rotation (degrees, clockwise). fps and frames are the container's
-// numbers or FFmpeg's guess.
+// (its fourcc, else its name), fps, frames and rotation (degrees). fps and frames are the
+// container's numbers or FFmpeg's guess.
 const fileMetadata = "video.file"

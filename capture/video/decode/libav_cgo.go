@@ -106,8 +106,9 @@ static double decoder_rotation(decoder *d) {
 }
 
 // packet_times reads a file's packets without decoding them. It returns the presentation times of
-// the packets of the first video stream, in the order of the file, and their number. A negative
-// number is an error: a time is missing, there are more than max, or the file cannot be read.
+// the packets of the first video stream, in the order of the file. It returns their number. A
+// negative number is an error: a time is missing, there are more than max, or the file cannot be
+// read.
 static int64_t packet_times(const char *path, int64_t max, int64_t **times, AVRational *base) {
 	AVFormatContext *in = NULL;
 	*times = NULL;
