@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/store"
@@ -54,25 +51,13 @@ func (s *rigService) archived(ctx context.Context) (func(id string, pinned bool)
 	}
 	return func(id string, _ bool) bool {
 		for change, prefix := range looks {
-			if !sets[id] && strings.HasPrefix(id, prefix) && s.confirms(id, change) {
+			if sets[id] || !strings.HasPrefix(id, prefix) {
+				continue
+			}
+			if o, _, err := s.readSet(ctx, id); err == nil && o.Kind == trend.KindConfirm && o.Change == change {
 				return true
 			}
 		}
 		return sets[id]
 	}, nil
-}
-
-// confirms reports if a set has fresh runs about a change.
-func (s *rigService) confirms(set string, change int64) bool {
-	dir, err := s.store.Path(set)
-	if err != nil {
-		return false
-	}
-	f, err := os.Open(filepath.Join(dir, session.OriginFile))
-	if err != nil {
-		return false
-	}
-	defer f.Close() // was only read
-	o, err := trend.DecodeOrigin(f)
-	return err == nil && o.Kind == trend.KindConfirm && o.Change == change
 }

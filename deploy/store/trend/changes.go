@@ -352,16 +352,6 @@ func (d *DB) complete(ctx context.Context, a *api.Alert) (err error) {
 
 // SetAlert changes what people say of an alert.
 func (d *DB) SetAlert(ctx context.Context, p api.AlertParams) (api.Alert, error) {
-	set := func(to *string, from *string, most int) error {
-		if from == nil {
-			return nil
-		}
-		if len(*from) > most {
-			return api.Errorf(api.InvalidParams, "owner or note has over %d bytes", most)
-		}
-		*to = *from
-		return nil
-	}
 	err := d.update(ctx, func(w *writer) error {
 		a, err := content[api.Alert](w, "alert", p.Alert)
 		if err != nil {
@@ -373,12 +363,11 @@ func (d *DB) SetAlert(ctx context.Context, p api.AlertParams) (api.Alert, error)
 			}
 			a.State = p.State
 		}
-		if err := set(&a.Owner, p.Owner, api.MaxName); err != nil {
-			return err
+		owner, note := cmp.Or(p.Owner, &a.Owner), cmp.Or(p.Note, &a.Note)
+		if len(*owner) > api.MaxName || len(*note) > maxNote {
+			return api.Errorf(api.InvalidParams, "owner has over %d bytes, or note over %d", api.MaxName, maxNote)
 		}
-		if err := set(&a.Note, p.Note, maxNote); err != nil {
-			return err
-		}
+		a.Owner, a.Note = *owner, *note
 		return w.putAlert(&a)
 	})
 	if err != nil {
