@@ -49,7 +49,8 @@ func (c packCmd) Run(e *env) error {
 		_, err = fmt.Fprintf(e.out, "unchanged  %s, %s, cannot be packed further\n", c.File, bytesText(rep.Before))
 	default:
 		_, err = fmt.Fprintf(e.out, "packed  %s, %s: %s before, %s after (%.0f %%)\n", c.File,
-			plural(rep.Frames, "frame"), bytesText(rep.Before), bytesText(rep.After), 100*float64(rep.After)/float64(rep.Before))
+			plural(rep.Frames, "frame"), bytesText(rep.Before), bytesText(rep.After),
+			100*float64(rep.After)/float64(rep.Before))
 	}
 	return err
 }

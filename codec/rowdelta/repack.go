@@ -1,8 +1,8 @@
 package rowdelta
 
 // Widen fills d with delta src and widens stored spans. Rows one below the other then store the
-// same bytes where that costs little. Predictions need such rows. Only stored bytes differ, not what looks different. The
-// places are those of the frame before.
+// same bytes where that costs little. Predictions need such rows. Only stored bytes differ, not
+// what looks different. The places are those of the frame before.
 func (p *Places) Widen(src, d *Delta) {
 	d.reset()
 	g := group{places: p, src: src, d: d}
