@@ -48,8 +48,9 @@ func (c packCmd) Run(e *env) error {
 	case !rep.Packed:
 		_, err = fmt.Fprintf(e.out, "unchanged  %s, %s, cannot be packed further\n", c.File, bytesText(rep.Before))
 	default:
-		_, err = fmt.Fprintf(e.out, "packed  %s, %s: %s before, %s after (%.0f %%)\n", c.File, plural(rep.Frames, "frame"),
-			bytesText(rep.Before), bytesText(rep.After), 100*float64(rep.After)/float64(rep.Before))
+		_, err = fmt.Fprintf(e.out, "packed  %s, %s: %s before, %s after (%.0f %%)\n", c.File,
+			plural(rep.Frames, "frame"), bytesText(rep.Before), bytesText(rep.After),
+			100*float64(rep.After)/float64(rep.Before))
 	}
 	return err
 }

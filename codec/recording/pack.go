@@ -28,10 +28,9 @@ type PackReport struct {
 // and slower to read in random order.
 const packedChain = 2
 
-// Pack replaces a complete recording by a smaller one with the same id, frames, changes, events,
-// metadata and gaps. The new file takes the place of the old one after both have been decoded and
-// compared. Until then the old file is not touched. progress, if not nil, gets the done part of the
-// work.
+// Pack replaces a complete recording by a smaller one with the same id and content. The new file
+// takes the place of the old one after both have been decoded and compared. Until then the old file
+// is not touched. A progress that is not nil gets the done part of the work.
 func Pack(ctx context.Context, path string, progress func(done, total int)) (PackReport, error) {
 	var rep PackReport
 	path, err := filepath.EvalSymlinks(path)
@@ -69,7 +68,7 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	return rep, nil
 }
 
-// packInto writes a packed copy of the recording, compares the two, and returns the copy's size.
+// packInto writes a packed copy of the recording and compares the two. It returns the copy's size.
 func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, total int)) (int64, error) {
 	if progress == nil {
 		progress = func(int, int) {}
@@ -302,7 +301,8 @@ func (k *packer) packBlocks(j *job, pix, prev []byte) error {
 					failed.Store(&err)
 				}
 				j.packed[i] = packedBlock{
-					info:  blockInfo{raw: uint32(j.blocks[i].Raw), stored: uint32(len(b)), crc: checksum(b), kind: kind},
+					info: blockInfo{raw: uint32(j.blocks[i].Raw), stored: uint32(len(b)), crc: checksum(b),
+						kind: kind},
 					whole: bytes.Clone(b),
 				}
 			}
@@ -355,7 +355,7 @@ func (k *packer) checkpoint(pix []byte, now timeline.Time, hash uint64) error {
 	return nil
 }
 
-// sameAs compares two recordings: all frames and changes, events, metadata, gaps and segments.
+// sameAs compares everything that two recordings hold.
 func (r *Reader) sameAs(ctx context.Context, q *Reader, progress func(done int)) error {
 	if len(q.damage) > 0 || !q.complete {
 		return errIncomplete

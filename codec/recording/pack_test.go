@@ -124,8 +124,8 @@ func packedTale(t testing.TB) (*tale, *memDisk) {
 	return tale, d
 }
 
-// TestPackedIsDamaged cuts a packed recording at its bytes, flips bits in it, and loses frames. A
-// reader shows no wrong frame.
+// TestPackedIsDamaged cuts a packed recording at its bytes and flips bits in it. A reader shows no
+// wrong frame.
 //
 // Fault: The file was cut
 // Fault: A bit was flipped
@@ -179,8 +179,8 @@ func TestHostileChains(t *testing.T) {
 	}
 }
 
-// TestPackKeepsTheFile interrupts packing at many steps, and fills the disk. The old file stays as it
-// is until the new one takes its place.
+// TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
+// it is until the new one takes its place.
 //
 // Fault: `pack` is interrupted or killed, or finds the disk full
 func TestPackKeepsTheFile(t *testing.T) {

@@ -247,7 +247,8 @@ func BenchmarkPhases(b *testing.B) {
 	}
 	var out strings.Builder
 	tab := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tab, "phase\tbytes\tof codec 1\tof x264\tms a frame\tspeed, x264 = 1\tpacked\tof veryfast\tms a frame\tread, p99 ms\t")
+	fmt.Fprintln(tab, "phase\tbytes\tof codec 1\tof x264\tms a frame\tspeed, x264 = 1\t"+
+		"packed\tof veryfast\tms a frame\tread, p99 ms\t")
 	for b.Loop() {
 		for _, p := range phases() {
 			f, all := p.film(b, newStage(w, h, speed, seed), p.frames)
@@ -259,7 +260,8 @@ func BenchmarkPhases(b *testing.B) {
 			if p.codec1 > 0 && w == 1280 && h == 720 && speed == 6 && seed == 1 {
 				old = fmt.Sprintf("%.2f", float64(ours)/float64(p.codec1))
 			}
-			fmt.Fprintf(tab, "%s\t%d\t%s\t%.2f\t%.1f\t%.1f\t%d\t%.2f\t%.1f\t%.1f\t\n", p.name, ours, old, float64(ours)/float64(theirs),
+			fmt.Fprintf(tab, "%s\t%d\t%s\t%.2f\t%.1f\t%.1f\t%d\t%.2f\t%.1f\t%.1f\t\n", p.name, ours, old,
+				float64(ours)/float64(theirs),
 				took.Seconds()*1000/float64(len(all)), float64(peer)/float64(took), packed,
 				float64(packed)/float64(slow), effort.Seconds()*1000/float64(len(all)), seek.Seconds()*1000)
 		}
@@ -312,8 +314,8 @@ func BenchmarkPack(b *testing.B) {
 	}
 }
 
-// packFilm returns the bytes of a packed recording and the time of packing. seek is the time in which
-// 99 of 100 frames are read in random order.
+// packFilm returns the bytes of a packed recording and the time of packing. seek is the time in
+// which 99 of 100 frames are read in random order.
 func packFilm(b *testing.B, f frame.Format, all [][]byte) (size int64, took, seek time.Duration) {
 	d := &memDisk{}
 	record(b, d, f, all)

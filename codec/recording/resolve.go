@@ -352,7 +352,8 @@ func (v *resolver) ask() {
 			if k+1 < int(p.N) {
 				end = p.Pieces[k+1].Start
 			}
-			v.asked = append(v.asked, askedPiece{int32(q.Block), wantedPiece{int32(w.to) + q.Start, q.Off, end - q.Start}})
+			v.asked = append(v.asked,
+				askedPiece{int32(q.Block), wantedPiece{int32(w.to) + q.Start, q.Off, end - q.Start}})
 		}
 	}
 }

@@ -426,7 +426,7 @@ func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
 	w.table(live, now, hash)
 }
 
-// table plans a checkpoint of the last frame, whose rows lie in the live blocks.
+// table plans a checkpoint of the last frame. The live blocks hold its rows.
 func (w *Writer) table(live []int64, now timeline.Time, hash uint64) {
 	j := <-w.jobs
 	j.typ = typeCheckpoint

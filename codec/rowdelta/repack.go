@@ -1,8 +1,8 @@
 package rowdelta
 
-// Widen fills d with delta src, of which rows one below the other store the same bytes where that
-// costs little. Predictions need such rows. Only stored bytes differ, not what looks different. The
-// places are those of the frame before.
+// Widen fills d with delta src and widens stored spans. Rows one below the other then store the
+// same bytes where that costs little. Predictions need such rows. Only stored bytes differ, not
+// what looks different. The places are those of the frame before.
 func (p *Places) Widen(src, d *Delta) {
 	d.reset()
 	g := group{places: p, src: src, d: d}
@@ -98,7 +98,7 @@ func (g *group) flush() {
 	g.runs = g.runs[:0]
 }
 
-// Unchain fills d with the bytes that lie in blocks for which chained is true. Nothing of them
+// Unchain fills d with the bytes of all blocks for which chained is true. Nothing of them
 // looks different. It reports whether there are any.
 func (p *Places) Unchain(d *Delta, chained func(block int64) bool) bool {
 	var src Delta

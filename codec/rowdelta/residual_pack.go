@@ -28,8 +28,8 @@ func NewResidualPacker() *ResidualPacker {
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
-		zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // only options can fail
 	}
@@ -42,7 +42,7 @@ const (
 	minGain       = 64  // and so many bytes
 )
 
-// Pack returns the stored bytes of a block of frame pix, and how they are packed. They are valid
+// Pack returns the stored bytes of a block of frame pix and how they are packed. They are valid
 // until the next call. A block is packed as the difference from the previous frame only if prev is
 // not nil. Without a gain the result is the block's bytes.
 func (p *ResidualPacker) Pack(l *frame.Layout, b *Block, pix, prev []byte) ([]byte, Packing, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// residualFilm returns two frames of smooth, noisy, flat or coded content, and the delta of all rows.
+// residualFilm returns two frames of some content and the delta of all rows.
 func residualFilm(t testing.TB, p frame.PixelFormat, w, h int, content string) (*frame.Layout, []byte, []byte, *Delta) {
 	t.Helper()
 	f, err := frame.NewFormat(p, w, h)
@@ -50,7 +50,8 @@ func TestResidualsComeBack(t *testing.T) {
 			l, a, b, d := residualFilm(t, pixel, 122, 98, content)
 			for _, prev := range [][]byte{nil, a} {
 				for i, block := range d.Blocks(nil) {
-					want, before := block.Gather(l, b, make([]byte, block.Raw)), block.Gather(l, a, make([]byte, block.Raw))
+					want := block.Gather(l, b, make([]byte, block.Raw))
+					before := block.Gather(l, a, make([]byte, block.Raw))
 					stored, kind, err := p.Pack(l, &block, b, prev)
 					kinds[kind]++
 					got := make([]byte, block.Raw)
@@ -67,8 +68,8 @@ func TestResidualsComeBack(t *testing.T) {
 						Add(got, before)
 					}
 					if err != nil || !bytes.Equal(got, want) || len(stored)*unpackedLimit < block.Raw {
-						t.Fatalf("%v %s block %d: %v, packing %d, %d of %d bytes", pixel, content, i, err, kind, len(stored),
-							block.Raw)
+						t.Fatalf("%v %s block %d: %v, packing %d, %d of %d bytes", pixel, content, i, err, kind,
+							len(stored), block.Raw)
 					}
 				}
 			}
@@ -112,7 +113,8 @@ func TestDamagedResiduals(t *testing.T) {
 			u.Unpack(bad, dst) // an error, or other bytes
 		}
 	}
-	for _, bad := range [][]byte{{0, 1, 0, 0}, {1, 0, 0, 0}, {255, 255, 255, 255, 15, 1, 0, 0}, {1, 1, 0xff, 0}, {1, 1, 15, 0}, {}} {
+	for _, bad := range [][]byte{{0, 1, 0, 0}, {1, 0, 0, 0}, {255, 255, 255, 255, 15, 1, 0, 0}, {1, 1, 0xff, 0},
+		{1, 1, 15, 0}, {}} {
 		if u.Unpack(bad, dst) == nil {
 			t.Errorf("sections %x are accepted", bad)
 		}
