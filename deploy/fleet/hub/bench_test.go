@@ -73,9 +73,17 @@ func measureHub(b *testing.B, live, rigs int) {
 	b.ReportMetric(resident(b), "MiB")
 	b.ReportMetric(float64(f.hub.Status().Running+sum(f.hub.Status().Waiting)), "live")
 
-	killed := b.TempDir() // the files of a hub that was killed now
+	killed := b.TempDir() // the files of a hub that was killed now, without the reserve of space
+	if err := os.Remove(filepath.Join(dir, "jetstream", "reserve")); err != nil {
+		b.Fatal(err)
+	}
 	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
 		b.Fatal(err)
+	}
+	for _, name := range []string{"operator.seed", "signing.seed", "state.json"} { // copies are readable by all
+		if err := os.Chmod(filepath.Join(killed, "secrets", name), 0o600); err != nil {
+			b.Fatal(err)
+		}
 	}
 	f.bus.Close()
 	start = time.Now()
