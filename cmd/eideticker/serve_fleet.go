@@ -102,7 +102,8 @@ func (s *rigService) openAgent() (err error) {
 	}
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
-		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: program(), Address: address, Labels: c.Labels, Log: s.daemon.Log(),
+		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: program(),
+		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
 			return bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, JWT: jwt,

@@ -210,8 +210,8 @@ func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Durat
 	return err
 }
 
-// InstalledVersion returns what an installed browser says of itself, or "". It writes to a folder
-// that is removed.
+// InstalledVersion returns the version line of an installed browser, or "". The browser writes to a
+// folder that is removed.
 func InstalledVersion(ctx context.Context, name string) string {
 	_, path, err := findBrowser(name)
 	if err != nil {

@@ -256,8 +256,8 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	return all, nil
 }
 
-// devices returns the devices of a schedule's test. With needs it is one that fits: the one that
-// began the series, as long as it fits, else the one with the fewest series of the engine.
+// devices returns the devices of a schedule's test. With needs it is the fitting one that began the
+// series. Without that, it is the one with the fewest series.
 func (e *Engine) devices(name string, s config.Schedule, test string, variants []api.Variant) ([]string, error) {
 	if len(s.Needs) == 0 {
 		return s.Devices, nil

@@ -60,7 +60,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) {
 	var p *daemon.Picture
 	for {
 		var newer <-chan struct{}
-		// an older one is of its owner's work, for a viewer who was there before the job
+		// an older one shows its owner's work
 		if p, newer = shown.Latest(); p != nil && p.TakenWallNS >= began {
 			break
 		}

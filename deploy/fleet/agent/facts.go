@@ -100,7 +100,8 @@ func versions(browsers []string, version func(name string) string) string {
 // placeholders are names by which a maker does not name a machine.
 var placeholders = []string{"", "systemproductname", "defaultstring", "tobefilledbyo.e.m.", "notspecified", "none"}
 
-// hostModel returns this machine's model: the product's name, the main board's or the device tree's.
+// hostModel returns this machine's model: the name of the product, the main board or the device
+// tree.
 func hostModel(root string) string {
 	for _, file := range []string{"sys/class/dmi/id/product_name", "sys/class/dmi/id/board_name",
 		"proc/device-tree/model"} {
@@ -156,8 +157,8 @@ func certified(source string, there *sources.Sources) string {
 	return "no"
 }
 
-// networks returns the networks that tests can have on a device: shaped of pages that are built in,
-// replay of archives, wifi at an access point; "none" without any.
+// networks returns the networks that tests can have on a device. Shaped is of built-in pages,
+// replay of archives, and wifi of an access point.
 func networks(d *device.Description) string {
 	switch {
 	case !shapes("/") || d.Input.Kind == device.InputWebdriver, d.Source != device.Virtual && d.Network == "":

@@ -12,7 +12,8 @@ import (
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"Pixel 7\n": "pixel7", "SM-G991B": "sm-g991b", "": "", "a,b=c\x00d": "abcd",
+	for text, want := range map[string]string{"Pixel 7\n": "pixel7", "SM-G991B": "sm-g991b", "": "",
+		"a,b=c\x00d":  "abcd",
 		"Ünïcode – 5": "ncode5", "--x--": "x", "R\x1b[31m": "r31m"} {
 		if got := word(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)

@@ -154,8 +154,8 @@ func decodeRecord(raw []byte) (r record, err error) {
 func (r *record) wanted() sched.Job {
 	needs, _ := sched.ParseNeeds(r.Needs) // was checked
 	return sched.Job{ID: r.Job, Owner: r.Owner, Class: r.Class, Kind: r.Kind, Feeds: r.Feeds, Needs: needs,
-		Tests: r.Tests, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS), Not: r.Not,
-		Only: r.Only}
+		Tests: r.Tests, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS),
+		Not: r.Not, Only: r.Only}
 }
 
 // view returns the job for clients, without its place.

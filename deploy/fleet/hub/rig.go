@@ -102,7 +102,8 @@ func (h *Hub) show(r *rig) {
 		return
 	}
 	now := h.o.Now()
-	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason, Tests: r.tests}
+	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason,
+		Tests: r.tests}
 	if r.Suspend != "" {
 		out.Reason = r.Suspend
 	}
