@@ -958,6 +958,7 @@ export interface Space {
   free_bytes: number;
   max_bytes: number;
   runs: number;
+  archive?: string;
 }
 
 export interface Status {
@@ -1405,6 +1406,7 @@ export interface SeriesGap {
 export interface SeriesShift {
   change: number;
   series: number;
+  kind?: string;
   first_seq: number;
   last_seq: number;
   state: string;
@@ -1465,6 +1467,7 @@ export interface Build {
 
 export interface Alert {
   alert: number;
+  kind?: string;
   schedule: string;
   feed: string;
   first_seq: number;
@@ -1751,6 +1754,7 @@ export interface FleetStatus {
   away: number;
   waiting: {[name: string]: number};
   running: number;
+  copied_wall_ns?: number;
   hub?: string;
   rig?: string;
   connected: boolean;
