@@ -202,10 +202,11 @@ func (p *jsonTypes) name(t reflect.Type) string {
 
 // doc returns the comment of a field in the source.
 func (p *jsonTypes) doc(t reflect.Type, field string) string {
-	if p.docs[t.PkgPath()] == nil {
-		p.docs[t.PkgPath()] = fieldComments("../../" + strings.TrimPrefix(t.PkgPath(), "github.com/eideticker/eideticker/"))
+	pkg := strings.TrimPrefix(t.PkgPath(), "github.com/eideticker/eideticker/")
+	if p.docs[pkg] == nil {
+		p.docs[pkg] = fieldComments("../../" + pkg)
 	}
-	text := p.docs[t.PkgPath()][t.Name()+"."+field]
+	text := p.docs[pkg][t.Name()+"."+field]
 	for _, verb := range []string{" is ", " are ", " has ", " have "} {
 		text = strings.TrimPrefix(text, field+verb)
 	}

@@ -62,7 +62,7 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 	if len(c.Reserve) != 1 || len(c.Labels) != 2 {
 		t.Errorf("the shipped file shows %v and %v", c.Reserve, c.Labels)
 	}
-	c.Accept, c.Reserve, c.Labels = want.Accept, want.Reserve, want.Labels
+	c.Accept, c.Reserve, c.Labels, c.Fleet.Varz = want.Accept, want.Reserve, want.Labels, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
 	}

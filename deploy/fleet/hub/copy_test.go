@@ -44,8 +44,7 @@ func (w *world) adopt() (Adopted, error) {
 	return a, err
 }
 
-// TestAdopt: each job that was copied ends once on the new hub, also where rigs did work for the old
-// hub after the copy.
+// TestAdopt: each copied job ends once on the new hub. Rigs worked for the old hub after the copy.
 //
 // Fault: The disk of a fleet's hub is lost
 func TestAdopt(t *testing.T) {
