@@ -81,7 +81,7 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 		streams: map[string]jetstream.Stream{}, used: map[string]usage{}}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.keepRoom} {
+	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.moveJobs, s.keepRoom} {
 		if err := step(ctx); err != nil {
 			_ = s.Close() // the first error is the cause
 			return nil, fmt.Errorf("start the fleet's bus: %w", err)
@@ -201,6 +201,33 @@ func (s *Server) openStreams(ctx context.Context) error {
 		return fmt.Errorf("open blobs: %w", s.fail(err))
 	}
 	return nil
+}
+
+// moveJobs moves the jobs of a storage with one stream for them, which the first version had. After
+// a kill it begins again: jobs that were moved stay as they are.
+func (s *Server) moveJobs(ctx context.Context) error {
+	old, err := s.js.Stream(ctx, Jobs)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", Jobs, s.fail(err))
+	}
+	s.streams[Jobs] = old
+	entries, err := bucket{s, Jobs}.all(ctx)
+	delete(s.streams, Jobs)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		entries[i].Revision = 0
+	}
+	for _, stored := range (bucket{s, Jobs}).PutAll(ctx, entries) {
+		if stored.Err != nil && !errors.Is(stored.Err, ErrConflict) {
+			return stored.Err
+		}
+	}
+	return s.fail(s.js.DeleteStream(ctx, Jobs))
 }
 
 // repeat repeats a request that changes nothing twice while it has no answer: a cluster does not
