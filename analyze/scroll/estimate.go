@@ -183,6 +183,33 @@ func (m *estimator) check(dx, dy int) candidate {
 	return k
 }
 
+// replaces reports whether less than three quarters of the edges of the frame before are edges still.
+// Content that fades or gets darker keeps its edges.
+func (m *estimator) replaces() bool {
+	before, kept := 0, 0
+	for i := range m.lines {
+		at := &m.lines[i]
+		for w, word := range at.line.Bits {
+			base := 64*(at.line.Word+w) - m.Area.Region.X
+			for ; word != 0; word &= word - 1 {
+				x := base + bits.TrailingZeros64(word)
+				if x < 1 {
+					continue
+				}
+				was := int(at.same[x]) - int(at.same[x-1])
+				if abs(was) <= m.tau {
+					continue
+				}
+				before++
+				if is := int(at.luma[x]) - int(at.luma[x-1]); was > 0 && is > 0 || was < 0 && is < 0 {
+					kept++
+				}
+			}
+		}
+	}
+	return 4*kept < 3*before
+}
+
 // appears reports whether the pixels that changed had few edges in the frame before: less than a
 // quarter of theirs.
 func (m *estimator) appears() bool {

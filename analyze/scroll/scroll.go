@@ -153,7 +153,10 @@ func (p *part) Add(f *measure.Frame) {
 		return
 	}
 	if !p.selector.worth(f.Number, f.Change) {
-		if p.selector.few(f.Change) {
+		switch {
+		case p.selector.replaces(f.Change):
+			p.moves = append(p.moves, motion{frame: f.Number, scale: 1, failed: true, covers: true})
+		case p.selector.few(f.Change):
 			p.few = append(p.few, f.Number)
 		}
 		return

@@ -371,6 +371,7 @@ func TestScrollUndecided(t *testing.T) {
 	for name, steps := range map[string][]int{
 		"beside motion":  slices.Concat([]int{0}, few, []int{150}, few),
 		"several":        slices.Concat([]int{0}, few, []int{150, 158, 151, 155}, few),
+		"many":           slices.Concat([]int{0}, few, pause, slices.Repeat([]int{150, 158, 151, 155}, 3), pause, few),
 		"in a pause":     slices.Concat([]int{0}, few, pause, []int{150}, pause, few),
 		"behind motion":  slices.Concat([]int{0}, few, pause, []int{-150}, pause),
 		"before motion":  slices.Concat(pause, []int{150}, pause, few),

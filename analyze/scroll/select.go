@@ -12,6 +12,7 @@ import (
 type selector struct {
 	*measure.Case
 	alive      [classes]bool
+	replaced   [classes]bool // most of the tried frames have other content than those before
 	settled    [classes]bool // enough were tried to know that none moves
 	covers     [classes]bool // its place holds that of a class that moves
 	moving     []int         // frames in which rows moved, and those of classes that are alive
@@ -56,7 +57,7 @@ func newSelector(c *measure.Case) (*selector, error) {
 		if len(frames) >= sampleFrom {
 			tried, s.settled[class] = samples(frames), true
 		}
-		if s.alive[class] = s.try(tried); s.alive[class] {
+		if s.alive[class], s.replaced[class] = s.try(tried); s.alive[class] {
 			s.moving, moves[class] = append(s.moving, frames...), true
 		}
 	}
@@ -97,6 +98,13 @@ func (s *selector) amid(number int) bool {
 func (s *selector) coversMotion(c *frame.Change) bool {
 	class, ok := s.class(c)
 	return ok && s.covers[class]
+}
+
+// replaces reports whether a change belongs to many that put other content where content moves. They
+// are not tried: none of the samples moved. Jumps past the frame look so.
+func (s *selector) replaces(c *frame.Change) bool {
+	class, ok := s.class(c)
+	return ok && s.settled[class] && s.covers[class] && s.replaced[class]
 }
 
 // few reports whether a change that is not worth to be tried might be if it was one of more.
@@ -190,11 +198,13 @@ func samples(frames []int) []int {
 	return picked
 }
 
-// try reports whether any of some frames moved.
-func (s *selector) try(frames []int) bool {
+// try reports whether any of some frames moved, and otherwise whether most of them have other
+// content than the frame before.
+func (s *selector) try(frames []int) (moved, replaced bool) {
 	if len(frames) == 0 {
-		return false // without what it takes to look, as most classes are empty
+		return false, false // without what it takes to look, as most classes are empty
 	}
+	tried, others := 0, 0
 	m := newEstimator(s.Case)
 	d := measure.NewDiffer(s.Area, s.Tolerance)
 	for _, n := range frames {
@@ -209,10 +219,14 @@ func (s *selector) try(frames []int) bool {
 		s.tried++
 		whole := s.Area.WholeChange()
 		if _, ok := m.estimate(whole, d.Of(whole, before, now), before, now); ok {
-			return true
+			return true, false
+		}
+		tried++
+		if m.replaces() {
+			others++
 		}
 	}
-	return false
+	return false, 2*others > tried
 }
 
 // minRows is how many rows must have moved for a vertical displacement.

@@ -137,7 +137,7 @@ func (t *played) checkDistance() check {
 	switch {
 	case way == 0:
 		c.Note = "the content was never moved"
-	case !ok && t.asked("scroll") && !t.stepSeen():
+	case !ok && t.asked("scroll") && t.onlyFarSteps():
 		return c.notMade("no frame shows the content moved by half of the frame's height or less")
 	case !ok:
 		c.Note = notMeasured
@@ -148,18 +148,23 @@ func (t *played) checkDistance() check {
 	return c
 }
 
-// stepSeen reports whether strips of two frames in a row show a step of half the height or less.
-// Rows of the frame before are in the other one then.
-func (t *played) stepSeen() bool {
+// onlyFarSteps reports whether strips of frames in a row show steps, and each is more than half of
+// the height. Otherwise rows of the frame before are in the other one.
+func (t *played) onlyFarSteps() bool {
+	far := false
 	for i := 1; i < len(t.views); i++ {
 		from, ok := t.placeIn(&t.views[i-1])
 		to, ok2 := t.placeIn(&t.views[i])
 		step := math.Abs(to.Y - from.Y)
-		if ok && ok2 && step > 0 && 2*step <= float64(t.Outcome.Window.Region.Height) {
-			return true
+		if !ok || !ok2 || step == 0 {
+			continue
 		}
+		if 2*step <= float64(t.Outcome.Window.Region.Height) {
+			return false
+		}
+		far = true
 	}
-	return false
+	return far
 }
 
 // surelyShown returns the first and the last place that frames surely show. These are the newest in

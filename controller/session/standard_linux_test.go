@@ -68,9 +68,9 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
-// elsewhere has tests whose page and measures are in TestRunOnNetwork, TestMessagesInsideThePicture
-// and TestChecksAreMadeAgain. The slow load has the same page with longer pauses.
-var elsewhere = []string{"load", "load-slow", "tell", "framerate"}
+// elsewhere has tests whose page and measures are in TestRunOnNetwork and
+// TestMessagesInsideThePicture.
+var elsewhere = []string{"load", "tell"}
 
 // measuredAsDrawn makes a run of a test. Each of its numbers must be as the page drew it.
 func measuredAsDrawn(t *testing.T, local Device, test *suite.Test, browser string) *Record {

@@ -27,7 +27,8 @@ typedef struct {
 	AVFrame *frame;
 	AVPacket *packet;
 	struct SwsContext *convert;
-	uint8_t *bgr; // of the stream's size
+	int width, height; // of the stream when it was opened; a demuxer may change its parameters later
+	uint8_t *bgr;      // of this size
 	int draining;
 } decoder;
 
@@ -45,6 +46,8 @@ static int decoder_open(decoder *d, const char *path) {
 	int i = open_video(path, &d->in);
 	if (i < 0) return i;
 	d->stream = d->in->streams[i];
+	d->width = d->stream->codecpar->width;
+	d->height = d->stream->codecpar->height;
 	const AVCodec *codec = avcodec_find_decoder(d->stream->codecpar->codec_id);
 	d->codec = avcodec_alloc_context3(codec);
 	d->frame = av_frame_alloc();
@@ -83,7 +86,7 @@ static int decoder_next(decoder *d) {
 // code writes whole blocks of pixels, so that rows are converted with padding first.
 static int decoder_convert(decoder *d) {
 	const AVFrame *f = d->frame;
-	int width = d->stream->codecpar->width, height = d->stream->codecpar->height;
+	int width = d->width, height = d->height;
 	if (f->width != width || f->height != height) return 0;
 	int row = 3 * width, stride = 3 * ((width + 31) & ~31);
 	if (!d->bgr) d->bgr = av_malloc((size_t)stride * height + 64);
