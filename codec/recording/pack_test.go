@@ -179,6 +179,68 @@ func TestHostileChains(t *testing.T) {
 	}
 }
 
+// TestManyPiecesOfOneRow: a row of as many pieces as may be, each the sum of as many, can be read by
+// itself.
+func TestManyPiecesOfOneRow(t *testing.T) {
+	const n = rowdelta.MaxPieces
+	v := &resolver{wanted: []wantedRow{{y: 0}}, blocks: make([]blockInfo, 2)}
+	v.blocks[1].kind = rowdelta.Difference
+	for i := range int32(n * n) {
+		v.bases = append(v.bases, basePiece{block: 1, off: i, n: 1, fromByte: 2 * i})
+		if i%n == 0 {
+			v.asked = append(v.asked, askedPiece{1, wantedPiece{i, i, n}})
+		}
+	}
+	if _, err := v.askBases(); err != nil || len(v.asked) != n*n || v.asked[n*n-1].off != 2*(n*n-1) {
+		t.Errorf("%d pieces, %v", len(v.asked), err)
+	}
+	k := packer{chains: []chain{{1, n}, {packedChain, 2}, {}}}
+	l, err := frame.NewLayout(format(t, frame.GREY, 160, 1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := rowdelta.NewPlaces(l)
+	*places.Row(0) = rowdelta.Place{N: 3, Pieces: [n]rowdelta.Piece{{}, {Start: 50, Block: 2}, {Start: 90, Block: 1}}}
+	d := rowdelta.Delta{}
+	rowdelta.NewEncoder(l).Restore(make([]byte, 160), &d, 0)
+	if k.allow(&d, places); k.allowed[0] != (allowance{chain{packedChain, n + 3}, 3}) {
+		t.Errorf("allowed %+v", k.allowed)
+	}
+}
+
+// TestPackedIsSought: a packed file whose rows at a checkpoint, whose table or whose longest chain
+// cannot be read never replaces the original. A player from the start reads none of them.
+func TestPackedIsSought(t *testing.T) {
+	_, p := packedTale(t)
+	r, err := newReader(&memDisk{b: bytes.Clone(p.b)}, int64(len(p.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(q *Reader){
+		"rows": func(q *Reader) {
+			for _, h := range records(t, p.b) {
+				if h.typ == typeRows {
+					p.b[h.to-1]++ // its rows or its padding
+					return
+				}
+			}
+			t.Error("there are none")
+		},
+		"table": func(q *Reader) { q.checkpoints[len(q.checkpoints)-1].hash++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, err := newReader(p, int64(len(p.b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(q)
+			if err := r.sameAs(context.Background(), q, func(int) {}); err == nil {
+				t.Error("it replaces the original")
+			}
+		})
+	}
+}
+
 // TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
 // it is until the new one takes its place.
 //
