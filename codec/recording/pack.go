@@ -53,10 +53,10 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 		return rep, nil
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".packing")
-	size, err := r.packInto(ctx, tmp, progress)
-	if err == nil && size < rep.Before {
-		if err = r.replace(path, tmp); err == nil {
-			rep.After, rep.Packed = size, true
+	packed, err := r.packInto(ctx, tmp, progress)
+	if err == nil && packed.Size() < rep.Before {
+		if err = r.replace(path, tmp, packed); err == nil {
+			rep.After, rep.Packed = packed.Size(), true
 			return rep, nil
 		}
 	}
@@ -69,32 +69,48 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	return rep, nil
 }
 
-// packInto writes a packed copy of the recording and compares the two. It returns the copy's size.
-func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, total int)) (int64, error) {
+// packInto writes a packed copy of the recording and compares the two. It returns the copy's file.
+// Until the two are equal, only this user can read the copy.
+func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, total int)) (os.FileInfo, error) {
 	if progress == nil {
 		progress = func(int, int) {}
 	}
 	total := 2 * len(r.frames)
-	f, err := createFile(tmp, true, false)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // a killed program's
+		return nil, err
+	}
+	f, err := createFile(tmp, false, false)
 	if err != nil {
-		return 0, err
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	if err := r.pack(ctx, f, func(done int) { progress(done, total) }); err != nil {
-		return 0, err
+		return nil, err
 	}
 	packed, err := Open(tmp)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer packed.Close()
 	if err := r.sameAs(ctx, packed, func(done int) { progress(len(r.frames)+done, total) }); err != nil {
-		return 0, fmt.Errorf("compare the packed file: %w", err)
+		return nil, fmt.Errorf("compare the packed file: %w", err)
 	}
-	return packed.size, nil
+	file := packed.closer.(*os.File)
+	st, err := r.closer.(*os.File).Stat()
+	if err == nil {
+		err = keepOwner(file, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file.Stat()
 }
 
-// replace puts a copy of the recording in its place, unless another file has taken it.
-func (r *Reader) replace(path, tmp string) error {
+// replace puts the packed copy at tmp in the recording's place. It does not if another file has
+// taken either place.
+func (r *Reader) replace(path, tmp string, packed os.FileInfo) error {
 	st, err := os.Lstat(path)
 	if err != nil {
 		return err
@@ -103,11 +119,12 @@ func (r *Reader) replace(path, tmp string) error {
 	if err == nil && (!os.SameFile(st, mine) || st.Size() != r.size) {
 		err = errors.New("the file was replaced meanwhile")
 	}
-	if err == nil {
-		err = os.Chmod(tmp, st.Mode().Perm())
+	now, gone := os.Lstat(tmp)
+	if err = errors.Join(err, gone); err == nil && !os.SameFile(now, packed) {
+		err = errors.New("another program packs it")
 	}
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = errors.Join(r.Close(), os.Rename(tmp, path)) // Windows replaces closed files only
 	}
 	if err == nil {
 		syncFolder(path)

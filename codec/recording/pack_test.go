@@ -241,11 +241,9 @@ func TestPackedIsSought(t *testing.T) {
 	}
 }
 
-// TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
-// it is until the new one takes its place.
-//
-// Fault: `pack` is interrupted or killed, or finds the disk full
-func TestPackKeepsTheFile(t *testing.T) {
+// packableTale returns a tale that becomes smaller.
+func packableTale(t *testing.T) (*tale, *memDisk) {
+	t.Helper()
 	tale := powerTale(t, 21)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for n := range tale.frames {
@@ -257,6 +255,15 @@ func TestPackKeepsTheFile(t *testing.T) {
 	}
 	whole := &memDisk{}
 	tale.record(t, whole, 100*time.Millisecond, time.Hour)
+	return tale, whole
+}
+
+// TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
+// it is until the new one takes its place.
+//
+// Fault: `pack` is interrupted or killed, or finds the disk full
+func TestPackKeepsTheFile(t *testing.T) {
+	tale, whole := packableTale(t)
 	r, err := newReader(whole, int64(len(whole.b)))
 	if err != nil {
 		t.Fatal(err)
@@ -296,6 +303,9 @@ func TestPackKeepsTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep, err := Pack(context.Background(), path, func(done, _ int) {
+		if st, err := os.Stat(left); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("the copy: %v, %v", st, err)
+		}
 		if _, err := Pack(context.Background(), path, nil); done == 1 && err == nil {
 			t.Error("packed twice at once")
 		}
@@ -331,6 +341,19 @@ func TestPackKeepsTheFile(t *testing.T) {
 	})
 	if b, again := os.ReadFile(path); err == nil || string(b) != "new" {
 		t.Errorf("a file that took the place was replaced: %v, %v", err, again)
+	}
+	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Pack(context.Background(), path, func(done, total int) {
+		if done == total { // a program without the lock began again
+			if err := errors.Join(os.Remove(left), os.WriteFile(left, []byte("half"), 0o600)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if b, again := os.ReadFile(path); err == nil || !bytes.Equal(b, whole.b) {
+		t.Errorf("another program's half replaced the file: %v, %v", err, again)
 	}
 	torn := whole.b[:len(whole.b)-blockSize]
 	if err := os.WriteFile(path, torn, 0o600); err != nil {
