@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
@@ -35,7 +36,53 @@ func packed(t testing.TB, d *memDisk) *memDisk {
 	if err := r.sameAs(context.Background(), q, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
+	if digest(t, r) != digest(t, q) {
+		t.Fatal("the packed recording has another digest")
+	}
 	return to
+}
+
+func digest(t testing.TB, r *Reader) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Digest(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestDigest: a recording of another byte in a frame, event, value, gap or time has another digest.
+func TestDigest(t *testing.T) {
+	seen := map[string]string{}
+	for _, what := range []string{"", "pixel", "time", "flags", "event", "value", "gap", "format"} {
+		is := func(name string) int {
+			if name == what {
+				return 1
+			}
+			return 0
+		}
+		d := &memDisk{}
+		w := newWriter(d, testOptions())
+		f := format(t, frame.GREY, 16, 2, is("format"))
+		pix := make([]byte, f.Size())
+		pix[5] = byte(is("pixel"))
+		m := frame.Meta{Sampled: timeline.At(timeline.Time(10 + is("time"))), Flags: frame.Flags(is("flags"))}
+		err := errors.Join(w.Metadata("a", fmt.Appendf(nil, "%d", is("value"))), w.Segment(f, 1, 60),
+			w.Event(timeline.Event{Kind: "e", Data: fmt.Appendf(nil, "%d", is("event"))}), w.WriteFrame(pix, m, nil),
+			w.Gap(frame.Gap{First: 1, Count: uint64(1 + is("gap")), Cause: frame.RingFull}), w.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := newReader(d, int64(len(d.b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.header.id = [16]byte{} // which differs always
+		if was, is := seen[digest(t, r)]; is {
+			t.Errorf("other %s, and the digest of other %q", what, was)
+		}
+		seen[digest(t, r)] = what
+	}
 }
 
 // TestPackedFramesComeBack packs films of all formats and all phases. Each frame must return
