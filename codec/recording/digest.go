@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// Digest writes all that makes the recording what it is: formats, gaps, metadata, events, and each
-// frame's time and hash. A packed recording has the same digest as its original. Pixels are not
-// read. Lost or damaged parts are named as such.
+// Digest writes the content of the recording: formats, gaps, metadata and events. It also writes
+// each frame's time and hash. A packed recording has the same digest as its original. Pixels are
+// not read. Lost or damaged parts are named as such.
 func (r *Reader) Digest(to io.Writer) error {
 	b := fmt.Appendf(nil, "recording %x complete %v frames %d events %d\n", r.header.id, r.complete, len(r.frames),
 		len(r.events))
@@ -38,9 +38,9 @@ func (r *Reader) Digest(to io.Writer) error {
 	var h frameHead
 	for n := range r.frames {
 		err := r.frameHead(n, &h)
-		m := &h.meta
-		if b = fmt.Appendf(b[:0], "frame %d %d %d %d %d %x\n", m.Sequence, m.Sampled.Earliest, m.Sampled.Latest, m.Flags,
-			m.Missed, h.hash); err != nil {
+		m, at := &h.meta, h.meta.Sampled
+		b = fmt.Appendf(b[:0], "frame %d %d %d %d %d %x\n", m.Sequence, at.Earliest, at.Latest, m.Flags, m.Missed, h.hash)
+		if err != nil {
 			b = fmt.Appendf(b[:0], "frame %d is damaged\n", n)
 		}
 		if err != nil && !isCorrupt(err) {

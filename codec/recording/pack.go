@@ -442,8 +442,8 @@ func (r *Reader) sameAs(ctx context.Context, q *Reader, progress func(done int))
 	return q.seekable(ctx)
 }
 
-// seekable reads what a player from the start does not: rows at checkpoints, their tables, and the
-// longest chains of differences, which are those of the frame before.
+// seekable reads the parts that a player from the start does not. These are rows at checkpoints and
+// their tables. The frame before a checkpoint has the longest chains of differences.
 func (r *Reader) seekable(ctx context.Context) error {
 	var v VerifyReport
 	if err := errors.Join(r.verifyRecords(ctx, &v), r.verifyTables(ctx, &v)); err != nil {

@@ -51,7 +51,8 @@ func digest(t testing.TB, r *Reader) string {
 	return b.String()
 }
 
-// TestDigest: a recording of another byte in a frame, event, value, gap or time has another digest.
+// TestDigest: recordings that differ in one byte of pixels or one event have other digests. So do
+// those that differ in one time or gap.
 func TestDigest(t *testing.T) {
 	seen := map[string]string{}
 	for _, what := range []string{"", "pixel", "time", "flags", "event", "value", "gap", "format"} {
@@ -226,8 +227,8 @@ func TestHostileChains(t *testing.T) {
 	}
 }
 
-// TestManyPiecesOfOneRow: a row of as many pieces as may be, each the sum of as many, can be read by
-// itself.
+// TestManyPiecesOfOneRow: a row of the most pieces can be read by itself. Each piece is the sum of
+// as many.
 func TestManyPiecesOfOneRow(t *testing.T) {
 	const n = rowdelta.MaxPieces
 	v := &resolver{wanted: []wantedRow{{y: 0}}, blocks: make([]blockInfo, 2)}
@@ -255,8 +256,8 @@ func TestManyPiecesOfOneRow(t *testing.T) {
 	}
 }
 
-// TestPackedIsSought: a packed file whose rows at a checkpoint, whose table or whose longest chain
-// cannot be read never replaces the original. A player from the start reads none of them.
+// TestPackedIsSought: a packed file never replaces the original if its checkpoints cannot be read.
+// A player from the start reads neither their rows nor their tables.
 func TestPackedIsSought(t *testing.T) {
 	_, p := packedTale(t)
 	r, err := newReader(&memDisk{b: bytes.Clone(p.b)}, int64(len(p.b)))

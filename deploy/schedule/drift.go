@@ -41,8 +41,8 @@ func (e *Engine) released(schedule string, before int64) (seq int64) {
 // drift compares the newest points with those of the last release and those of 30 points ago. The
 // larger shift above the limit is a candidate, at most one of a series in a week. Its points must
 // show it. Fresh runs judge it within the budget. One that waited for a week is compared again. The
-// comparison begins after the last change that is confirmed, dismissed or of the lab. It waits while
-// a change is judged.
+// comparison begins after the last change that is confirmed, dismissed or of the lab. It waits
+// while a change is judged.
 func (e *Engine) drift(ctx context.Context, s *api.Series, c *curve, known []api.SeriesShift, limit float64) error {
 	newest, after := len(c.points)-1, int64(0)
 	var old *api.SeriesShift

@@ -64,8 +64,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftNeedsEvidence: a shift of medians that chance often makes is none. A candidate that waited
-// for a week is compared again, and dropped if the newest points do not show it.
+// TestDriftNeedsEvidence: a shift of medians that chance often makes is none. A candidate that
+// waited for a week is compared again, and dropped if the newest points do not show it.
 func TestDriftNeedsEvidence(t *testing.T) {
 	for _, one := range []struct {
 		high  int           // of the newest six points

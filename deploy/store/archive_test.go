@@ -65,7 +65,8 @@ func TestArchive(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{".other.zip.2.part", "alone.zip", "pinned.zip", "set.zip"}; err != nil || !slices.Equal(names, want) {
+	want := []string{".other.zip.2.part", "alone.zip", "pinned.zip", "set.zip"}
+	if err != nil || !slices.Equal(names, want) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	if err := place(filepath.Join(to, "alone.zip"), filepath.Join(to, "set.zip")); !errors.Is(err, os.ErrExist) {
@@ -81,8 +82,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveHangs: a server that does not answer stops the devices for a bounded time. Nothing more
-// is begun before it answers.
+// TestArchiveHangs: a server that does not answer stops the devices for a bounded time. Nothing
+// more is begun before it answers.
 func TestArchiveHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &Archive{Quiet: func(_ context.Context, work func() error) error { return work() }}

@@ -18,9 +18,9 @@ import (
 )
 
 // Sum identifies the runs of a folder. It covers each run's place in the folder, its run.json and
-// its results.json. It also covers what its recording shows, packed or not. Drawn files do not count, nor do pins and verdicts, which belong
-// to one rig. So a run that was measured again is another one. c is the result of Inspect or
-// Verify.
+// its results.json. It also covers the content of its recording, packed or not. Drawn files do not
+// count, nor do pins and verdicts, which belong to one rig. So a run that was measured again is
+// another one. c is the result of Inspect or Verify.
 func Sum(dir string, c *Content) (string, error) {
 	all := sha256.New()
 	for _, run := range slices.Sorted(slices.Values(c.Runs)) {
