@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -52,10 +53,10 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 		return rep, nil
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".packing")
-	size, err := r.packInto(ctx, tmp, progress)
-	if err == nil && size < rep.Before {
-		if err = r.replace(path, tmp); err == nil {
-			rep.After, rep.Packed = size, true
+	packed, err := r.packInto(ctx, tmp, progress)
+	if err == nil && packed.Size() < rep.Before {
+		if err = r.replace(path, tmp, packed); err == nil {
+			rep.After, rep.Packed = packed.Size(), true
 			return rep, nil
 		}
 	}
@@ -68,32 +69,48 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	return rep, nil
 }
 
-// packInto writes a packed copy of the recording and compares the two. It returns the copy's size.
-func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, total int)) (int64, error) {
+// packInto writes a packed copy of the recording and compares the two. It returns the copy's file.
+// Until the two are equal, only this user can read the copy.
+func (r *Reader) packInto(ctx context.Context, tmp string, progress func(done, total int)) (os.FileInfo, error) {
 	if progress == nil {
 		progress = func(int, int) {}
 	}
 	total := 2 * len(r.frames)
-	f, err := createFile(tmp, true, false)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // a killed program's
+		return nil, err
+	}
+	f, err := createFile(tmp, false, false)
 	if err != nil {
-		return 0, err
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	if err := r.pack(ctx, f, func(done int) { progress(done, total) }); err != nil {
-		return 0, err
+		return nil, err
 	}
 	packed, err := Open(tmp)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer packed.Close()
 	if err := r.sameAs(ctx, packed, func(done int) { progress(len(r.frames)+done, total) }); err != nil {
-		return 0, fmt.Errorf("compare the packed file: %w", err)
+		return nil, fmt.Errorf("compare the packed file: %w", err)
 	}
-	return packed.size, nil
+	file := packed.closer.(*os.File)
+	st, err := r.closer.(*os.File).Stat()
+	if err == nil {
+		err = keepOwner(file, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file.Stat()
 }
 
-// replace puts a copy of the recording in its place, unless another file has taken it.
-func (r *Reader) replace(path, tmp string) error {
+// replace puts the packed copy at tmp in the recording's place. It does not if another file has
+// taken either place.
+func (r *Reader) replace(path, tmp string, packed os.FileInfo) error {
 	st, err := os.Lstat(path)
 	if err != nil {
 		return err
@@ -102,11 +119,12 @@ func (r *Reader) replace(path, tmp string) error {
 	if err == nil && (!os.SameFile(st, mine) || st.Size() != r.size) {
 		err = errors.New("the file was replaced meanwhile")
 	}
-	if err == nil {
-		err = os.Chmod(tmp, st.Mode().Perm())
+	now, gone := os.Lstat(tmp)
+	if err = errors.Join(err, gone); err == nil && !os.SameFile(now, packed) {
+		err = errors.New("another program packs it")
 	}
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = errors.Join(r.Close(), os.Rename(tmp, path)) // Windows replaces closed files only
 	}
 	if err == nil {
 		syncFolder(path)
@@ -118,15 +136,27 @@ func (r *Reader) replace(path, tmp string) error {
 type packer struct {
 	w       *Writer
 	workers []*rowdelta.ResidualPacker
-	depths  []uint8 // of all blocks: how many differences its bytes are the sum of
+	chains  []chain // of all blocks
 	bases   int     // pieces that blocks of differences since the last checkpoint differ from
 	allowed []allowance
 }
 
+// chain is how a block's bytes are the sum of differences.
+type chain struct {
+	depth uint8  // of how many one after another
+	width uint16 // of how many pieces a span is
+}
+
 // allowance says whether a block may hold differences.
 type allowance struct {
-	depth uint8 // of what it would differ from
-	bases int   // pieces of it; -1: some bytes are unknown
+	chain     // of what it would differ from
+	bases int // pieces of it
+}
+
+// widest returns how many pieces a span may be the sum of. With it no reader asks for more than
+// [resolver.mostAsked].
+func widest(l *frame.Layout) uint16 {
+	return uint16(max(rowdelta.MaxChain, maxBases/(rowdelta.MaxPieces*len(l.Rows))))
 }
 
 var errIncomplete = errors.New("recording is incomplete or damaged; use eideticker repair first")
@@ -264,12 +294,14 @@ func (k *packer) allow(d *rowdelta.Delta, places *rowdelta.Places) {
 			k.allowed = append(k.allowed, allowance{})
 		}
 		a := &k.allowed[w.Block]
-		covered := int32(0)
+		covered, width := int32(0), 0
 		places.Cover(int(w.Row), w.Span, func(q rowdelta.Piece, n int32) {
-			a.depth = max(a.depth, k.depths[q.Block])
+			a.depth = max(a.depth, k.chains[q.Block].depth)
+			width += max(1, int(k.chains[q.Block].width))
 			a.bases++
 			covered += n
 		})
+		a.width = max(a.width, uint16(min(width, math.MaxUint16)))
 		if covered < w.End-w.Start {
 			a.depth = packedChain
 		}
@@ -286,6 +318,7 @@ func (k *packer) packBlocks(j *job, pix, prev []byte) error {
 		w.blocks.add(w.block+int64(i), j.blocks[i].Raw)
 	}
 	w.block += int64(len(j.blocks))
+	most := widest(w.layout)
 	var next atomic.Int32
 	var failed atomic.Pointer[error]
 	var wg sync.WaitGroup
@@ -293,8 +326,11 @@ func (k *packer) packBlocks(j *job, pix, prev []byte) error {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(j.blocks); i = int(next.Add(1)) - 1 {
 				before := prev
-				if prev != nil && (k.allowed[i].depth >= packedChain || k.bases+k.allowed[i].bases > maxBases/2) {
-					before = nil
+				if prev != nil {
+					a := &k.allowed[i]
+					if a.depth >= packedChain || a.width > most || k.bases+a.bases > maxBases/2 {
+						before = nil
+					}
 				}
 				b, kind, err := p.Pack(w.layout, &j.blocks[i], pix, before)
 				if err != nil {
@@ -310,12 +346,13 @@ func (k *packer) packBlocks(j *job, pix, prev []byte) error {
 	}
 	wg.Wait()
 	for i := range j.packed {
-		depth := uint8(0)
+		var c chain
 		if j.packed[i].info.kind == rowdelta.Difference {
-			depth = k.allowed[i].depth + 1
+			c = k.allowed[i].chain
+			c.depth++
 			k.bases += k.allowed[i].bases
 		}
-		k.depths = append(k.depths, depth)
+		k.chains = append(k.chains, c)
 	}
 	if len(j.blocks) > 0 {
 		j.ready <- struct{}{}
@@ -339,7 +376,7 @@ func (k *packer) checkpoint(pix []byte, now timeline.Time, hash uint64) error {
 		w.restored, w.changed = now, 0
 		w.encoder.Restore(pix, &j.delta, first)
 	}
-	if whole || w.encoder.Places().Unchain(&j.delta, func(block int64) bool { return k.depths[block] > 0 }) {
+	if whole || w.encoder.Places().Unchain(&j.delta, func(block int64) bool { return k.chains[block].depth > 0 }) {
 		if err := k.packBlocks(j, pix, nil); err != nil {
 			return err
 		}
@@ -399,5 +436,36 @@ func (r *Reader) sameAs(ctx context.Context, q *Reader, progress func(done int))
 		}
 		progress(a.number + 1)
 	}
-	return errors.Join(ctx.Err(), a.Err(), b.Err())
+	if err := errors.Join(ctx.Err(), a.Err(), b.Err()); err != nil {
+		return err
+	}
+	return q.seekable(ctx)
+}
+
+// seekable reads the parts that a player from the start does not. These are rows at checkpoints and
+// their tables. The frame before a checkpoint has the longest chains of differences.
+func (r *Reader) seekable(ctx context.Context) error {
+	var v VerifyReport
+	if err := errors.Join(r.verifyRecords(ctx, &v), r.verifyTables(ctx, &v)); err != nil {
+		return err
+	}
+	last := []int{len(r.frames) - 1}
+	for _, c := range r.checkpoints {
+		last = append(last, int(c.number)-1)
+	}
+	for _, n := range last {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if n < 0 {
+			continue
+		}
+		if _, err := r.Image(n); err != nil {
+			return err
+		}
+	}
+	if len(v.Problems) > 0 {
+		return errors.New(v.Problems[0].What)
+	}
+	return nil
 }

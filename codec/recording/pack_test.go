@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
@@ -35,7 +36,54 @@ func packed(t testing.TB, d *memDisk) *memDisk {
 	if err := r.sameAs(context.Background(), q, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
+	if digest(t, r) != digest(t, q) {
+		t.Fatal("the packed recording has another digest")
+	}
 	return to
+}
+
+func digest(t testing.TB, r *Reader) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Digest(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestDigest: recordings that differ in one byte of pixels or one event have other digests. So do
+// those that differ in one time or gap.
+func TestDigest(t *testing.T) {
+	seen := map[string]string{}
+	for _, what := range []string{"", "pixel", "time", "flags", "event", "value", "gap", "format"} {
+		is := func(name string) int {
+			if name == what {
+				return 1
+			}
+			return 0
+		}
+		d := &memDisk{}
+		w := newWriter(d, testOptions())
+		f := format(t, frame.GREY, 16, 2, is("format"))
+		pix := make([]byte, f.Size())
+		pix[5] = byte(is("pixel"))
+		m := frame.Meta{Sampled: timeline.At(timeline.Time(10 + is("time"))), Flags: frame.Flags(is("flags"))}
+		err := errors.Join(w.Metadata("a", fmt.Appendf(nil, "%d", is("value"))), w.Segment(f, 1, 60),
+			w.Event(timeline.Event{Kind: "e", Data: fmt.Appendf(nil, "%d", is("event"))}), w.WriteFrame(pix, m, nil),
+			w.Gap(frame.Gap{First: 1, Count: uint64(1 + is("gap")), Cause: frame.RingFull}), w.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := newReader(d, int64(len(d.b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.header.id = [16]byte{} // which differs always
+		if was, is := seen[digest(t, r)]; is {
+			t.Errorf("other %s, and the digest of other %q", what, was)
+		}
+		seen[digest(t, r)] = what
+	}
 }
 
 // TestPackedFramesComeBack packs films of all formats and all phases. Each frame must return
@@ -179,11 +227,71 @@ func TestHostileChains(t *testing.T) {
 	}
 }
 
-// TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
-// it is until the new one takes its place.
-//
-// Fault: `pack` is interrupted or killed, or finds the disk full
-func TestPackKeepsTheFile(t *testing.T) {
+// TestManyPiecesOfOneRow: a row of the most pieces can be read by itself. Each piece is the sum of
+// as many.
+func TestManyPiecesOfOneRow(t *testing.T) {
+	const n = rowdelta.MaxPieces
+	v := &resolver{wanted: []wantedRow{{y: 0}}, blocks: make([]blockInfo, 2)}
+	v.blocks[1].kind = rowdelta.Difference
+	for i := range int32(n * n) {
+		v.bases = append(v.bases, basePiece{block: 1, off: i, n: 1, fromByte: 2 * i})
+		if i%n == 0 {
+			v.asked = append(v.asked, askedPiece{1, wantedPiece{i, i, n}})
+		}
+	}
+	if _, err := v.askBases(); err != nil || len(v.asked) != n*n || v.asked[n*n-1].off != 2*(n*n-1) {
+		t.Errorf("%d pieces, %v", len(v.asked), err)
+	}
+	k := packer{chains: []chain{{1, n}, {packedChain, 2}, {}}}
+	l, err := frame.NewLayout(format(t, frame.GREY, 160, 1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := rowdelta.NewPlaces(l)
+	*places.Row(0) = rowdelta.Place{N: 3, Pieces: [n]rowdelta.Piece{{}, {Start: 50, Block: 2}, {Start: 90, Block: 1}}}
+	d := rowdelta.Delta{}
+	rowdelta.NewEncoder(l).Restore(make([]byte, 160), &d, 0)
+	if k.allow(&d, places); k.allowed[0] != (allowance{chain{packedChain, n + 3}, 3}) {
+		t.Errorf("allowed %+v", k.allowed)
+	}
+}
+
+// TestPackedIsSought: a packed file never replaces the original if its checkpoints cannot be read.
+// A player from the start reads neither their rows nor their tables.
+func TestPackedIsSought(t *testing.T) {
+	_, p := packedTale(t)
+	r, err := newReader(&memDisk{b: bytes.Clone(p.b)}, int64(len(p.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(q *Reader){
+		"rows": func(q *Reader) {
+			for _, h := range records(t, p.b) {
+				if h.typ == typeRows {
+					p.b[h.to-1]++ // its rows or its padding
+					return
+				}
+			}
+			t.Error("there are none")
+		},
+		"table": func(q *Reader) { q.checkpoints[len(q.checkpoints)-1].hash++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, err := newReader(p, int64(len(p.b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(q)
+			if err := r.sameAs(context.Background(), q, func(int) {}); err == nil {
+				t.Error("it replaces the original")
+			}
+		})
+	}
+}
+
+// packableTale returns a tale that becomes smaller.
+func packableTale(t *testing.T) (*tale, *memDisk) {
+	t.Helper()
 	tale := powerTale(t, 21)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for n := range tale.frames {
@@ -195,6 +303,15 @@ func TestPackKeepsTheFile(t *testing.T) {
 	}
 	whole := &memDisk{}
 	tale.record(t, whole, 100*time.Millisecond, time.Hour)
+	return tale, whole
+}
+
+// TestPackKeepsTheFile interrupts packing at many steps and fills the disk. The old file stays as
+// it is until the new one takes its place.
+//
+// Fault: `pack` is interrupted or killed, or finds the disk full
+func TestPackKeepsTheFile(t *testing.T) {
+	tale, whole := packableTale(t)
 	r, err := newReader(whole, int64(len(whole.b)))
 	if err != nil {
 		t.Fatal(err)
@@ -234,6 +351,9 @@ func TestPackKeepsTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep, err := Pack(context.Background(), path, func(done, _ int) {
+		if st, err := os.Stat(left); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("the copy: %v, %v", st, err)
+		}
 		if _, err := Pack(context.Background(), path, nil); done == 1 && err == nil {
 			t.Error("packed twice at once")
 		}
@@ -269,6 +389,19 @@ func TestPackKeepsTheFile(t *testing.T) {
 	})
 	if b, again := os.ReadFile(path); err == nil || string(b) != "new" {
 		t.Errorf("a file that took the place was replaced: %v, %v", err, again)
+	}
+	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Pack(context.Background(), path, func(done, total int) {
+		if done == total { // a program without the lock began again
+			if err := errors.Join(os.Remove(left), os.WriteFile(left, []byte("half"), 0o600)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if b, again := os.ReadFile(path); err == nil || !bytes.Equal(b, whole.b) {
+		t.Errorf("another program's half replaced the file: %v, %v", err, again)
 	}
 	torn := whole.b[:len(whole.b)-blockSize]
 	if err := os.WriteFile(path, torn, 0o600); err != nil {

@@ -12,9 +12,11 @@ import (
 // bounds a reader's memory.
 const maxBases = 1 << 20
 
-// maxAsked is how many pieces of one level there may be for each row. No chain of rows with at most
-// MaxPieces has more.
-const maxAsked = rowdelta.MaxPieces * (rowdelta.MaxChain + 1)
+// mostAsked is how many pieces of one level there may be. Few rows may have as many as a frame: the
+// pieces of a row may come from as many others.
+func (v *resolver) mostAsked() int {
+	return max(maxBases, rowdelta.MaxPieces*rowdelta.MaxChain*len(v.wanted))
+}
 
 // basePiece is a part of a block of differences and the bytes that it differs from.
 type basePiece struct {
@@ -75,7 +77,7 @@ func (v *resolver) askBases() (int64, error) {
 			v.asked = append(v.asked, askedPiece{b.from, wantedPiece{a.to, b.fromByte + skip, n}})
 			a.off, a.to = a.off+n, a.to+n
 		}
-		if len(v.asked)-was > maxAsked*len(v.wanted) {
+		if len(v.asked)-was > v.mostAsked() {
 			return v.blocks[a.block].offset, errors.New("block of differences from too many pieces")
 		}
 	}

@@ -82,7 +82,8 @@ type unpacking struct {
 // NewUnpacker returns an unpacker for blocks of up to maxRaw bytes and some goroutines.
 func NewUnpacker(maxRaw, goroutines int) *Unpacker {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(goroutines), zstd.IgnoreChecksum(true),
-		zstd.WithDecoderMaxMemory(uint64(max(maxRaw, 1<<20))), zstd.WithDecoderLowmem(true))
+		zstd.WithDecoderMaxMemory(uint64(max(maxRaw, 1<<20))), zstd.WithDecoderLowmem(true),
+		zstd.WithDecodeAllCapLimit(true)) // a block has as many bytes as dst, whatever it claims
 	if err != nil {
 		panic(err) // only options can fail
 	}

@@ -2,8 +2,12 @@ package rowdelta
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -155,4 +159,28 @@ func FuzzPredictors(f *testing.F) {
 			t.Errorf("%+v: got %x, want %x", s, got, b)
 		}
 	})
+}
+
+// TestLargerThanClaimed: a block of few bytes whose frame unpacks to many costs no memory for them.
+func TestLargerThanClaimed(t *testing.T) {
+	const raw, many = 64, 4 << 20
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := e.EncodeAll(make([]byte, many), append((&section{raw, 1, 1, fromNothing}).append(nil), byte(byZstd)))
+	u, dst := NewUnpacker(many, 1), make([]byte, raw)
+	unpack := func() {
+		if err := u.Unpack(src, dst); !errors.Is(err, errResidual) {
+			t.Errorf("unpacked: %v", err)
+		}
+	}
+	unpack() // the decoder's own memory is made once
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	unpack()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > many/4 {
+		t.Errorf("%d bytes of memory", n)
+	}
 }

@@ -105,13 +105,12 @@ func (e *Engine) pick(ctx context.Context) error {
 	})
 	for i := range all {
 		if b := e.budget(); e.left(&b) < 1 {
-			return nil
+			break
 		}
-		if _, err := e.begin(ctx, &all[i], all[i+1:], false); err != nil {
-			return err
-		}
+		_, wrong := e.begin(ctx, &all[i], all[i+1:], false)
+		err = errors.Join(err, wrong) // others go on
 	}
-	return nil
+	return err
 }
 
 // errBudget is the reason of a candidate that waits.

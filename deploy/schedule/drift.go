@@ -19,6 +19,7 @@ const (
 	driftBack = 30 // points between the two that are compared
 	driftSide = 6  // points at each of them that choose the candidates
 	driftGap  = 7 * 24 * time.Hour
+	driftP    = 0.01 // of a candidate's points, at most
 )
 
 // released returns the newest release of a schedule before a build; 0: none.
@@ -38,13 +39,18 @@ func (e *Engine) released(schedule string, before int64) (seq int64) {
 }
 
 // drift compares the newest points with those of the last release and those of 30 points ago. The
-// larger shift above the limit is a candidate, at most one of a series in a week. Fresh runs judge
-// it within the budget. The comparison begins after the last change that is confirmed, dismissed or
-// of the lab. It waits while a change is judged.
+// larger shift above the limit is a candidate, at most one of a series in a week. Its points must
+// show it. Fresh runs judge it within the budget. One that waited for a week is compared again. The
+// comparison begins after the last change that is confirmed, dismissed or of the lab. It waits
+// while a change is judged.
 func (e *Engine) drift(ctx context.Context, s *api.Series, c *curve, known []api.SeriesShift, limit float64) error {
 	newest, after := len(c.points)-1, int64(0)
-	for _, k := range known {
+	var old *api.SeriesShift
+	for i, k := range known {
 		switch {
+		case k.State == candidate && k.Kind == drift && e.Now().Sub(time.Unix(0, k.FoundNS)) >= driftGap &&
+			!e.confirming(&k):
+			old = &known[i]
 		case k.State == candidate || k.State == confirming,
 			k.Kind == drift && e.Now().Sub(time.Unix(0, k.FoundNS)) < driftGap:
 			return nil
@@ -60,16 +66,22 @@ func (e *Engine) drift(ctx context.Context, s *api.Series, c *curve, known []api
 		}
 		before, now := c.values[from:from+driftSide], c.values[newest+1-driftSide:]
 		shift := median(now) - median(before)
-		if math.Abs(shift) < max(limit, math.Abs(x.Shift)) {
+		p := min(stats.Above(before, now), stats.Above(now, before))
+		if p > driftP || math.Abs(shift) < max(limit, math.Abs(x.Shift)) {
 			continue
 		}
-		x = e.newChange(s, c, from, newest, shift, min(stats.Above(before, now), stats.Above(now, before)))
+		x = e.newChange(s, c, from, newest, shift, p)
 		x.Kind = drift
 	}
-	if x.Kind == "" {
+	switch {
+	case x.Kind == "" && old == nil:
 		return nil
+	case x.Kind == "":
+		return e.explain(ctx, old, undecided, "Newer points do not show it.")
+	case old != nil:
+		x.ID = old.ID
 	}
-	if err := e.Trends.PutChange(ctx, &x); err != nil {
+	if err := e.put(ctx, &x); err != nil {
 		return err
 	}
 	e.Log.Info("a series drifts", "change", x.ID, "series", s.ID, "build", c.points[newest].Build)

@@ -1,8 +1,13 @@
 package schedule
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 // TestDrift: builds become slower by less than a detector sees. Fresh runs of two builds that are
@@ -56,5 +61,47 @@ func TestDrift(t *testing.T) {
 				t.Errorf("%d alerts, %d of steps, %d wait: %+v", alerts[drift], alerts[""], waiting, w.changes)
 			}
 		})
+	}
+}
+
+// TestDriftNeedsEvidence: a shift of medians that chance often makes is none. A candidate that
+// waited for a week is compared again, and dropped if the newest points do not show it.
+func TestDriftNeedsEvidence(t *testing.T) {
+	for _, one := range []struct {
+		high  int           // of the newest six points
+		waits time.Duration // of the candidate that there is; 0: none
+		want  string
+	}{
+		{4, 0, ""}, {5, 0, "1 candidate"}, {6, 0, "1 candidate"},
+		{6, driftGap - 1, "1 candidate 5"}, {6, driftGap, "1 candidate"}, {4, driftGap, "1 undecided 5"},
+	} {
+		w := newWorld(t, 1, nil)
+		var known []api.SeriesShift
+		if one.waits > 0 {
+			x := api.SeriesShift{Kind: drift, State: candidate, LastSeq: 5, FoundNS: w.now.Add(-one.waits).UnixNano()}
+			if err := w.PutChange(t.Context(), &x); err != nil {
+				t.Fatal(err)
+			}
+			known = append(known, x)
+		}
+		c := curve{relative: true, values: make([]float64, 2*driftSide+1), points: make([]trend.Point, 2*driftSide+1)}
+		for i := range c.points {
+			c.points[i].Seq = int64(i + 1)
+			if i > 2*driftSide-one.high {
+				c.values[i] = 0.1
+			}
+		}
+		if err := w.engine().drift(t.Context(), &api.Series{Schedule: "nightly"}, &c, known, 0.03); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, x := range w.changes {
+			if got = fmt.Sprint(len(w.changes), " ", x.State); x.LastSeq == 5 {
+				got += " 5"
+			}
+		}
+		if got != one.want {
+			t.Errorf("%+v: %q", one, got)
+		}
 	}
 }

@@ -78,12 +78,13 @@ type Engine struct {
 	times map[string]cron.Schedule // of schedules by time
 	write func(path string, content []byte, mode os.FileMode) error
 
-	mu     sync.Mutex
-	state  state
-	feeds  map[string]*feed
-	reason map[string]string // why a schedule cannot run
-	full   map[string]bool   // schedules of which the queue takes no more jobs in this step
-	raised bool              // all confirmed changes are in alerts
+	mu      sync.Mutex
+	state   state
+	feeds   map[string]*feed
+	reason  map[string]string // why a schedule cannot run, or not all of it
+	skipped map[string]error  // why the last tasks of a schedule lack a test
+	full    map[string]bool   // schedules of which the queue takes no more jobs in this step
+	raised  bool              // all confirmed changes are in alerts
 
 	bisections []*bisection // in the order of their start
 }
@@ -104,7 +105,7 @@ const (
 // New returns an engine with the state of the one that was here before.
 func New(o Options) (*Engine, error) {
 	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{},
-		reason: map[string]string{}, full: map[string]bool{}}
+		reason: map[string]string{}, skipped: map[string]error{}, full: map[string]bool{}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}

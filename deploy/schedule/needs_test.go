@@ -17,6 +17,7 @@ import (
 func TestNeeds(t *testing.T) {
 	there, away := []string{"a/p", "b/p"}, []string(nil)
 	var refused error
+	unfit := "" // a test
 	w := newWorld(t, 1, func(o *Options) {
 		s := o.Schedules["nightly"]
 		s.Devices, s.Needs, s.Tests = nil, []string{"os=linux"}, []string{"scroll-*"}
@@ -24,6 +25,9 @@ func TestNeeds(t *testing.T) {
 		o.Fitting = func(owner string, needs []string, p api.StartParams) ([]string, []string, error) {
 			if owner != "schedule nightly" || needs[0] != "os=linux" || p.Test == "" || len(p.Variants) != 2 {
 				t.Errorf("%s asks for %q with %+v", owner, needs, p)
+			}
+			if p.Test == unfit {
+				return nil, nil, errors.New("no device has test " + unfit)
 			}
 			return there, away, refused
 		}
@@ -67,5 +71,15 @@ func TestNeeds(t *testing.T) {
 	step(e, 3, "[scroll-a c/p scroll-b b/p]")
 	if got := e.List().Schedules[0]; fmt.Sprint(got.Devices, got.Needs) != "[b/p c/p] [os=linux]" {
 		t.Errorf("%+v", got)
+	}
+	unfit = "scroll-a" // the others go on
+	step(e, 4, "[scroll-b b/p scroll-b b/p]")
+	if got := e.List().Schedules[0].Reason; got != "no device has test scroll-a" || w.gaps["scroll-a/c/p/b1004"] == "" {
+		t.Errorf("skipped: %q, %q", got, w.gaps)
+	}
+	unfit = ""
+	step(e, 5, "[scroll-a c/p scroll-b b/p]")
+	if got := e.List().Schedules[0].Reason; got != "" {
+		t.Errorf("fits again: %q", got)
 	}
 }

@@ -46,7 +46,7 @@ func (e *Engine) plan(ctx context.Context) error {
 		}
 		changed = changed || more
 		e.reason[name] = ""
-		if err != nil {
+		if err = cmp.Or(err, e.skipped[name]); err != nil {
 			e.reason[name] = err.Error()
 		}
 	}
@@ -195,7 +195,8 @@ func (e *Engine) waits(p *progress, as *task) bool {
 // timeName names a time as a build is named.
 func timeName(t time.Time) string { return t.UTC().Format("20060102-1504") }
 
-// tasks returns a task for each test and device. b is the subject's build; nil: the newest one of
+// tasks returns a task for each test and device. Tests without a device are skipped if others have
+// one. b is the subject's build; nil: the newest one of
 // its feed, or the installed browser at the time at.
 func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *api.Build, at int64, salt string) (
 	[]task, error) {
@@ -234,14 +235,20 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 		o.Roles[called] = r
 		variants = append(variants, api.Variant{Name: called, Browser: browser.String()})
 	}
-	if b == nil && salt == "" {
+	planned := salt == ""
+	if b == nil && planned {
 		salt = fmt.Sprint(at) // the same build at another time has more runs
 	}
-	var all []task
+	var all, gaps []task
+	e.skipped[name] = nil
 	for _, test := range e.matching(s.Tests) {
 		devices, err := e.devices(name, s, test, variants)
-		if err != nil {
-			return nil, err
+		if err != nil { // others may have a device
+			e.skipped[name] = cmp.Or(e.skipped[name], err)
+			if was := e.state.Schedules[name].Chosen[test]; was != "" && planned {
+				gaps = append(gaps, task{Test: test, Device: was, Origin: o})
+			}
+			continue
 		}
 		for _, device := range devices {
 			t := task{Test: test, Device: device, Class: s.Class, Repeat: s.Runs, Variants: variants, Origin: o,
@@ -251,7 +258,12 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no test is named %s", strings.Join(s.Tests, " or "))
+		return nil, cmp.Or(e.skipped[name], fmt.Errorf("no test is named %s", strings.Join(s.Tests, " or ")))
+	}
+	for i := range gaps {
+		if err := e.gapOf(ctx, name, &gaps[i], "no device fits the test"); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }

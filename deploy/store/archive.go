@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -31,11 +32,17 @@ type Archive struct {
 
 	mu      sync.Mutex
 	problem string
+
+	hung chan error // gets the end of work that was given up; nil: none was
 }
 
 const (
 	archiveEvery = 10 * time.Minute
-	archiveRoom  = 1 << 30 // bytes that a copy leaves free
+	archiveRoom  = 1 << 30          // bytes that a copy leaves free
+	archiveTime  = 10 * time.Minute // of a copy, besides that of its bytes
+	archiveSpeed = 20e6             // bytes a second, of a slow server
+	archiveStop  = 10 * time.Second // of work that was told to end
+	archivePart  = 24 * time.Hour   // after which a part is of a killed program
 )
 
 // Run copies until the context ends.
@@ -70,13 +77,9 @@ func (a *Archive) step(ctx context.Context) (err error) {
 			a.problem = fmt.Sprintf("archive %s: %.300v", a.Dir, err)
 		}
 	}()
-	entries, err := os.ReadDir(a.Dir)
-	if err != nil {
-		return err
-	}
 	there := map[string]bool{}
-	for _, e := range entries {
-		there[e.Name()] = true
+	if err := a.within(ctx, archiveTime, func(context.Context) error { return a.look(there) }); err != nil {
+		return err
 	}
 	wanted, err := a.Wanted(ctx)
 	if err != nil {
@@ -110,31 +113,93 @@ func (a *Archive) step(ctx context.Context) (err error) {
 		if there[id+".zip"] || f.running || !wanted(id, f.pinned) || a.Working(id) {
 			continue
 		}
-		if err := a.Quiet(ctx, func() error { return a.copy(ctx, id, f.bytes) }); err != nil &&
-			!errors.Is(err, ErrNotFound) { // it was deleted
+		limit := archiveTime + time.Duration(float64(f.bytes)/archiveSpeed)*time.Second
+		if err := a.Quiet(ctx, func() error {
+			return a.within(ctx, limit, func(ctx context.Context) error { return a.copy(ctx, id, f.bytes) })
+		}); err != nil && !errors.Is(err, ErrNotFound) { // it was deleted
 			return fmt.Errorf("copy %s: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// copy packs a set or a run beside its place, and renames it.
+// within does work on the folder for a time. A server that does not answer may hold it for ever, so
+// it is given up then. Other work waits until it ends.
+func (a *Archive) within(ctx context.Context, limit time.Duration, work func(context.Context) error) error {
+	if a.hung != nil {
+		select {
+		case <-a.hung:
+			a.hung = nil
+		default:
+			return errors.New("the folder does not answer: an earlier copy waits for it still")
+		}
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the folder took longer than %s", limit))
+	defer cancel()
+	go func() { ended <- work(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+		return err
+	case <-time.After(archiveStop):
+		a.hung = ended
+		return context.Cause(ctx)
+	}
+}
+
+// look notes the names in the folder, and removes parts of killed programs.
+func (a *Archive) look(there map[string]bool) error {
+	entries, err := os.ReadDir(a.Dir)
+	for _, e := range entries {
+		name := e.Name()
+		there[name] = true
+		if !strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".part") || !e.Type().IsRegular() {
+			continue
+		}
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > archivePart {
+			_ = os.Remove(filepath.Join(a.Dir, name)) // the next step tries again
+		}
+	}
+	return err
+}
+
+// copy packs a set or a run beside its place, and moves it there.
 func (a *Archive) copy(ctx context.Context, id string, bytes int64) error {
 	if free, err := staging.FreeBytes(a.Dir); err == nil && free < bytes+archiveRoom {
 		return fmt.Errorf("%w: %d bytes are free, and %d are needed", ErrNoSpace, free, bytes+archiveRoom)
 	}
-	part := filepath.Join(a.Dir, "."+id+".zip.part") // a killed program's is written again
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o640)
+	f, err := os.CreateTemp(a.Dir, "."+id+".zip.*.part")
 	if err != nil {
 		return err
 	}
+	_ = f.Chmod(0o640) // a server may have no modes
 	err = errors.Join(a.Store.Zip(ctx, id, f), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(part, filepath.Join(a.Dir, id+".zip"))
+		err = place(f.Name(), filepath.Join(a.Dir, id+".zip"))
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(part))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	a.Log.Info("archived", "run", id, "folder", a.Dir)
 	return nil
+}
+
+// place renames a file to a name that no other may have.
+func place(part, path string) error {
+	err := os.Link(part, path)
+	if err == nil {
+		return os.Remove(part)
+	}
+	if _, there := os.Lstat(path); !errors.Is(there, fs.ErrNotExist) {
+		return fmt.Errorf("%w; each rig needs a folder of its own", err)
+	}
+	return os.Rename(part, path) // the filesystem has no links
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -44,17 +46,14 @@ func TestArchive(t *testing.T) {
 	if err := a.step(t.Context()); !errors.Is(err, os.ErrNotExist) || !strings.Contains(a.Problem(), to) {
 		t.Fatalf("%v, problem %q", err, a.Problem())
 	}
-	if err := os.MkdirAll(filepath.Join(to, ".alone.zip.part"), 0o755); err != nil {
+	if err := os.MkdirAll(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.step(t.Context()); err == nil || a.Problem() == "" {
-		t.Fatalf("%v, problem %q", err, a.Problem())
-	}
-	if err := os.Remove(filepath.Join(to, ".alone.zip.part")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(to, ".alone.zip.part"), []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, age := range map[string]time.Duration{".alone.zip.1.part": 2 * archivePart, ".other.zip.2.part": 0} {
+		path, at := filepath.Join(to, name), time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(path, []byte("half"), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 2 {
 		if err := a.step(t.Context()); err != nil || a.Problem() != "" {
@@ -66,8 +65,12 @@ func TestArchive(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"alone.zip", "pinned.zip", "set.zip"}; err != nil || !slices.Equal(names, want) {
+	want := []string{".other.zip.2.part", "alone.zip", "pinned.zip", "set.zip"}
+	if err != nil || !slices.Equal(names, want) {
 		t.Fatalf("%v, %v", names, err)
+	}
+	if err := place(filepath.Join(to, "alone.zip"), filepath.Join(to, "set.zip")); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a copy of another rig: %v", err)
 	}
 	z, err := zip.OpenReader(filepath.Join(to, "set.zip"))
 	if err != nil {
@@ -77,4 +80,30 @@ func TestArchive(t *testing.T) {
 	if n := len(z.File); n != 4 { // run.json and results.json of both
 		t.Errorf("%d files", n)
 	}
+}
+
+// TestArchiveHangs: a server that does not answer stops the devices for a bounded time. Nothing
+// more is begun before it answers.
+func TestArchiveHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &Archive{Quiet: func(_ context.Context, work func() error) error { return work() }}
+		answer := make(chan bool)
+		hang := func(context.Context) error { <-answer; return nil }
+		if err := a.within(t.Context(), time.Minute, hang); err == nil {
+			t.Error("it ended")
+		}
+		err := a.step(t.Context())
+		if err == nil || !strings.Contains(a.Problem(), "does not answer") {
+			t.Errorf("%v, problem %q", err, a.Problem())
+		}
+		close(answer)
+		synctest.Wait()
+		if err := a.within(t.Context(), time.Minute, func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		if err := a.within(t.Context(), time.Minute, slow); err == nil || a.hung != nil {
+			t.Errorf("a slow one: %v", err)
+		}
+	})
 }

@@ -127,8 +127,8 @@ func word(text string) string {
 	return strings.Trim(text[:min(len(text), maxWord)], "-")
 }
 
-// certified returns "yes" if the newest certificate of a source's device has not failed. Only
-// captured signals and displays that exist can have one.
+// certified returns "yes" if the newest certificate of a source's device has not failed. It is ""
+// for a source that is not there now, or that can have none.
 func certified(source string, there *sources.Sources) string {
 	path, _, _ := strings.Cut(source, "?")
 	kind, node, is := strings.Cut(path, ":")
@@ -140,16 +140,20 @@ func certified(source string, there *sources.Sources) string {
 			path = "v4l2:" + real
 		}
 	}
+	found := false
 	var all []sources.Certificate // newest first
 	for _, d := range there.Devices {
 		if d.Source == path {
-			all = d.Certificates
+			found, all = true, d.Certificates
 		}
 	}
 	for _, d := range there.Displays {
 		if d.Source == strings.TrimSuffix(path, ".0") {
-			all = d.Certificates
+			found, all = true, d.Certificates
 		}
+	}
+	if !found {
+		return ""
 	}
 	if len(all) > 0 && all[0].Verdict != certify.Fail {
 		return "yes"

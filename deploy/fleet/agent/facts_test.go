@@ -59,7 +59,7 @@ func TestCertified(t *testing.T) {
 			{Source: "v4l2:/dev/none1", Certificates: of(certify.Fail, certify.Pass)}, {Source: "v4l2:/dev/none2"}},
 		Displays: []sources.Display{{Source: "x11::9", Certificates: of(certify.Remark)}}}
 	for source, want := range map[string]string{"v4l2:/dev/none0?input=1": "yes", "v4l2:/dev/none1": "no",
-		"v4l2:/dev/none2": "no", "v4l2:/dev/none3": "no", "x11::9.0?fps=60": "yes", "x11::8": "no", "x11": "",
+		"v4l2:/dev/none2": "no", "v4l2:/dev/away": "", "x11::9.0?fps=60": "yes", "x11::8": "", "x11": "",
 		"synth:page": ""} {
 		if got := certified(source, there); got != want {
 			t.Errorf("%s is certified: %q, want %q", source, got, want)

@@ -18,10 +18,9 @@ import (
 )
 
 // Sum identifies the runs of a folder. It covers each run's place in the folder, its run.json and
-// its results.json. It also covers its recording: the writer's identity, the size, and the end,
-// which has checksums of the rest. Drawn files do not count, nor do pins and verdicts, which belong
-// to one rig. So a run that was measured again is another one. c is the result of Inspect or
-// Verify.
+// its results.json. It also covers the content of its recording, packed or not. Drawn files do not
+// count, nor do pins and verdicts, which belong to one rig. So a run that was measured again is
+// another one. c is the result of Inspect or Verify.
 func Sum(dir string, c *Content) (string, error) {
 	all := sha256.New()
 	for _, run := range slices.Sorted(slices.Values(c.Runs)) {
@@ -53,31 +52,26 @@ func openFile(path string) (*os.File, error) {
 
 // sumFile adds a file's own sum, or that there is none.
 func sumFile(to io.Writer, path string) error {
-	return summed(to, path, func(f *os.File) (io.Reader, error) { return f, nil })
+	return summed(to, path, func(f *os.File, sum io.Writer) error {
+		_, err := io.Copy(sum, f)
+		return err
+	})
 }
 
-// endBytes are those of a recording's end that count.
-const endBytes = 64 << 10
-
-// sumRecording adds which recording a file is, and the sum of its end; or that there is none.
+// sumRecording adds the sum of a recording's digest, or that there is none.
 func sumRecording(to io.Writer, path string) error {
-	return summed(to, path, func(f *os.File) (io.Reader, error) {
-		st, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
+	return summed(to, path, func(_ *os.File, sum io.Writer) error {
 		r, err := recording.Open(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer r.Close() // was only read
-		fmt.Fprintf(to, "%x %d %d\n", r.Info().ID, r.Frames(), st.Size())
-		return io.NewSectionReader(f, max(0, st.Size()-endBytes), endBytes), nil
+		return r.Digest(sum)
 	})
 }
 
 // summed adds the sum of what counts of a file, or that there is none.
-func summed(to io.Writer, path string, counts func(*os.File) (io.Reader, error)) error {
+func summed(to io.Writer, path string, counts func(f *os.File, sum io.Writer) error) error {
 	f, err := openFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = fmt.Fprintln(to, "none")
@@ -87,12 +81,8 @@ func summed(to io.Writer, path string, counts func(*os.File) (io.Reader, error))
 		return err
 	}
 	defer f.Close() // was only read
-	r, err := counts(f)
-	if err != nil {
-		return err
-	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, r); err != nil {
+	if err := counts(f, sum); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(to, "%x\n", sum.Sum(nil))

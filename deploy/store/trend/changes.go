@@ -127,7 +127,7 @@ func (d *DB) Change(ctx context.Context, id int64) (api.SeriesShift, error) {
 	return all[0], nil
 }
 
-// Changes lists changes, newest first.
+// Changes lists changes, newest first. Of many candidates it leaves out drifts first.
 func (d *DB) Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesShift, error) {
 	limit, err := limited(p.Limit, usualList, maxList)
 	if err == nil && p.State != "" {
@@ -143,7 +143,11 @@ func (d *DB) Changes(ctx context.Context, p api.ChangeListParams) ([]api.SeriesS
 	if p.State != "" {
 		where, args = where+" AND state = ?", append(args, p.State)
 	}
-	return d.changes(ctx, where+" ORDER BY id DESC LIMIT ?", append(args, limit)...)
+	order := " ORDER BY "
+	if p.State == "candidate" { // drifts are found again if they wait, so others come first
+		order += "content->>'kind' IS NOT NULL, "
+	}
+	return d.changes(ctx, where+order+"id DESC LIMIT ?", append(args, limit)...)
 }
 
 // changes returns changes with their texts.

@@ -389,6 +389,26 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
+// TestStepsBeforeDrifts: a list that is full of candidates keeps steps.
+func TestStepsBeforeDrifts(t *testing.T) {
+	d, _ := open(t)
+	if err := d.Add(t.Context(), "a", point(1, "a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"", "", "drift"} {
+		c := api.SeriesShift{Series: 1, LastSeq: 1, State: "candidate", Kind: kind}
+		if err := d.PutChange(t.Context(), &c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for state, want := range map[string][]int64{"candidate": {2, 1}, "": {3, 2}} {
+		all, err := d.Changes(t.Context(), api.ChangeListParams{State: state, Limit: 2})
+		if err != nil || len(all) != 2 || all[0].ID != want[0] || all[1].ID != want[1] {
+			t.Errorf("state %q: %+v, %v", state, all, err)
+		}
+	}
+}
+
 // FuzzDecodeOrigin: an accepted origin is within bounds and stays the same when it is written.
 func FuzzDecodeOrigin(f *testing.F) {
 	for _, seed := range []string{originText, "", "{}", "[]", originText + "{}", `{"schedule": "../x"}`,
