@@ -325,6 +325,8 @@ func (h *Hub) store(ctx context.Context) {
 		}
 		removed++
 	}
+	h.turn <- struct{}{} // a round may store a job with one of the blobs
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, j := range done {
