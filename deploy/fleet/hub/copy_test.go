@@ -48,10 +48,14 @@ func (w *world) adopt() (Adopted, error) {
 //
 // Fault: The disk of a fleet's hub is lost
 func TestAdopt(t *testing.T) {
-	w := copiedWorld(t, "a", "b")
-	a, b := w.rigs["a"], w.rigs["b"]
+	w := copiedWorld(t, "a", "b", "c")
+	a, b, c := w.rigs["a"], w.rigs["b"], w.rigs["c"]
+	for _, id := range []string{"s-c1", "s-c2"} { // for rig c only
+		w.submit(id, api.JobParams{Needs: []string{"rig=c"}})
+	}
+	c.poll()
 	for i := range 8 {
-		w.submit(fmt.Sprint("s-", i), api.JobParams{StartParams: api.StartParams{Label: strings.Repeat("l", 10)}})
+		w.submit(fmt.Sprint("s-", i), api.JobParams{Needs: []string{"rig=a,b"}})
 	}
 	a.poll()
 	b.poll()
@@ -64,9 +68,11 @@ func TestAdopt(t *testing.T) {
 	second := slices.Sorted(maps.Keys(b.has))[0]
 	b.end(second, wire.Ended{State: "ok"}).poll().poll() // after it: the copy has this job at work
 	a.poll()
+	c.end("s-c1.1", wire.Ended{State: "ok"}).poll().poll().poll() // the copy has the next one as waiting
+	w.expect("s-c2", "running c:running")
 	old := w.hub
 	got, err := w.adopt()
-	if err != nil || got.Jobs != 8 || got.Rigs != 2 || got.Epoch <= 1 {
+	if err != nil || got.Jobs != 10 || got.Rigs != 3 || got.Epoch <= 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	raw, err := os.ReadFile(filepath.Join(w.o.Dir, "secrets/tls.pem"))
@@ -75,7 +81,7 @@ func TestAdopt(t *testing.T) {
 	}
 	a.kept[first].ended.Light = light // its folder is sent again
 	for range 40 {
-		w.pass(10e9, "a", "b")
+		w.pass(10e9, "a", "b", "c")
 		for _, r := range w.rigs {
 			for id, x := range r.has {
 				if x.ended == nil {
@@ -84,8 +90,8 @@ func TestAdopt(t *testing.T) {
 			}
 		}
 	}
-	for i := range 8 {
-		j := w.job(fmt.Sprint("s-", i))
+	for _, id := range []string{"s-0", "s-1", "s-2", "s-3", "s-4", "s-5", "s-6", "s-7", "s-c1", "s-c2"} {
+		j := w.job(id)
 		wins := 0
 		for _, x := range j.Attempts {
 			if x.State == "ok" && !x.Superseded {
