@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ var copied = []string{"secrets/fleet/operator.seed", "secrets/fleet/signing.seed
 // manifest describes the archive of a copy.
 type manifest struct {
 	Version int    `json:"version"`
+	Fleet   string `json:"fleet"` // SHA-256 of the operator's seed
 	Epoch   uint64 `json:"epoch"` // of the hub
 	WallNS  int64  `json:"wall_ns"`
 	Archive string `json:"archive"` // name of the file
@@ -101,7 +103,7 @@ func (h *Hub) copy(ctx context.Context) {
 	}
 }
 
-// writeCopy writes a copy, unless its content is that of the one before. The folder must exist: it
+// writeCopy writes a copy, unless its content is that of the one in the folder. The folder must exist: it
 // may be a mount that is missing.
 func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum string, err error) {
 	if st, err := os.Stat(h.o.Copy); err != nil {
@@ -127,11 +129,17 @@ func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum s
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if sum = hex.EncodeToString(hash.Sum(nil)); sum == before {
-		return sum, nil
-	}
+	sum = hex.EncodeToString(hash.Sum(nil))
 	m := manifest{Version: copyVersion, Epoch: epoch, WallNS: h.o.Now().UnixNano(), Bytes: out.n, SHA256: sum,
 		Archive: strings.Replace(archiveForm, "*", sum[:16], 1)}
+	last, err := h.lastCopy(&m)
+	if err != nil {
+		return "", err
+	}
+	if last.SHA256 == sum && last.Epoch == epoch && last.Fleet == m.Fleet &&
+		slices.Contains(old, filepath.Join(h.o.Copy, m.Archive)) {
+		return sum, nil
+	}
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(h.o.Copy, m.Archive))
@@ -152,6 +160,30 @@ func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum s
 		}
 	}
 	return sum, nil
+}
+
+// lastCopy returns the manifest in the folder, and fills in the fleet of the next one. It is an
+// error if the next one must not replace it.
+func (h *Hub) lastCopy(next *manifest) (last manifest, err error) {
+	seed, err := h.readCopied(copied[0])
+	if err != nil {
+		return last, err
+	}
+	next.Fleet = hexSum(seed)
+	raw, err := os.ReadFile(filepath.Join(h.o.Copy, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return last, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &last)
+	}
+	if err != nil {
+		return last, fmt.Errorf("read the earlier copy: %w; move it away first", err)
+	}
+	if last.Version > copyVersion || last.Fleet != next.Fleet || last.Epoch > next.Epoch {
+		err = errors.New("the folder has the copy of another fleet or of a newer hub; move it away first")
+	}
+	return last, err
 }
 
 // stepWriter bounds an archive, and lets tests end it at each write.

@@ -22,7 +22,7 @@ func copiedWorld(t *testing.T, rigs ...string) *world {
 	w := newWorld(t, rigs...)
 	w.o.Copy = t.TempDir()
 	w.hub.o.Copy = w.o.Copy
-	for _, name := range []string{"secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
+	for _, name := range []string{copied[0], "secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
 		file := filepath.Join(w.o.Dir, name)
 		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600))
 		if err != nil {
@@ -166,6 +166,55 @@ func TestCopyRefused(t *testing.T) {
 	}
 	w.submit("s-1", api.JobParams{})
 	w.expect("s-1", "assigned a:assigned")
+}
+
+// TestCopyKept: a hub does not replace the copy of another fleet or of a newer hub.
+func TestCopyKept(t *testing.T) {
+	w := copiedWorld(t, "a")
+	check := func(what, want string) {
+		t.Helper()
+		before, _ := os.ReadFile(filepath.Join(w.o.Copy, manifestName)) // "": there is none
+		w.hub.copy(t.Context())
+		m, f, err := openCopy(w.o.Copy)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		f.Close()
+		now, _ := os.ReadFile(filepath.Join(w.o.Copy, manifestName))
+		reason := w.hub.Status().Reason
+		if (want == "") != (reason == "") || !strings.Contains(reason, want) || want != "" && string(now) != string(before) {
+			t.Errorf("%s: status %q, manifest %+v", what, reason, m)
+		}
+		if want == "" && m.Epoch != w.hub.epoch {
+			t.Errorf("%s: the copy has epoch %d, the hub %d", what, m.Epoch, w.hub.epoch)
+		}
+	}
+	check("the first copy", "")
+	all, _ := filepath.Glob(filepath.Join(w.o.Copy, archiveForm))
+	empty := filepath.Join(w.o.Copy, "fleet-0.tar.gz")
+	if err := os.Rename(all[0], empty); err != nil {
+		t.Fatal(err)
+	}
+	check("the same content without its archive", "")
+	dir, old := w.o.Dir, w.hub
+	if _, err := w.adopt(); err != nil {
+		t.Fatal(err)
+	}
+	check("the adopted hub", "")
+	adopted := w.hub
+	w.hub, w.o.Dir = old, dir
+	check("the old hub", "newer hub")
+	w.hub = adopted
+	if err := os.WriteFile(filepath.Join(adopted.o.Dir, copied[0]), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("another fleet", "another fleet")
+	if err := os.WriteFile(filepath.Join(w.o.Copy, manifestName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.hub.copy(t.Context()); !strings.Contains(w.hub.Status().Reason, "move it away") {
+		t.Errorf("a damaged manifest: status %q", w.hub.Status().Reason)
+	}
 }
 
 // TestCopyInterrupted: a copy that ends at any of its writes leaves the one before.
