@@ -254,12 +254,22 @@ func TestCopyInterrupted(t *testing.T) {
 	}
 }
 
-// TestLeave: a rig that leaves is removed after the answer.
+// TestLeave: a rig that leaves is removed after the answer, unless it has joined again.
 func TestLeave(t *testing.T) {
-	w := newWorld(t, "a")
+	w := newWorld(t, "a", "b")
+	left := func(want int) {
+		t.Helper()
+		w.hub.tick(t.Context())
+		if all, err := w.hub.Rigs(); err != nil || len(all.Rigs) != want {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
 	w.hub.handle(context.Background(), "a", "leave", nil)
-	w.hub.tick(t.Context())
-	if all, err := w.hub.Rigs(); err != nil || len(all.Rigs) != 0 {
-		t.Errorf("%+v, %v", all, err)
+	left(1)
+	w.hub.handle(context.Background(), "b", "leave", nil)
+	w.enrol("b")
+	left(1)
+	if err := w.hub.removeKey(t.Context(), "b", "its old key"); err == nil {
+		t.Error("a rig with a new key was removed")
 	}
 }

@@ -85,8 +85,8 @@ type Hub struct {
 	news     map[[2]string]bool // rig or job
 	figures  figures
 	copies   copies
-	leaving  map[string]bool // rigs
-	newer    uint64          // epoch of another hub that a rig has seen
+	leaving  map[string]string // keys of rigs that leave
+	newer    uint64            // epoch of another hub that a rig has seen
 }
 
 // Bounds of ended jobs.
@@ -132,7 +132,7 @@ func (h *Hub) clear() {
 	h.unlogged, h.refs, h.unused = map[string]*job{}, map[string]int{}, nil
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}
 	h.changing = map[string]bool{}
-	h.leaving, h.leads = map[string]bool{}, false
+	h.leaving, h.leads = map[string]string{}, false
 }
 
 // load reads everything. Rigs have a lease from now on before they are away.
@@ -249,14 +249,14 @@ func (h *Hub) tick(ctx context.Context) bool {
 		return false
 	}
 	var news map[[2]string]bool
-	var leaving map[string]bool
+	var leaving map[string]string
 	h.do(h.pass, func() {
 		news, leaving = h.news, h.leaving
-		h.news, h.leaving = map[[2]string]bool{}, map[string]bool{}
+		h.news, h.leaving = map[[2]string]bool{}, map[string]string{}
 	})
-	for name := range leaving {
+	for name, key := range leaving {
 		h.o.Log.Info("rig has left", "rig", name)
-		if err := h.Remove(ctx, name); err != nil {
+		if err := h.removeKey(ctx, name, key); err != nil {
 			h.o.Log.Warn("a rig that has left could not be removed", "rig", name, "error", err)
 		}
 	}

@@ -36,7 +36,9 @@ func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []by
 		answer = h.ask(ctx, rig, request)
 	case "leave":
 		h.mu.Lock()
-		h.leaving[rig] = true // removed after the answer
+		if r := h.rigs[rig]; r != nil {
+			h.leaving[rig] = r.Key // removed after the answer
+		}
 		h.mu.Unlock()
 		answer = wire.Polled{}
 	case "relay":

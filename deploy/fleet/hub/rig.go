@@ -178,6 +178,7 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	if err != nil {
 		return wire.Joined{}, err
 	}
+	delete(h.leaving, name)
 	r := h.rig(name)
 	r.known, r.Key, r.JoinedNS, r.Program, r.Suspend = true, q.Key, h.o.Now().UnixNano(), clip(q.Program, 200), ""
 	clear(r.boots)
@@ -231,14 +232,19 @@ func (h *Hub) drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error)
 
 // Remove revokes a rig's key and closes its connection. Its attempts are lost at once.
 func (h *Hub) Remove(ctx context.Context, name string) error {
-	err := h.remove(ctx, name)
+	return h.removeKey(ctx, name, "")
+}
+
+// removeKey does so if a rig has a key, or if the key is empty.
+func (h *Hub) removeKey(ctx context.Context, name, key string) error {
+	err := h.remove(ctx, name, key)
 	if err == nil {
 		h.do(func() { h.lose(h.o.Now()) }, nil)
 	}
 	return err
 }
 
-func (h *Hub) remove(ctx context.Context, name string) error {
+func (h *Hub) remove(ctx context.Context, name, key string) error {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
 	h.mu.Lock()
@@ -246,6 +252,9 @@ func (h *Hub) remove(ctx context.Context, name string) error {
 	r, err := h.member(name)
 	if err != nil {
 		return err
+	}
+	if key != "" && r.Key != key {
+		return api.Errorf(api.Conflict, "rig %s has joined again meanwhile", name)
 	}
 	if err := h.o.Authority.Revoke(name); err != nil {
 		return api.Errorf(api.Unavailable, "%v", err)
