@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 )
@@ -27,6 +28,9 @@ type operation struct {
 	looks  bool          // it may not change anything in this run
 	runs   int
 }
+
+// timeOfEach is added to the time limit of a round for each of its writes.
+const timeOfEach = 20 * time.Millisecond
 
 // maxRounds bounds an operation whose jobs others change all the time.
 const maxRounds = 8
@@ -143,7 +147,8 @@ func (h *Hub) commit() {
 		r.dirty = false
 	}
 	h.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.Background(), writeTime)
+	most := writeTime + time.Duration(len(changes)+len(rigs))*timeOfEach
+	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
 	kept := h.bucket.PutAll(ctx, entries)
 	saved := h.o.Bus.Bucket(bus.Rigs).PutAll(ctx, members)
