@@ -137,7 +137,7 @@ func unpack(archive io.Reader, dir string) (parts map[string][]byte, err error) 
 		return nil, err
 	}
 	parts = map[string][]byte{}
-	in := tar.NewReader(io.LimitReader(zip, 2*maxArchive))
+	in := tar.NewReader(io.LimitReader(zip, maxUnpacked))
 	for {
 		t, err := in.Next()
 		if errors.Is(err, io.EOF) {

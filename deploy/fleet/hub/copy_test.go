@@ -217,6 +217,37 @@ func TestCopyKept(t *testing.T) {
 	}
 }
 
+// TestCopyLarge: a file that is too large is left out, but not a key. Rigs are in several parts.
+func TestCopyLarge(t *testing.T) {
+	w := copiedWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	for i := range copyLines + 5 {
+		r := w.hub.rig(fmt.Sprint("r-", i))
+		r.known = true
+	}
+	large := func(name string) {
+		t.Helper()
+		file := filepath.Join(w.o.Dir, name)
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, maxCopied+1)); err != nil {
+			t.Fatal(err)
+		}
+		w.hub.copy(t.Context())
+	}
+	dir := w.o.Dir
+	if large("trend.jsonl"); !strings.Contains(w.hub.Status().Reason, "left out: trend.jsonl") ||
+		w.hub.Status().CopiedWallNS == 0 {
+		t.Errorf("%+v", w.hub.Status())
+	}
+	old := w.hub
+	if a, err := w.adopt(); err != nil || a.Jobs != 1 || a.Rigs != copyLines+6 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	w.hub, w.o.Dir = old, dir
+	if large("secrets/tls.pem"); !strings.Contains(w.hub.Status().Reason, "tls.pem has more") {
+		t.Errorf("%+v", w.hub.Status())
+	}
+}
+
 // TestCopyInterrupted: a copy that ends at any of its writes leaves the one before.
 //
 // Fault: The hub of a fleet is killed while it writes a copy
