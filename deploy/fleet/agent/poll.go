@@ -102,7 +102,8 @@ func (a *Agent) report() wire.Poll {
 	p := wire.Poll{Version: wire.Version, Program: a.o.Program, Boot: a.boot, Epoch: a.state.Epoch,
 		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept,
 		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
-	if now := a.o.Now(); a.o.Tests != nil && (a.tests == nil || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
+	if now := a.o.Now(); a.o.Tests != nil &&
+		(a.listed.IsZero() || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
 		a.tests, a.listed = boundedTests(a.o.Tests()), now
 	}
 	p.Tests = a.tests

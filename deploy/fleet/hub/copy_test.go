@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
@@ -109,9 +110,15 @@ func TestAdopt(t *testing.T) {
 	if err := json.Unmarshal(a.report(), &p); err != nil {
 		t.Fatal(err)
 	}
+	w.now = time.Now() // as the epoch
+	var answer wire.Polled
+	p.Epoch = got.Epoch + 1e9
+	raw, _ = json.Marshal(p)
+	if old.handle(t.Context(), "b", "poll", raw); !strings.Contains(old.Status().Reason, "rig b states epoch") {
+		t.Errorf("an epoch that cannot be: status %q", old.Status().Reason)
+	}
 	p.Epoch = got.Epoch
 	raw, _ = json.Marshal(p)
-	var answer wire.Polled
 	if err := json.Unmarshal(old.handle(t.Context(), "a", "poll", raw), &answer); err != nil ||
 		!strings.Contains(answer.Error, "old copy") || !strings.Contains(old.Status().Reason, "adopted") {
 		t.Errorf("the old hub answers %+v, %v; status %q", answer, err, old.Status().Reason)

@@ -86,7 +86,8 @@ type Hub struct {
 	figures  figures
 	copies   copies
 	leaving  map[string]string // keys of rigs that leave
-	newer    uint64            // epoch of another hub that a rig has seen
+	newer    seenEpoch         // of a hub that was adopted later
+	odd      seenEpoch         // of no hub
 }
 
 // Bounds of ended jobs.
@@ -95,6 +96,15 @@ const (
 	maxNews  = 200 // changes that are passed on one by one
 	perTick  = 200 // ended jobs that are logged or removed in a second
 )
+
+// seenEpoch is an epoch that a rig has stated.
+type seenEpoch struct {
+	rig   string
+	epoch uint64
+}
+
+// maxAhead bounds the epoch of an adopted hub, which is its time in seconds. Clocks differ.
+const maxAhead = 24 * 60 * 60
 
 // New returns a hub with the jobs and rigs of the storage. With [Options.Shared] it has them when
 // it leads.
@@ -433,8 +443,11 @@ func (h *Hub) Status() api.FleetStatus {
 	switch err := h.ready(); {
 	case err != nil:
 		out.Reason = err.Error()
-	case h.newer > h.epoch:
-		out.Reason = fmt.Sprintf("a rig has seen epoch %d of an adopted copy; stop this hub", h.newer)
+	case h.newer.epoch > h.epoch:
+		out.Reason = fmt.Sprintf("rig %s has seen epoch %d of an adopted copy; stop this hub", h.newer.rig,
+			h.newer.epoch)
+	case h.odd.epoch > h.epoch:
+		out.Reason = fmt.Sprintf("rig %s states epoch %d, which cannot be; invite it again", h.odd.rig, h.odd.epoch)
 	case h.copies.err != nil:
 		out.Reason = h.copies.err.Error()
 	}

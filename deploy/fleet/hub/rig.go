@@ -179,6 +179,7 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 		return wire.Joined{}, err
 	}
 	delete(h.leaving, name)
+	h.forgetEpochs(name)
 	r := h.rig(name)
 	r.known, r.Key, r.JoinedNS, r.Program, r.Suspend = true, q.Key, h.o.Now().UnixNano(), clip(q.Program, 200), ""
 	clear(r.boots)
@@ -192,6 +193,15 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	h.changed(name, "")
 	h.show(r)
 	return wire.Joined{Rig: name, JWT: jwt, Path: natsPath, Epoch: h.epoch}, nil
+}
+
+// forgetEpochs drops the epochs that a rig has stated.
+func (h *Hub) forgetEpochs(rig string) {
+	for _, seen := range []*seenEpoch{&h.newer, &h.odd} {
+		if seen.rig == rig {
+			*seen = seenEpoch{}
+		}
+	}
 }
 
 // Drain lets a rig begin no more jobs, or go on.
@@ -264,6 +274,7 @@ func (h *Hub) remove(ctx context.Context, name, key string) error {
 		return unavailable(err) // it can be repeated
 	}
 	r.member = member{Rig: name} // a rig that joins under the name later is not drained
+	h.forgetEpochs(name)
 	r.known, r.dirty, r.polled, r.revision = false, false, time.Time{}, 0
 	clear(r.boots)
 	r.backs = nil

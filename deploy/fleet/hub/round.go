@@ -26,6 +26,7 @@ type operation struct {
 	err    error         // of the storage: it changes nothing more
 	wants  bool          // its run has wanted a change
 	looks  bool          // it may not change anything in this run
+	again  bool          // it has run before
 	runs   int
 }
 
@@ -107,6 +108,7 @@ func (h *Hub) round() {
 func (h *Hub) carryOut(o *operation) {
 	h.op, o.wants = o, false
 	o.run()
+	o.again = true
 }
 
 // write has the next state of a job stored, if it has not changed since. The memory gets it when it

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -244,6 +245,29 @@ func FuzzPoll(f *testing.F) {
 		var out wire.Polled
 		if err := json.Unmarshal(w.hub.handle(t.Context(), "a", "poll", raw), &out); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestCloneOnce: a poll that is carried out again after a change is not one of a clone.
+func TestCloneOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.submit("s-1", api.JobParams{})
+		a := w.rigs["a"]
+		a.poll()
+		w.hub.turn <- struct{}{}
+		for _, boot := range []string{"a-boot", "2"} { // in one round; the first one stores that s-1 runs
+			a.boot = boot
+			raw := a.report()
+			go w.hub.handle(t.Context(), "a", "poll", raw)
+			synctest.Wait()
+		}
+		<-w.hub.turn
+		synctest.Wait()
+		w.expect("s-1", "running a:running")
+		if r := w.hub.rigs["a"]; len(r.boots) != 2 || len(r.backs) != 0 {
+			t.Errorf("polls of %v, returns at %v", r.boots, r.backs)
 		}
 	})
 }
