@@ -114,7 +114,8 @@ func TestAdopt(t *testing.T) {
 	var answer wire.Polled
 	p.Epoch = got.Epoch + 1e9
 	raw, _ = json.Marshal(p)
-	if old.handle(t.Context(), "b", "poll", raw); !strings.Contains(old.Status().Reason, "rig b states epoch") {
+	old.handle(t.Context(), "b", "poll", raw)
+	if !strings.Contains(old.Status().Reason, "rig b reports the invalid epoch") {
 		t.Errorf("an epoch that cannot be: status %q", old.Status().Reason)
 	}
 	p.Epoch = got.Epoch
@@ -189,7 +190,8 @@ func TestCopyKept(t *testing.T) {
 		f.Close()
 		now, _ := os.ReadFile(filepath.Join(w.o.Copy, manifestName))
 		reason := w.hub.Status().Reason
-		if (want == "") != (reason == "") || !strings.Contains(reason, want) || want != "" && string(now) != string(before) {
+		if (want == "") != (reason == "") || !strings.Contains(reason, want) ||
+			want != "" && string(now) != string(before) {
 			t.Errorf("%s: status %q, manifest %+v", what, reason, m)
 		}
 		if want == "" && m.Epoch != w.hub.epoch {

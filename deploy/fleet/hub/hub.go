@@ -97,7 +97,7 @@ const (
 	perTick  = 200 // ended jobs that are logged or removed in a second
 )
 
-// seenEpoch is an epoch that a rig has stated.
+// seenEpoch is an epoch that a rig has reported.
 type seenEpoch struct {
 	rig   string
 	epoch uint64
@@ -447,7 +447,7 @@ func (h *Hub) Status() api.FleetStatus {
 		out.Reason = fmt.Sprintf("rig %s has seen epoch %d of an adopted copy; stop this hub", h.newer.rig,
 			h.newer.epoch)
 	case h.odd.epoch > h.epoch:
-		out.Reason = fmt.Sprintf("rig %s states epoch %d, which cannot be; invite it again", h.odd.rig, h.odd.epoch)
+		out.Reason = fmt.Sprintf("rig %s reports the invalid epoch %d; invite it again", h.odd.rig, h.odd.epoch)
 	case h.copies.err != nil:
 		out.Reason = h.copies.err.Error()
 	}

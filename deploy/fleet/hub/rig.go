@@ -195,7 +195,7 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	return wire.Joined{Rig: name, JWT: jwt, Path: natsPath, Epoch: h.epoch}, nil
 }
 
-// forgetEpochs drops the epochs that a rig has stated.
+// forgetEpochs drops the epochs that a rig has reported.
 func (h *Hub) forgetEpochs(rig string) {
 	for _, seen := range []*seenEpoch{&h.newer, &h.odd} {
 		if seen.rig == rig {
