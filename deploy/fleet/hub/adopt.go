@@ -104,7 +104,7 @@ func Adopt(ctx context.Context, dir, from string, open func(keys, store string) 
 	return a, place(dir, tmp)
 }
 
-// own gives a folder and all in it the owner of the folder above, since root may call Adopt for a
+// own gives a folder and all in it the owner of the folder above. Root may call Adopt for a
 // service.
 func own(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
