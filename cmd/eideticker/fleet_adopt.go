@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,10 +10,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 	"github.com/eideticker/eideticker/deploy/fleet/hub"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
 type fleetAdoptCmd struct {
@@ -121,7 +124,14 @@ func reachHub(ctx context.Context, dir string, f agent.Fleet, seed []byte, reque
 		is, why := b.Connected()
 		switch {
 		case is && request != "":
-			_, err = b.Request(ctx, request, nil)
+			raw, err := b.Request(ctx, request, nil)
+			var answer wire.Polled
+			if err == nil {
+				err = json.Unmarshal(raw, &answer)
+			}
+			if err == nil && answer.Error != "" { // an older hub
+				err = errors.New(terminal.Clean(answer.Error))
+			}
 			return err
 		case is || errors.Is(why, bus.ErrRemoved):
 			return why

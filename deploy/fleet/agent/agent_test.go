@@ -102,7 +102,7 @@ func TestAgent(t *testing.T) {
 		return h.results["s-ok.1"].State != "" &&
 			h.results["s-upload.1"].State != ""
 	})
-	for id, want := range map[string]string{"s-ok.1": "ok", "s-upload.1": "ok", "s-dropped.1": "cancelled: no longer",
+	for id, want := range map[string]string{"s-ok.1": "ok", "s-upload.1": "ok", "s-dropped.1": "interrupted: no longer",
 		"s-cancelled.3": "cancelled: a person", "s-owner.1": "refused: does not accept jobs of owner \"eve\"",
 		"s-url.1": "refused: of kind url", "s-feed.1": "refused: of feed \"chrome\"", "s-unknown.1": "refused: none",
 		"s-changed.1": "refused: another hash"} {
@@ -128,8 +128,14 @@ func TestAgent(t *testing.T) {
 	}
 
 	// the hub has lost its results: they are reported again, and nothing is run again
-	h.set(func() { delete(h.results, "s-ok.1"); h.polled.Desired = []wire.Assignment{assignment("s-ok.1")} })
-	h.until(t, r, "the result again", func() bool { return h.results["s-ok.1"].State == "ok" })
+	h.set(func() {
+		delete(h.results, "s-ok.1")
+		delete(h.results, "s-dropped.1")
+		h.polled.Desired = []wire.Assignment{assignment("s-ok.1"), assignment("s-dropped.1")}
+	})
+	h.until(t, r, "the results again", func() bool {
+		return h.results["s-ok.1"].State == "ok" && h.results["s-dropped.1"].State == "interrupted"
+	})
 	if jobs := r.Jobs(true); len(jobs) != 3 {
 		t.Errorf("%d jobs: %+v", len(jobs), jobs)
 	}

@@ -26,6 +26,10 @@ const (
 	maxLabel   = 128 // bytes of a label's value
 )
 
+// unwanted is the reason for the end of an attempt that the hub does not know. A hub that was
+// adopted may assign it again. Nobody has cancelled its job.
+const unwanted = "the hub no longer wants it"
+
 // errQuiet is the reason for a transfer that waits.
 var errQuiet = errors.New("the rig measures; files are sent afterwards")
 
@@ -98,7 +102,8 @@ func (a *Agent) report() wire.Poll {
 	p := wire.Poll{Version: wire.Version, Program: a.o.Program, Boot: a.boot, Epoch: a.state.Epoch,
 		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept,
 		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
-	if now := a.o.Now(); a.o.Tests != nil && (a.tests == nil || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
+	if now := a.o.Now(); a.o.Tests != nil &&
+		(a.listed.IsZero() || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
 		a.tests, a.listed = boundedTests(a.o.Tests()), now
 	}
 	p.Tests = a.tests
@@ -208,7 +213,7 @@ func (a *Agent) follow(ctx context.Context, bus Bus, answer *wire.Polled) (chang
 		d := desired[t.ID]
 		switch {
 		case d == nil:
-			changed = a.cancel(&t, "the hub no longer wants it") || changed
+			changed = a.cancel(&t, unwanted) || changed
 		case d.Cancel != "":
 			changed = a.cancel(&t, bounded(d.Cancel)) || changed
 		}
@@ -260,9 +265,17 @@ func (a *Agent) cancel(t *attempt, reason string) (ended bool) {
 		}
 		return false // it is observed
 	} else if !is && !t.Submitted {
-		return a.end(t.ID, wire.Ended{State: "cancelled", Reason: reason})
+		return a.end(t.ID, wire.Ended{State: cancelled(reason), Reason: reason})
 	}
 	return false
+}
+
+// cancelled returns the state of an attempt that was cancelled for a reason.
+func cancelled(reason string) string {
+	if reason == unwanted {
+		return "interrupted"
+	}
+	return "cancelled"
 }
 
 // take accepts a desired attempt, once, and submits it.
@@ -314,7 +327,7 @@ func (a *Agent) again(id string) bool {
 	err := a.change(func(s *state) {
 		t := attempt{ID: id, Submitted: true}
 		switch i := slices.IndexFunc(s.Done, isAttempt(id)); {
-		case i >= 0 && !stored:
+		case i >= 0 && (!stored || s.Done[i].Reason == unwanted):
 			e := s.Done[i]
 			t.Ended = &e
 		case i < 0 && (!stored || j.Owner != wire.Owner):
@@ -409,7 +422,7 @@ func (a *Agent) ended(t *attempt, j *api.Job) bool {
 	e := wire.Ended{State: j.State, Fault: j.Fault, Reason: bounded(j.Reason), StartedNS: j.StartedWallNS,
 		EndedNS: j.EndedWallNS}
 	if e.State == "cancelled" && t.Cancelled != "" {
-		e.Reason = t.Cancelled
+		e.State, e.Reason = cancelled(t.Cancelled), t.Cancelled
 	}
 	if e.State == "failed" && e.Fault == "" {
 		e.Fault = "lab"

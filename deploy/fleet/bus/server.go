@@ -161,7 +161,8 @@ func (s *Server) connect(context.Context) error {
 			nats.ErrorHandler(s.log.async))
 	}
 	if err == nil {
-		s.js, err = jetstream.New(s.store, jetstream.WithDefaultTimeout(storeTime))
+		s.js, err = jetstream.New(s.store, jetstream.WithDefaultTimeout(storeTime),
+			jetstream.WithPublishAsyncTimeout(4*storeTime)) // of writes that nobody waits for
 	}
 	return err
 }

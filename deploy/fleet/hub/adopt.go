@@ -98,7 +98,18 @@ func Adopt(ctx context.Context, dir, from string, open func(keys, store string) 
 	if err = errors.Join(err, b.Close()); err != nil {
 		return a, fmt.Errorf("restore the fleet: %w", err)
 	}
+	if err := own(tmp); err != nil {
+		return a, err
+	}
 	return a, place(dir, tmp)
+}
+
+// own gives a folder and all in it the owner of the folder above. Root may call Adopt for a
+// service.
+func own(dir string) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, staging.Adopt(path))
+	})
 }
 
 // openCopy returns the archive of a copy after its size and hash were compared.
@@ -137,7 +148,7 @@ func unpack(archive io.Reader, dir string) (parts map[string][]byte, err error) 
 		return nil, err
 	}
 	parts = map[string][]byte{}
-	in := tar.NewReader(io.LimitReader(zip, 2*maxArchive))
+	in := tar.NewReader(io.LimitReader(zip, maxUnpacked))
 	for {
 		t, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -229,7 +240,11 @@ func place(dir, tmp string) error {
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		err := os.Mkdir(filepath.Dir(to), 0o700)
+		if err == nil {
+			err = staging.Adopt(filepath.Dir(to))
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		if err := os.Rename(to, to+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +27,12 @@ const (
 	copyEvery    = time.Minute
 	copyVersion  = 1
 	manifestName = "manifest.json"
+	tarBlock     = 512
 	archiveForm  = "fleet-*.tar.gz"
 	maxArchive   = 512 << 20
 	maxCopied    = 64 << 20 // bytes of a file of the data directory
-	copyLines    = 1000     // jobs in a part
+	maxUnpacked  = 2 * maxArchive
+	copyLines    = 1000 // jobs or rigs in a part
 )
 
 // Names in the archive of a copy.
@@ -46,6 +49,7 @@ var copied = []string{"secrets/fleet/operator.seed", "secrets/fleet/signing.seed
 // manifest describes the archive of a copy.
 type manifest struct {
 	Version int    `json:"version"`
+	Fleet   string `json:"fleet"` // SHA-256 of the operator's seed
 	Epoch   uint64 `json:"epoch"` // of the hub
 	WallNS  int64  `json:"wall_ns"`
 	Archive string `json:"archive"` // name of the file
@@ -89,20 +93,21 @@ func (h *Hub) copy(ctx context.Context) {
 	if err != nil {
 		err = fmt.Errorf("copy the fleet to %s: %w", h.o.Copy, err)
 		if was.err == nil || was.err.Error() != err.Error() {
-			h.o.Log.Warn("the fleet was not copied", "error", err)
+			h.o.Log.Warn("the fleet was not copied completely", "error", err)
 		}
 	} else if was.err != nil {
 		h.o.Log.Info("the fleet is copied again", "to", h.o.Copy)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.copies.err = err; err == nil {
+	if h.copies.err = err; sum != "" {
 		h.copies.last, h.copies.sha256 = h.o.Now(), sum
 	}
 }
 
-// writeCopy writes a copy, unless its content is that of the one before. The folder must exist: it
-// may be a mount that is missing.
+// writeCopy writes a copy, unless its content is that of the one in the folder. The folder must
+// exist: it may be a mount that is missing. A copy without a file that is too large has a sum and
+// an error.
 func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum string, err error) {
 	if st, err := os.Stat(h.o.Copy); err != nil {
 		return "", err
@@ -120,18 +125,24 @@ func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum s
 	defer os.Remove(f.Name()) // it is gone after the rename
 	hash := sha256.New()
 	out := &stepWriter{to: io.MultiWriter(f, hash), step: h.o.copyStep}
-	err = h.archive(ctx, out)
+	left, err := h.archive(ctx, out)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if sum = hex.EncodeToString(hash.Sum(nil)); sum == before {
-		return sum, nil
-	}
+	sum = hex.EncodeToString(hash.Sum(nil))
 	m := manifest{Version: copyVersion, Epoch: epoch, WallNS: h.o.Now().UnixNano(), Bytes: out.n, SHA256: sum,
 		Archive: strings.Replace(archiveForm, "*", sum[:16], 1)}
+	last, err := h.lastCopy(&m)
+	if err != nil {
+		return "", err
+	}
+	if last.SHA256 == sum && last.Epoch == epoch && last.Fleet == m.Fleet &&
+		slices.Contains(old, filepath.Join(h.o.Copy, m.Archive)) {
+		return sum, left
+	}
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(h.o.Copy, m.Archive))
@@ -145,13 +156,37 @@ func (h *Hub) writeCopy(ctx context.Context, epoch uint64, before string) (sum s
 	if err != nil {
 		return "", err
 	}
-	left, _ := filepath.Glob(filepath.Join(h.o.Copy, ".fleet-*")) // of killed hubs
-	for _, name := range append(old, left...) {
+	killed, _ := filepath.Glob(filepath.Join(h.o.Copy, ".fleet-*")) // of hubs
+	for _, name := range append(old, killed...) {
 		if filepath.Base(name) != m.Archive {
 			_ = os.Remove(name) // only space is lost
 		}
 	}
-	return sum, nil
+	return sum, left
+}
+
+// lastCopy returns the manifest in the folder, and fills in the fleet of the next one. It is an
+// error if the next one must not replace it.
+func (h *Hub) lastCopy(next *manifest) (last manifest, err error) {
+	seed, err := h.readCopied(copied[0])
+	if err != nil {
+		return last, err
+	}
+	next.Fleet = hexSum(seed)
+	raw, err := os.ReadFile(filepath.Join(h.o.Copy, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return last, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &last)
+	}
+	if err != nil {
+		return last, fmt.Errorf("read the earlier copy: %w; move it away first", err)
+	}
+	if last.Version > copyVersion || last.Fleet != next.Fleet || last.Epoch > next.Epoch {
+		err = errors.New("the folder has the copy of another fleet or of a newer hub; move it away first")
+	}
+	return last, err
 }
 
 // stepWriter bounds an archive, and lets tests end it at each write.
@@ -178,14 +213,24 @@ func (w *stepWriter) Write(b []byte) (int, error) {
 	return w.to.Write(b)
 }
 
-// archive writes the content of a copy. Equal contents have equal bytes.
-func (h *Hub) archive(ctx context.Context, to io.Writer) error {
+// errLarge is the error of a file that no copy can have.
+var errLarge = fmt.Errorf("more than %d bytes", maxCopied)
+
+// archive writes the content of a copy. Equal contents have equal bytes. The bounds are those of
+// the reader. left names a file that is too large for a copy. A key is never left out.
+func (h *Hub) archive(ctx context.Context, to io.Writer) (left, err error) {
 	zip, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out := tar.NewWriter(zip)
+	out, bytesLeft := tar.NewWriter(zip), int64(maxUnpacked-tarBlock*2)
 	add := func(name string, content []byte) error {
+		if len(content) > maxCopied {
+			return fmt.Errorf("%s has %w", name, errLarge)
+		}
+		if bytesLeft -= int64(len(content)+2*tarBlock-1) / tarBlock * tarBlock; bytesLeft < 0 {
+			return fmt.Errorf("the fleet has more than %d bytes", int64(maxUnpacked))
+		}
 		if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
 			return err
 		}
@@ -199,8 +244,11 @@ func (h *Hub) archive(ctx context.Context, to io.Writer) error {
 			if err == nil {
 				err = add(name, content)
 			}
+			if errors.Is(err, errLarge) && !strings.HasPrefix(name, "secrets/") {
+				left, err = fmt.Errorf("a file is left out: %w", err), nil
+			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -214,8 +262,11 @@ func (h *Hub) archive(ctx context.Context, to io.Writer) error {
 		}
 	}
 	h.mu.Unlock()
-	if err := add(rigsPart+"all", bytes.Join(rigs, []byte("\n"))); err != nil {
-		return err
+	for n := 0; n < len(rigs); n += copyLines {
+		part := bytes.Join(rigs[n:min(n+copyLines, len(rigs))], []byte("\n"))
+		if err := add(fmt.Sprintf("%s%06d", rigsPart, n/copyLines), part); err != nil {
+			return nil, err
+		}
 	}
 	for _, sum := range blobs {
 		content, err := h.o.Bus.Blobs().Get(ctx, sum)
@@ -231,15 +282,15 @@ func (h *Hub) archive(ctx context.Context, to io.Writer) error {
 		for _, r := range h.records(jobs[n:min(n+copyLines, len(jobs))]) {
 			raw, err := r.encode()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			part.Write(append(raw, '\n'))
 		}
 		if err := add(fmt.Sprintf("%s%06d", jobsPart, n/copyLines), part.Bytes()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return errors.Join(out.Close(), zip.Close(), ctx.Err())
+	return left, errors.Join(out.Close(), zip.Close(), ctx.Err())
 }
 
 // records returns the present records of jobs. Later changes replace their lists.
@@ -257,7 +308,7 @@ func (h *Hub) records(ids []string) (all []record) {
 func (h *Hub) readCopied(name string) ([]byte, error) {
 	st, err := os.Stat(filepath.Join(h.o.Dir, name))
 	if err == nil && st.Size() > maxCopied {
-		err = fmt.Errorf("%s has more than %d bytes", name, maxCopied)
+		err = fmt.Errorf("%s has %w", name, errLarge)
 	}
 	if err != nil {
 		return nil, err

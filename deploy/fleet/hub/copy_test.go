@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
@@ -22,7 +23,7 @@ func copiedWorld(t *testing.T, rigs ...string) *world {
 	w := newWorld(t, rigs...)
 	w.o.Copy = t.TempDir()
 	w.hub.o.Copy = w.o.Copy
-	for _, name := range []string{"secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
+	for _, name := range []string{copied[0], "secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
 		file := filepath.Join(w.o.Dir, name)
 		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600))
 		if err != nil {
@@ -48,10 +49,14 @@ func (w *world) adopt() (Adopted, error) {
 //
 // Fault: The disk of a fleet's hub is lost
 func TestAdopt(t *testing.T) {
-	w := copiedWorld(t, "a", "b")
-	a, b := w.rigs["a"], w.rigs["b"]
+	w := copiedWorld(t, "a", "b", "c")
+	a, b, c := w.rigs["a"], w.rigs["b"], w.rigs["c"]
+	for _, id := range []string{"s-c1", "s-c2"} { // for rig c only
+		w.submit(id, api.JobParams{Needs: []string{"rig=c"}})
+	}
+	c.poll()
 	for i := range 8 {
-		w.submit(fmt.Sprint("s-", i), api.JobParams{StartParams: api.StartParams{Label: strings.Repeat("l", 10)}})
+		w.submit(fmt.Sprint("s-", i), api.JobParams{Needs: []string{"rig=a,b"}})
 	}
 	a.poll()
 	b.poll()
@@ -64,9 +69,11 @@ func TestAdopt(t *testing.T) {
 	second := slices.Sorted(maps.Keys(b.has))[0]
 	b.end(second, wire.Ended{State: "ok"}).poll().poll() // after it: the copy has this job at work
 	a.poll()
+	c.end("s-c1.1", wire.Ended{State: "ok"}).poll().poll().poll() // the copy has the next one as waiting
+	w.expect("s-c2", "running c:running")
 	old := w.hub
 	got, err := w.adopt()
-	if err != nil || got.Jobs != 8 || got.Rigs != 2 || got.Epoch <= 1 {
+	if err != nil || got.Jobs != 10 || got.Rigs != 3 || got.Epoch <= 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	raw, err := os.ReadFile(filepath.Join(w.o.Dir, "secrets/tls.pem"))
@@ -75,7 +82,7 @@ func TestAdopt(t *testing.T) {
 	}
 	a.kept[first].ended.Light = light // its folder is sent again
 	for range 40 {
-		w.pass(10e9, "a", "b")
+		w.pass(10e9, "a", "b", "c")
 		for _, r := range w.rigs {
 			for id, x := range r.has {
 				if x.ended == nil {
@@ -84,8 +91,8 @@ func TestAdopt(t *testing.T) {
 			}
 		}
 	}
-	for i := range 8 {
-		j := w.job(fmt.Sprint("s-", i))
+	for _, id := range []string{"s-0", "s-1", "s-2", "s-3", "s-4", "s-5", "s-6", "s-7", "s-c1", "s-c2"} {
+		j := w.job(id)
 		wins := 0
 		for _, x := range j.Attempts {
 			if x.State == "ok" && !x.Superseded {
@@ -103,9 +110,16 @@ func TestAdopt(t *testing.T) {
 	if err := json.Unmarshal(a.report(), &p); err != nil {
 		t.Fatal(err)
 	}
+	w.now = time.Now() // as the epoch
+	var answer wire.Polled
+	p.Epoch = got.Epoch + 1e9
+	raw, _ = json.Marshal(p)
+	old.handle(t.Context(), "b", "poll", raw)
+	if !strings.Contains(old.Status().Reason, "rig b reports the invalid epoch") {
+		t.Errorf("an epoch that cannot be: status %q", old.Status().Reason)
+	}
 	p.Epoch = got.Epoch
 	raw, _ = json.Marshal(p)
-	var answer wire.Polled
 	if err := json.Unmarshal(old.handle(t.Context(), "a", "poll", raw), &answer); err != nil ||
 		!strings.Contains(answer.Error, "old copy") || !strings.Contains(old.Status().Reason, "adopted") {
 		t.Errorf("the old hub answers %+v, %v; status %q", answer, err, old.Status().Reason)
@@ -162,6 +176,87 @@ func TestCopyRefused(t *testing.T) {
 	w.expect("s-1", "assigned a:assigned")
 }
 
+// TestCopyKept: a hub does not replace the copy of another fleet or of a newer hub.
+func TestCopyKept(t *testing.T) {
+	w := copiedWorld(t, "a")
+	check := func(what, want string) {
+		t.Helper()
+		before, _ := os.ReadFile(filepath.Join(w.o.Copy, manifestName)) // "": there is none
+		w.hub.copy(t.Context())
+		m, f, err := openCopy(w.o.Copy)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		f.Close()
+		now, _ := os.ReadFile(filepath.Join(w.o.Copy, manifestName))
+		reason := w.hub.Status().Reason
+		if (want == "") != (reason == "") || !strings.Contains(reason, want) ||
+			want != "" && string(now) != string(before) {
+			t.Errorf("%s: status %q, manifest %+v", what, reason, m)
+		}
+		if want == "" && m.Epoch != w.hub.epoch {
+			t.Errorf("%s: the copy has epoch %d, the hub %d", what, m.Epoch, w.hub.epoch)
+		}
+	}
+	check("the first copy", "")
+	all, _ := filepath.Glob(filepath.Join(w.o.Copy, archiveForm))
+	empty := filepath.Join(w.o.Copy, "fleet-0.tar.gz")
+	if err := os.Rename(all[0], empty); err != nil {
+		t.Fatal(err)
+	}
+	check("the same content without its archive", "")
+	dir, old := w.o.Dir, w.hub
+	if _, err := w.adopt(); err != nil {
+		t.Fatal(err)
+	}
+	check("the adopted hub", "")
+	adopted := w.hub
+	w.hub, w.o.Dir = old, dir
+	check("the old hub", "newer hub")
+	w.hub = adopted
+	if err := os.WriteFile(filepath.Join(adopted.o.Dir, copied[0]), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("another fleet", "another fleet")
+	if err := os.WriteFile(filepath.Join(w.o.Copy, manifestName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.hub.copy(t.Context()); !strings.Contains(w.hub.Status().Reason, "move it away") {
+		t.Errorf("a damaged manifest: status %q", w.hub.Status().Reason)
+	}
+}
+
+// TestCopyLarge: a file that is too large is left out, but not a key. Rigs are in several parts.
+func TestCopyLarge(t *testing.T) {
+	w := copiedWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	for i := range copyLines + 5 {
+		r := w.hub.rig(fmt.Sprint("r-", i))
+		r.known = true
+	}
+	large := func(name string) {
+		t.Helper()
+		file := filepath.Join(w.o.Dir, name)
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, maxCopied+1)); err != nil {
+			t.Fatal(err)
+		}
+		w.hub.copy(t.Context())
+	}
+	dir := w.o.Dir
+	if large("trend.jsonl"); !strings.Contains(w.hub.Status().Reason, "left out: trend.jsonl") ||
+		w.hub.Status().CopiedWallNS == 0 {
+		t.Errorf("%+v", w.hub.Status())
+	}
+	old := w.hub
+	if a, err := w.adopt(); err != nil || a.Jobs != 1 || a.Rigs != copyLines+6 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	w.hub, w.o.Dir = old, dir
+	if large("secrets/tls.pem"); !strings.Contains(w.hub.Status().Reason, "tls.pem has more") {
+		t.Errorf("%+v", w.hub.Status())
+	}
+}
+
 // TestCopyInterrupted: a copy that ends at any of its writes leaves the one before.
 //
 // Fault: The hub of a fleet is killed while it writes a copy
@@ -199,12 +294,22 @@ func TestCopyInterrupted(t *testing.T) {
 	}
 }
 
-// TestLeave: a rig that leaves is removed after the answer.
+// TestLeave: a rig that leaves is removed after the answer, unless it has joined again.
 func TestLeave(t *testing.T) {
-	w := newWorld(t, "a")
+	w := newWorld(t, "a", "b")
+	left := func(want int) {
+		t.Helper()
+		w.hub.tick(t.Context())
+		if all, err := w.hub.Rigs(); err != nil || len(all.Rigs) != want {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
 	w.hub.handle(context.Background(), "a", "leave", nil)
-	w.hub.tick(t.Context())
-	if all, err := w.hub.Rigs(); err != nil || len(all.Rigs) != 0 {
-		t.Errorf("%+v, %v", all, err)
+	left(1)
+	w.hub.handle(context.Background(), "b", "leave", nil)
+	w.enrol("b")
+	left(1)
+	if err := w.hub.removeKey(t.Context(), "b", "its old key"); err == nil {
+		t.Error("a rig with a new key was removed")
 	}
 }

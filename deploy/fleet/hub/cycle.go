@@ -240,7 +240,7 @@ func (h *Hub) settle(ctx context.Context, rig string, e *wire.Ended) fate {
 		return stored
 	}
 	if j.ended() {
-		if all := h.rigs[rig].resend; all[e.Attempt] && validLight(e.Light) && j.dark == "" &&
+		if all := h.rig(rig).resend; all[e.Attempt] && validLight(e.Light) && j.dark == "" &&
 			!h.light.has(rig, e.Attempt) {
 			return wanted
 		} else {
@@ -390,7 +390,7 @@ func (h *Hub) mention(rig string, m *wire.Running) {
 		return
 	}
 	// the rig was away, and works at it
-	back := j.State == queued && j.last().State == lost && !h.rigs[rig].uses(j.last().Devices)
+	back := j.State == queued && j.last().State == lost && !h.rig(rig).uses(j.last().Devices)
 	if !j.live() && !back {
 		return
 	}

@@ -85,8 +85,9 @@ type Hub struct {
 	news     map[[2]string]bool // rig or job
 	figures  figures
 	copies   copies
-	leaving  map[string]bool // rigs
-	newer    uint64          // epoch of another hub that a rig has seen
+	leaving  map[string]string // keys of rigs that leave
+	newer    seenEpoch         // of a hub that was adopted later
+	odd      seenEpoch         // of no hub
 }
 
 // Bounds of ended jobs.
@@ -95,6 +96,15 @@ const (
 	maxNews  = 200 // changes that are passed on one by one
 	perTick  = 200 // ended jobs that are logged or removed in a second
 )
+
+// seenEpoch is an epoch that a rig has reported.
+type seenEpoch struct {
+	rig   string
+	epoch uint64
+}
+
+// maxAhead bounds the epoch of an adopted hub, which is its time in seconds. Clocks differ.
+const maxAhead = 24 * 60 * 60
 
 // New returns a hub with the jobs and rigs of the storage. With [Options.Shared] it has them when
 // it leads.
@@ -132,7 +142,7 @@ func (h *Hub) clear() {
 	h.unlogged, h.refs, h.unused = map[string]*job{}, map[string]int{}, nil
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}
 	h.changing = map[string]bool{}
-	h.leaving, h.leads = map[string]bool{}, false
+	h.leaving, h.leads = map[string]string{}, false
 }
 
 // load reads everything. Rigs have a lease from now on before they are away.
@@ -249,14 +259,14 @@ func (h *Hub) tick(ctx context.Context) bool {
 		return false
 	}
 	var news map[[2]string]bool
-	var leaving map[string]bool
+	var leaving map[string]string
 	h.do(h.pass, func() {
 		news, leaving = h.news, h.leaving
-		h.news, h.leaving = map[[2]string]bool{}, map[string]bool{}
+		h.news, h.leaving = map[[2]string]bool{}, map[string]string{}
 	})
-	for name := range leaving {
+	for name, key := range leaving {
 		h.o.Log.Info("rig has left", "rig", name)
-		if err := h.Remove(ctx, name); err != nil {
+		if err := h.removeKey(ctx, name, key); err != nil {
 			h.o.Log.Warn("a rig that has left could not be removed", "rig", name, "error", err)
 		}
 	}
@@ -325,6 +335,8 @@ func (h *Hub) store(ctx context.Context) {
 		}
 		removed++
 	}
+	h.turn <- struct{}{} // a round may store a job with one of the blobs
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, j := range done {
@@ -431,8 +443,11 @@ func (h *Hub) Status() api.FleetStatus {
 	switch err := h.ready(); {
 	case err != nil:
 		out.Reason = err.Error()
-	case h.newer > h.epoch:
-		out.Reason = fmt.Sprintf("a rig has seen epoch %d of an adopted copy; stop this hub", h.newer)
+	case h.newer.epoch > h.epoch:
+		out.Reason = fmt.Sprintf("rig %s has seen epoch %d of an adopted copy; stop this hub", h.newer.rig,
+			h.newer.epoch)
+	case h.odd.epoch > h.epoch:
+		out.Reason = fmt.Sprintf("rig %s reports the invalid epoch %d; invite it again", h.odd.rig, h.odd.epoch)
 	case h.copies.err != nil:
 		out.Reason = h.copies.err.Error()
 	}

@@ -36,7 +36,9 @@ func (h *Hub) handle(ctx context.Context, rig, kind string, request []byte) []by
 		answer = h.ask(ctx, rig, request)
 	case "leave":
 		h.mu.Lock()
-		h.leaving[rig] = true // removed after the answer
+		if r := h.rigs[rig]; r != nil {
+			h.leaving[rig] = r.Key // removed after the answer
+		}
 		h.mu.Unlock()
 		answer = wire.Polled{}
 	case "relay":
@@ -87,10 +89,16 @@ func (h *Hub) takePoll(ctx context.Context, name string, p *wire.Poll, err error
 		out.Error = fmt.Sprintf("the rig's program is too old for the hub: it speaks version %d, needs %d", p.Version,
 			wire.Oldest)
 	case p.Epoch > h.epoch:
-		h.newer = max(h.newer, p.Epoch)
+		seen := &h.newer
+		if p.Epoch > max(h.epoch, uint64(max(now.Unix(), 0)))+maxAhead {
+			seen = &h.odd
+		}
+		*seen = seenEpoch{name, p.Epoch}
 		out.Error = fmt.Sprintf("the hub is an old copy: its epoch is %d, and %d was seen", h.epoch, p.Epoch)
 	default:
-		h.meet(r, p.Boot, now)
+		if !h.op.again { // a clone may have polled meanwhile
+			h.meet(r, p.Boot, now)
+		}
 		out.Error = r.Suspend
 	}
 	if out.Error != "" {

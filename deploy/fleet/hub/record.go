@@ -31,8 +31,9 @@ const (
 // Bounds of a job.
 const (
 	maxRecord   = 8 << 10
-	maxInline   = 3 << 10  // bytes of parameters in the record; others are blobs
-	maxSpec     = 24 << 10 // bytes of parameters with origin, without upload
+	maxNew      = maxRecord - 3<<10 // bytes of a new job's record; attempts make it grow
+	maxInline   = 3 << 10           // bytes of parameters in the record; others are blobs
+	maxSpec     = 24 << 10          // bytes of parameters with origin, without upload
 	maxAttempts = 8
 	maxRetries  = 2 // after faults of the lab
 	maxDevices  = 16

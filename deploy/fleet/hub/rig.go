@@ -178,6 +178,8 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	if err != nil {
 		return wire.Joined{}, err
 	}
+	delete(h.leaving, name)
+	h.forgetEpochs(name)
 	r := h.rig(name)
 	r.known, r.Key, r.JoinedNS, r.Program, r.Suspend = true, q.Key, h.o.Now().UnixNano(), clip(q.Program, 200), ""
 	clear(r.boots)
@@ -191,6 +193,15 @@ func (h *Hub) Join(ctx context.Context, q wire.Join) (wire.Joined, error) {
 	h.changed(name, "")
 	h.show(r)
 	return wire.Joined{Rig: name, JWT: jwt, Path: natsPath, Epoch: h.epoch}, nil
+}
+
+// forgetEpochs drops the epochs that a rig has reported.
+func (h *Hub) forgetEpochs(rig string) {
+	for _, seen := range []*seenEpoch{&h.newer, &h.odd} {
+		if seen.rig == rig {
+			*seen = seenEpoch{}
+		}
+	}
 }
 
 // Drain lets a rig begin no more jobs, or go on.
@@ -231,14 +242,19 @@ func (h *Hub) drain(ctx context.Context, p api.FleetDrain) (api.FleetRig, error)
 
 // Remove revokes a rig's key and closes its connection. Its attempts are lost at once.
 func (h *Hub) Remove(ctx context.Context, name string) error {
-	err := h.remove(ctx, name)
+	return h.removeKey(ctx, name, "")
+}
+
+// removeKey does so if a rig has a key, or if the key is empty.
+func (h *Hub) removeKey(ctx context.Context, name, key string) error {
+	err := h.remove(ctx, name, key)
 	if err == nil {
 		h.do(func() { h.lose(h.o.Now()) }, nil)
 	}
 	return err
 }
 
-func (h *Hub) remove(ctx context.Context, name string) error {
+func (h *Hub) remove(ctx context.Context, name, key string) error {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
 	h.mu.Lock()
@@ -246,6 +262,9 @@ func (h *Hub) remove(ctx context.Context, name string) error {
 	r, err := h.member(name)
 	if err != nil {
 		return err
+	}
+	if key != "" && r.Key != key {
+		return api.Errorf(api.Conflict, "rig %s has joined again meanwhile", name)
 	}
 	if err := h.o.Authority.Revoke(name); err != nil {
 		return api.Errorf(api.Unavailable, "%v", err)
@@ -255,6 +274,7 @@ func (h *Hub) remove(ctx context.Context, name string) error {
 		return unavailable(err) // it can be repeated
 	}
 	r.member = member{Rig: name} // a rig that joins under the name later is not drained
+	h.forgetEpochs(name)
 	r.known, r.dirty, r.polled, r.revision = false, false, time.Time{}, 0
 	clear(r.boots)
 	r.backs = nil

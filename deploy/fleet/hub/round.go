@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 )
@@ -25,8 +26,12 @@ type operation struct {
 	err    error         // of the storage: it changes nothing more
 	wants  bool          // its run has wanted a change
 	looks  bool          // it may not change anything in this run
+	again  bool          // it has run before
 	runs   int
 }
+
+// timeOfEach is added to the time limit of a round for each of its writes.
+const timeOfEach = 20 * time.Millisecond
 
 // maxRounds bounds an operation whose jobs others change all the time.
 const maxRounds = 8
@@ -103,6 +108,7 @@ func (h *Hub) round() {
 func (h *Hub) carryOut(o *operation) {
 	h.op, o.wants = o, false
 	o.run()
+	o.again = true
 }
 
 // write has the next state of a job stored, if it has not changed since. The memory gets it when it
@@ -143,7 +149,8 @@ func (h *Hub) commit() {
 		r.dirty = false
 	}
 	h.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.Background(), writeTime)
+	most := writeTime + time.Duration(len(changes)+len(rigs))*timeOfEach
+	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
 	kept := h.bucket.PutAll(ctx, entries)
 	saved := h.o.Bus.Bucket(bus.Rigs).PutAll(ctx, members)

@@ -168,7 +168,14 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 	j.Runs = runsOf(p.StartParams, j.Devices)
 	j.EstimateNS = int64(h.estimate(j.Test, j.Runs))
 	blobs, err := j.pack(p.StartParams)
-	return j, blobs, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, err := json.Marshal(j.record); err != nil || len(raw) > maxNew {
+		return nil, nil, api.Errorf(api.InvalidParams, "job %s: tests, needs and short parameters have %d bytes, "+
+			"at most %d are taken", p.Job, len(raw), maxNew)
+	}
+	return j, blobs, nil
 }
 
 // pack fills the job's parameters. Large ones and uploads become blobs.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -116,7 +117,12 @@ func TestSubmit(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	large := strings.Repeat("x", maxSpec+1)
 	start := func(p api.StartParams) api.JobParams { return api.JobParams{StartParams: p} }
+	var many []api.Variant // their tests nearly fill a record, which could never have an attempt
+	for i := range 55 {
+		many = append(many, api.Variant{Test: fmt.Sprint(i, large[:api.MaxName-2])})
+	}
 	for want, p := range map[string]api.JobParams{
+		"tests, needs":       start(api.StartParams{Variants: many}),
 		"must be RIG/DEVICE": start(api.StartParams{Test: "t", Devices: []string{"phone"}}),
 		"a job has one rig":  start(api.StartParams{Test: "t", Devices: []string{"a/phone", "b/phone"}}),
 		"class":              start(api.StartParams{Test: "t", Class: "soon"}),
@@ -239,6 +245,29 @@ func FuzzPoll(f *testing.F) {
 		var out wire.Polled
 		if err := json.Unmarshal(w.hub.handle(t.Context(), "a", "poll", raw), &out); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestCloneOnce: a poll that is carried out again after a change is not one of a clone.
+func TestCloneOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "a")
+		w.submit("s-1", api.JobParams{})
+		a := w.rigs["a"]
+		a.poll()
+		w.hub.turn <- struct{}{}
+		for _, boot := range []string{"a-boot", "2"} { // in one round; the first one stores that s-1 runs
+			a.boot = boot
+			raw := a.report()
+			go w.hub.handle(t.Context(), "a", "poll", raw)
+			synctest.Wait()
+		}
+		<-w.hub.turn
+		synctest.Wait()
+		w.expect("s-1", "running a:running")
+		if r := w.hub.rigs["a"]; len(r.boots) != 2 || len(r.backs) != 0 {
+			t.Errorf("polls of %v, returns at %v", r.boots, r.backs)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,13 +214,16 @@ func (r *simRig) follow(raw []byte) {
 			r.done[id], r.kept[id] = true, a
 		}
 	}
-	desired := map[string]bool{}
+	desired := map[string]string{}
 	for _, d := range r.answer.Desired {
-		desired[d.Attempt] = d.Cancel == ""
+		desired[d.Attempt] = "running"
+		if d.Cancel != "" {
+			desired[d.Attempt] = "cancelled"
+		}
 	}
 	for id, a := range r.has {
-		if a.ended == nil && !desired[id] {
-			r.end(id, wire.Ended{State: "cancelled"})
+		if state := cmp.Or(desired[id], "interrupted"); a.ended == nil && state != "running" {
+			r.end(id, wire.Ended{State: state})
 		}
 	}
 	for _, id := range r.answer.Resend {

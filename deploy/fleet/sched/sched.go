@@ -265,7 +265,7 @@ func (s *Scheduler) Check(j Job) error {
 		if g == nil {
 			g = s.newGroup(j)
 		}
-		err = s.unfit(g, j.Owner)
+		err = s.unfit(g, j.Owner, true)
 	}
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
@@ -292,8 +292,8 @@ func (s *Scheduler) Fitting(j Job) (there, away []string, err error) {
 	return there, away, nil
 }
 
-// unfit returns why no enrolled device fits a group, or nil.
-func (s *Scheduler) unfit(g *group, owner string) error {
+// unfit returns why no enrolled device fits a group, or nil. named: it names the tests there.
+func (s *Scheduler) unfit(g *group, owner string, named bool) error {
 	if slices.ContainsFunc(g.fitting, func(d *device) bool { return accepts(d.rig.Accept.Owners, owner) }) {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (s *Scheduler) unfit(g *group, owner string) error {
 	case !slices.ContainsFunc(all, g.fits):
 		return j.Needs.unfit(all)
 	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.has(j.Tests) }):
-		return g.untested(all)
+		return g.untested(all, named)
 	case len(g.fitting) == 0 && j.Devices > 1:
 		return fmt.Errorf("no rig has %d fitting devices that it may use", j.Devices)
 	case len(g.fitting) == 0 && len(j.Not) > 0:
@@ -320,18 +320,31 @@ func (s *Scheduler) unfit(g *group, owner string) error {
 	return fmt.Errorf("no rig with a fitting device accepts jobs of kind %q of %s", j.Kind, owner)
 }
 
-// untested names a test that no rig with a fitting device has, and the nearest one there.
-func (g *group) untested(all []*device) error {
-	var there []string
-	for _, d := range all {
-		if g.fits(d) {
-			there = append(there, d.rig.Tests...)
+// maxNamed bounds the names of tests among which the nearest one is found.
+const maxNamed = 5000
+
+// untested names a test that no rig with a fitting device has. named: also the nearest one there,
+// which takes long for many rigs.
+func (g *group) untested(all []*device, named bool) error {
+	var rigs []*rig
+	for _, d := range all { // those of a rig follow each other
+		if g.fits(d) && (len(rigs) == 0 || rigs[len(rigs)-1] != d.rig) {
+			rigs = append(rigs, d.rig)
 		}
 	}
 	for _, test := range g.job.Tests {
-		if !slices.Contains(there, test) {
-			return fmt.Errorf("no rig with a fitting device has a test %s; there are %s", test, few(there, test))
+		if slices.ContainsFunc(rigs, func(r *rig) bool { return r.has([]string{test}) }) {
+			continue
 		}
+		err := fmt.Errorf("no rig with a fitting device has a test %s", test)
+		if !named {
+			return err
+		}
+		var there []string
+		for _, r := range rigs {
+			there = append(there, r.Tests[:min(len(r.Tests), maxNamed-len(there))]...)
+		}
+		return fmt.Errorf("%w; there are %s", err, few(there, test))
 	}
 	return fmt.Errorf("no rig with a fitting device has all of the tests %s", strings.Join(g.job.Tests, ", "))
 }

@@ -172,6 +172,12 @@ func TestTests(t *testing.T) {
 	if got := s.Assign(noon); len(got) != 0 {
 		t.Errorf("a rig without the test got it: %v", got)
 	}
+	j.ID, j.Tests = "s-3", []string{"framrate"}
+	s.Add(j)
+	if _, got := s.Wait("s-3", noon); got != "no rig with a fitting device has a test framrate" {
+		t.Errorf("s-3 waits: %s", got)
+	}
+	s.Remove("s-3")
 	add("c", true) // it is of an older version
 	fits("[a/p c/p] [b/p] <nil>", "framerate")
 	if got := s.Assign(noon); len(got) != 1 || got[0].Rig != "c" {

@@ -35,7 +35,7 @@ func (s *Scheduler) Wait(id string, now time.Time) (place int, reason string) {
 // why returns the reason as a sentence without its end.
 func (s *Scheduler) why(e *entry, place int) string {
 	g, owner := e.queue.group, s.names[e.queue.owner]
-	if err := s.unfit(g, owner); err != nil {
+	if err := s.unfit(g, owner, false); err != nil {
 		return err.Error()
 	}
 	var fitting, away int
