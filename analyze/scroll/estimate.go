@@ -183,8 +183,8 @@ func (m *estimator) check(dx, dy int) candidate {
 	return k
 }
 
-// replaces reports whether less than three quarters of the edges of the frame before are edges still.
-// Content that fades or gets darker keeps its edges.
+// replaces reports whether less than three quarters of the edges of the frame before are still
+// edges. Content that fades or gets darker keeps its edges.
 func (m *estimator) replaces() bool {
 	before, kept := 0, 0
 	for i := range m.lines {

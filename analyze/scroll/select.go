@@ -100,8 +100,8 @@ func (s *selector) coversMotion(c *frame.Change) bool {
 	return ok && s.covers[class]
 }
 
-// replaces reports whether a change belongs to many that put other content where content moves. They
-// are not tried: none of the samples moved. Jumps past the frame look so.
+// replaces reports whether a change belongs to many that put other content where content moves.
+// They are not tried: none of the samples moved. Jumps past the frame look so.
 func (s *selector) replaces(c *frame.Change) bool {
 	class, ok := s.class(c)
 	return ok && s.settled[class] && s.covers[class] && s.replaced[class]

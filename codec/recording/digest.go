@@ -39,7 +39,8 @@ func (r *Reader) Digest(to io.Writer) error {
 	for n := range r.frames {
 		err := r.frameHead(n, &h)
 		m, at := &h.meta, h.meta.Sampled
-		b = fmt.Appendf(b[:0], "frame %d %d %d %d %d %x\n", m.Sequence, at.Earliest, at.Latest, m.Flags, m.Missed, h.hash)
+		b = fmt.Appendf(b[:0], "frame %d %d %d %d %d %x\n", m.Sequence, at.Earliest, at.Latest, m.Flags, m.Missed,
+			h.hash)
 		if err != nil {
 			b = fmt.Appendf(b[:0], "frame %d is damaged\n", n)
 		}

@@ -24,8 +24,8 @@ import (
 
 const width, height = 800, 450 // the strip fits, and a frame has two fifths of the usual pixels
 
-// playedElsewhere are pages that TestStandardSuiteIsMeasuredAsDrawn of the session plays, or
-// TestMessagesInsideThePicture. Their numbers are as drawn, so they see more than this package does.
+// playedElsewhere are pages that TestStandardSuiteIsMeasuredAsDrawn or TestMessagesInsideThePicture
+// of the session plays. Their numbers are as drawn, so they see more than this package does.
 var playedElsewhere = []string{"checkerboard", "framerate", "framerate-video", "gallery", "load-slow", "stutter",
 	"tearing-combined", "tell", "zoom"}
 

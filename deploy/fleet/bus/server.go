@@ -81,7 +81,8 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 		streams: map[string]jetstream.Stream{}, used: map[string]usage{}}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.moveJobs, s.keepRoom} {
+	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.moveJobs,
+		s.keepRoom} {
 		if err := step(ctx); err != nil {
 			_ = s.Close() // the first error is the cause
 			return nil, fmt.Errorf("start the fleet's bus: %w", err)
