@@ -256,7 +256,8 @@ func place(dir, tmp string) error {
 		!errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, name := range []string{"trend.jsonl", "bisects", "schedule.json", "secrets/tls.pem", storeDir, keysDir} {
+	for _, name := range []string{"trend.jsonl", "bisects", "schedule.json", "secrets/tls.pem",
+		"secrets/tokens.json", storeDir, keysDir} {
 		if err := move(name); err != nil {
 			return err
 		}

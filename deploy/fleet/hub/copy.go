@@ -44,7 +44,7 @@ const (
 
 // copied are the files of the data directory in a copy, as patterns.
 var copied = []string{"secrets/fleet/operator.seed", "secrets/fleet/signing.seed", "secrets/fleet/state.json",
-	"secrets/tls.pem", "schedule.json", "trend.jsonl", "bisects/*.json"}
+	"secrets/tls.pem", "secrets/tokens.json", "schedule.json", "trend.jsonl", "bisects/*.json"}
 
 // manifest describes the archive of a copy.
 type manifest struct {

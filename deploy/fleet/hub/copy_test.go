@@ -23,7 +23,8 @@ func copiedWorld(t *testing.T, rigs ...string) *world {
 	w := newWorld(t, rigs...)
 	w.o.Copy = t.TempDir()
 	w.hub.o.Copy = w.o.Copy
-	for _, name := range []string{copied[0], "secrets/fleet/state.json", "schedule.json", "secrets/tls.pem"} {
+	for _, name := range []string{copied[0], "secrets/fleet/state.json", "schedule.json", "secrets/tls.pem",
+		"secrets/tokens.json"} {
 		file := filepath.Join(w.o.Dir, name)
 		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(name), 0o600))
 		if err != nil {
@@ -76,9 +77,10 @@ func TestAdopt(t *testing.T) {
 	if err != nil || got.Jobs != 10 || got.Rigs != 3 || got.Epoch <= 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	raw, err := os.ReadFile(filepath.Join(w.o.Dir, "secrets/tls.pem"))
-	if string(raw) != "secrets/tls.pem" || err != nil {
-		t.Errorf("the certificate is %q, %v", raw, err)
+	for _, name := range []string{"secrets/tls.pem", "secrets/tokens.json"} {
+		if raw, err := os.ReadFile(filepath.Join(w.o.Dir, name)); string(raw) != name || err != nil {
+			t.Errorf("%s is %q, %v", name, raw, err)
+		}
 	}
 	a.kept[first].ended.Light = light // its folder is sent again
 	for range 40 {
@@ -113,7 +115,7 @@ func TestAdopt(t *testing.T) {
 	w.now = time.Now() // as the epoch
 	var answer wire.Polled
 	p.Epoch = got.Epoch + 1e9
-	raw, _ = json.Marshal(p)
+	raw, _ := json.Marshal(p)
 	old.handle(t.Context(), "b", "poll", raw)
 	if !strings.Contains(old.Status().Reason, "rig b reports the invalid epoch") {
 		t.Errorf("an epoch that cannot be: status %q", old.Status().Reason)
