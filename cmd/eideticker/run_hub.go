@@ -55,6 +55,7 @@ func (c runCmd) onHub(e *env) error {
 	if err := hub.Call(e.ctx, "job.start", p, &h.job); err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(askedWrongly(err)))
 	}
+	h.params, h.params.Job = p, h.job.Job
 	fmt.Fprintf(e.err, "job %s\n", h.job.Job)
 	err = h.follow()
 	h.shown.end()
@@ -74,13 +75,15 @@ type hubRun struct {
 	*env
 	cmd    runCmd
 	client *client.Client
+	params api.JobParams // of the job, with its ID
 	job    api.FleetJob
 	shown  phases
 }
 
 func (h *hubRun) address(path string) string { return strings.TrimSuffix(h.cmd.Hub, "/") + "/" + path }
 
-// follow shows the progress until the job has ended. The hub may be away for a while.
+// follow shows the progress until the job has ended. The hub may be away for a while. A hub that
+// was restored from a copy may not know the job: it is submitted again.
 func (h *hubRun) follow() error {
 	heard := time.Now()
 	for h.job.EndedWallNS == 0 {
@@ -93,6 +96,10 @@ func (h *hubRun) follow() error {
 		var job api.FleetJob
 		err := h.client.Call(h.ctx, "fleet.job", api.JobID{Job: h.job.Job}, &job)
 		told := (*api.Error)(nil)
+		if errors.As(err, &told) && told.Code == api.NotFound {
+			fmt.Fprintf(h.err, "the hub does not know job %s; it is submitted again\n", h.job.Job)
+			err = h.client.Call(h.ctx, "job.start", h.params, &job)
+		}
 		switch {
 		case err == nil:
 			h.job, heard = job, time.Now()
