@@ -199,10 +199,27 @@ func (s *Server) openStreams(ctx context.Context) error {
 			Replicas: replicas})
 		return err
 	})
+	if err == nil && s.options.Cluster != "" {
+		err = s.askLeader(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("open blobs: %w", s.fail(err))
 	}
 	return nil
+}
+
+// askLeader has a cluster answer for blobs by its leader only. Others may not have the last change.
+func (s *Server) askLeader(ctx context.Context) error {
+	stream, err := s.js.Stream(ctx, "OBJ_blobs")
+	if err != nil {
+		return err
+	}
+	c := stream.CachedInfo().Config
+	c.AllowDirect = false
+	if _, err = s.js.UpdateStream(ctx, c); err == nil {
+		s.blobs, err = s.js.ObjectStore(ctx, "blobs")
+	}
+	return err
 }
 
 // moveJobs moves the jobs of a storage with one stream for them, which the first version had. After

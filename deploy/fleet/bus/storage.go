@@ -369,6 +369,10 @@ func (b blobs) Get(ctx context.Context, sha256 string) ([]byte, error) {
 		return nil, err
 	}
 	content, err := b.s.blobs.GetBytes(ctx, sha256)
+	for began := time.Now(); errors.Is(err, jetstream.ErrDigestMismatch) && time.Since(began) < answerTime &&
+		ctx.Err() == nil; content, err = b.s.blobs.GetBytes(ctx, sha256) {
+		time.Sleep(50 * time.Millisecond) // a server of a cluster may not have all pieces yet
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", sha256, b.s.fail(err))
 	}
