@@ -56,7 +56,7 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 
 # Tests and lint see packages without cgo, as eideticker is shipped, so that no package is compiled twice. These packages
 # or their tests have C code.
-CGO = $(addprefix ./,analyze/render/encode analyze/visual capture/video/decode cmd/eideticker-media)
+CGO = $(addprefix ./,analyze/render/encode capture/video/decode cmd/eideticker-media)
 
 # What to run before each commit: it starts no browser and no VM.
 check: deps webui lint

@@ -186,34 +186,20 @@ func (m *estimator) check(dx, dy int) candidate {
 // replaces reports whether less than three quarters of the edges of the frame before are still
 // edges. Content that fades or gets darker keeps its edges.
 func (m *estimator) replaces() bool {
-	before, kept := 0, 0
-	for i := range m.lines {
-		at := &m.lines[i]
-		for w, word := range at.line.Bits {
-			base := 64*(at.line.Word+w) - m.Area.Region.X
-			for ; word != 0; word &= word - 1 {
-				x := base + bits.TrailingZeros64(word)
-				if x < 1 {
-					continue
-				}
-				was := int(at.same[x]) - int(at.same[x-1])
-				if abs(was) <= m.tau {
-					continue
-				}
-				before++
-				if is := int(at.luma[x]) - int(at.luma[x-1]); was > 0 && is > 0 || was < 0 && is < 0 {
-					kept++
-				}
-			}
-		}
-	}
+	before, _, kept := m.edges()
 	return 4*kept < 3*before
 }
 
 // appears reports whether the pixels that changed had few edges in the frame before: less than a
 // quarter of theirs.
 func (m *estimator) appears() bool {
-	before, now := 0, 0
+	before, now, _ := m.edges()
+	return 4*before < now
+}
+
+// edges returns the numbers of edges among the pixels that changed: in the frame before, in this
+// one, and those before that still rise or fall.
+func (m *estimator) edges() (before, now, kept int) {
 	for i := range m.lines {
 		at := &m.lines[i]
 		for w, word := range at.line.Bits {
@@ -223,16 +209,20 @@ func (m *estimator) appears() bool {
 				if x < 1 {
 					continue
 				}
-				if abs(int(at.luma[x])-int(at.luma[x-1])) > m.tau {
+				was, is := int(at.same[x])-int(at.same[x-1]), int(at.luma[x])-int(at.luma[x-1])
+				if abs(is) > m.tau {
 					now++
 				}
-				if abs(int(at.same[x])-int(at.same[x-1])) > m.tau {
+				if abs(was) > m.tau {
 					before++
+					if was > 0 == (is > 0) && is != 0 {
+						kept++
+					}
 				}
 			}
 		}
 	}
-	return 4*before < now
+	return before, now, kept
 }
 
 func abs(x int) int { return max(x, -x) }
