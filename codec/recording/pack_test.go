@@ -370,7 +370,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 		t.Fatalf("%d bytes, want %d; mode %v; %v", len(b), rep.After, st.Mode(), err)
 	}
 	q, err := newReader(bytes.NewReader(b), rep.After)
-	if err != nil || q.header.codec != codecPacked || q.Info().ID != r.Info().ID {
+	if err != nil || !q.header.packed || q.Info().ID != r.Info().ID {
 		t.Fatal(err)
 	}
 	if readable, err := tale.check(q); err != nil || slices.Contains(readable, false) {
