@@ -21,6 +21,12 @@ func TestNoAllocationPerFrame(t *testing.T) {
 	films := map[string][][]byte{
 		"static":   {film(t, 1, f, 1)[0]},
 		"changing": film(t, 1, f, 64),
+		"residual": film(t, 1, f, 7),
+	}
+	for n, pix := range films["residual"] {
+		for i := range pix {
+			pix[i] = byte(i/9+n) + byte(i*i*(n+3)>>5)&3
+		}
 	}
 	for name, all := range films {
 		t.Run("content="+name, func(t *testing.T) {

@@ -164,8 +164,8 @@ func TestAcceleration(t *testing.T) {
 		}
 		last = a
 	}
-	if Acceleration(-1) != Thorough || Acceleration(0) != Thorough || Acceleration(0.25) != Smallest || Acceleration(1) != uncompress ||
-		Acceleration(7) != uncompress {
+	if Acceleration(-1) != Thorough || Acceleration(0) != Thorough || Acceleration(0.25) != Smallest ||
+		Acceleration(1) != uncompress || Acceleration(7) != uncompress {
 		t.Error("the ends are not residuals and none")
 	}
 }

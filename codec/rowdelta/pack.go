@@ -38,7 +38,8 @@ func PackBound(n int) int { return lz4.CompressBlockBound(n) }
 
 const (
 	probeSize = 4 << 10
-	worthIt   = 32 // a block is stored as it is unless LZ4 saves a 32nd
+	littleLZ  = 2*probeSize - probeSize/worthIt // bytes of both probes with which LZ4 saves nothing
+	worthIt   = 32                              // a block is stored as it is unless LZ4 saves a 32nd
 )
 
 // Pack compresses src into dst and returns the number of bytes written. It returns 0 if src is
@@ -49,7 +50,7 @@ func (p *Packer) Pack(src, dst []byte, acceleration int) (int, error) {
 		return 0, nil
 	}
 	part, err := p.probe(src, dst, acceleration)
-	if err != nil || part >= 2*probeSize-probeSize/worthIt {
+	if err != nil || part >= littleLZ {
 		return 0, err
 	}
 	return p.compress(src, dst)

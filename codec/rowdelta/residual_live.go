@@ -33,12 +33,11 @@ const (
 	sampleRow   = 512 // bytes of a row that are tried
 	sampleRows  = 4
 	sampleBytes = sampleRow * sampleRows
-	leastLive   = 2 << 10               // smaller blocks are not tried
-	liveSection = 2 << 10               // bytes that a section must have on average
-	littleLZ    = 2 * probeSize * 3 / 4 // bytes of the probe from which on LZ4 saves little
-	cheapLZ     = 5                     // LZ4 stays if the block becomes so many times smaller
-	liveGain    = 4                     // residuals must seem to save this part of LZ4's bytes
-	codeBytes   = 64                    // of a Huffman code
+	leastLive   = 2 << 10 // smaller blocks are not tried
+	liveSection = 2 << 10 // bytes that a section must have on average
+	cheapLZ     = 5       // LZ4 stays if the block becomes so many times smaller
+	liveGain    = 4       // residuals must seem to save this part of LZ4's bytes
+	codeBytes   = 64      // of a Huffman code
 )
 
 // NewLivePacker returns a packer.
@@ -61,16 +60,14 @@ func (p *LivePacker) PackBlock(l *frame.Layout, b *Block, src, dst []byte, accel
 	if err != nil {
 		return 0, Plain, err
 	}
-	if part > littleLZ { // LZ4 would save little
-		if n := p.predict(l, b, src, len(src)/(2*probeSize)*part); n > 0 {
+	if part >= littleLZ {
+		if n := p.predict(l, b, src, len(src)); n > 0 {
 			return copy(dst, p.tried), Predicted, nil
 		}
-		if part >= 2*probeSize-probeSize/worthIt {
-			return 0, Plain, nil
-		}
+		return 0, Plain, nil
 	}
 	n, err := p.compress(src, dst)
-	if err != nil || part > littleLZ || n > 0 && n <= len(src)/cheapLZ {
+	if err != nil || n > 0 && n <= len(src)/cheapLZ {
 		return n, Plain, err
 	}
 	other := n
