@@ -312,12 +312,29 @@ func (s *section) restore(b []byte) {
 				row[i+edge] += a
 			}
 		case fromMean:
-			for i := edge; i < len(row); i++ {
-				row[i] += byte((int(row[i-edge]) + int(up[i])) >> 1)
-			}
+			restoreMean(row, up, edge)
 		case fromMedian:
 			restoreMedian(row, up, edge)
 		}
+	}
+}
+
+// restoreMean adds means to residuals. Four channels are added at once.
+func restoreMean(row, up []byte, step int) {
+	i := step
+	if step == 4 && len(row) >= 4 {
+		const high = uint32(0x80808080)
+		up = up[:len(row)]
+		a := binary.LittleEndian.Uint32(row)
+		for ; i <= len(row)-4; i += 4 {
+			b, r := binary.LittleEndian.Uint32(up[i:i+4]), binary.LittleEndian.Uint32(row[i:i+4])
+			p := a&b + (a^b)>>1&^high
+			a = (p&^high + r&^high) ^ (p^r)&high
+			binary.LittleEndian.PutUint32(row[i:i+4], a)
+		}
+	}
+	for ; i < len(row); i++ {
+		row[i] += byte((int(row[i-step]) + int(up[i])) >> 1)
 	}
 }
 
