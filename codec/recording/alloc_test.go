@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -21,6 +22,17 @@ func TestNoAllocationPerFrame(t *testing.T) {
 	films := map[string][][]byte{
 		"static":   {film(t, 1, f, 1)[0]},
 		"changing": film(t, 1, f, 64),
+		"residual": film(t, 1, f, 7),
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n, pix := range films["residual"] {
+		for i := range pix {
+			pix[i] = byte(i/9+n) + byte(rng.IntN(4))
+		}
+	}
+	d := &memDisk{}
+	if record(t, d, f, films["residual"]); predictedBlocks(t, d) == 0 {
+		t.Error("no block of residuals")
 	}
 	for name, all := range films {
 		t.Run("content="+name, func(t *testing.T) {

@@ -223,19 +223,20 @@ func TestStalledDisk(t *testing.T) {
 	})
 }
 
-// TestPressureMakesBlocksLarger follows the steps from small to fast to uncompressed.
+// TestPressureMakesBlocksLarger follows the steps from residuals to LZ4, fast LZ4 and uncompressed.
 func TestPressureMakesBlocksLarger(t *testing.T) {
 	f := format(t, frame.BGR4, 256, 128, 0)
 	all := film(t, 9, f, 1)
+	rng := rand.New(rand.NewPCG(1, 1))
 	for len(all) < 30 {
 		next := make([]byte, len(all[0]))
 		for i := range next {
-			next[i] = byte(i>>3*len(all)) & 0x1f
+			next[i] = byte(i/64+len(all)) + byte(rng.IntN(6))
 		}
 		all = append(all, next)
 	}
 	last := int64(0)
-	for _, pressure := range []float64{0, 0.7, 1} {
+	for _, pressure := range []float64{0, 0.25, 0.7, 1} {
 		d := &memDisk{}
 		w := newWriter(d, testOptions())
 		w.SetPressure(pressure)
@@ -251,6 +252,9 @@ func TestPressureMakesBlocksLarger(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := w.Stats().BytesOut
+		if predicted := predictedBlocks(t, d) > 0; predicted != (pressure == 0) {
+			t.Errorf("pressure %v: blocks of residuals: %v", pressure, predicted)
+		}
 		if size < last {
 			t.Errorf("pressure %v: %d bytes, less than the %d of a lower one", pressure, size, last)
 		}

@@ -135,7 +135,7 @@ func TestOpenRefuses(t *testing.T) {
 		return path
 	}
 	for path, want := range map[string]error{text: ErrNotRecording,
-		newer("version", 10, formatVersion+1): errVersion, newer("codec", 12, codecPacked+1): errVersion,
+		newer("version", 10, formatVersion+1): errVersion, newer("codec", 12, codecResidual+1): errVersion,
 		filepath.Join(dir, "none"): fs.ErrNotExist} {
 		if _, err := Open(path); !errors.Is(err, want) {
 			t.Errorf("open %s: %v, want %v", filepath.Base(path), err, want)

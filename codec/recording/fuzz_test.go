@@ -94,11 +94,20 @@ func FuzzOpen(f *testing.F) {
 // FuzzOpenPacked is FuzzOpen with blocks of residuals.
 func FuzzOpenPacked(f *testing.F) {
 	for _, seed := range patchSeeds(f) {
-		f.Add(seed, true)
+		f.Add(seed, true, false)
+		f.Add(seed, true, true)
 	}
-	_, d := packedTale(f)
-	base, places := fuzzBase(f, d.b)
-	f.Fuzz(func(t *testing.T, patch []byte, resealed bool) { openPatched(t, base, places, patch, resealed) })
+	_, p := packedTale(f)
+	_, d := residualTale(f)
+	packed, packedPlaces := fuzzBase(f, p.b)
+	live, livePlaces := fuzzBase(f, d.b)
+	f.Fuzz(func(t *testing.T, patch []byte, resealed, isLive bool) {
+		if isLive {
+			openPatched(t, live, livePlaces, patch, resealed)
+		} else {
+			openPatched(t, packed, packedPlaces, patch, resealed)
+		}
+	})
 }
 
 func openPatched(t *testing.T, base []byte, places []int, patch []byte, resealed bool) {

@@ -17,7 +17,7 @@ const (
 	formatVersion = 1
 	codecRows     = 1 // rowdelta without moved spans, LZ4 blocks
 	codecMoves    = 2 // rowdelta, LZ4 blocks
-	codecPacked   = 3 // rowdelta, blocks of residuals too
+	codecResidual = 3 // rowdelta, blocks of residuals too
 )
 
 var fileMagic = [8]byte{0x89, 'E', 'I', 'D', '\r', '\n', 0x1a, '\n'}
@@ -36,6 +36,7 @@ type fileHeader struct {
 	wallOffset int64 // ns to add to a timeline.Time for the wall clock, when the recording began
 	wallWidth  int64 // ns; how wrong wallOffset may be
 	ownClock   bool
+	packed     bool   // by [Pack]
 	writer     string // program that wrote it
 }
 
@@ -63,6 +64,9 @@ func (h *fileHeader) bytes() []byte {
 	le.PutUint16(b[12:], h.codec)
 	if h.ownClock {
 		b[14] = 1
+	}
+	if h.packed {
+		b[14] |= 2
 	}
 	copy(b[16:], h.id[:])
 	le.PutUint64(b[32:], uint64(h.created))
@@ -92,11 +96,11 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 	if v := le.Uint16(b[10:]); v > formatVersion {
 		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", errVersion, v, formatVersion)
 	}
-	if h.codec = le.Uint16(b[12:]); h.codec < codecRows || h.codec > codecPacked {
-		return h, fmt.Errorf("%w: codec %d, this program reads %d to %d", errVersion, h.codec, codecRows, codecPacked)
+	if h.codec = le.Uint16(b[12:]); h.codec < codecRows || h.codec > codecResidual {
+		return h, fmt.Errorf("%w: codec %d, this program reads %d to %d", errVersion, h.codec, codecRows, codecResidual)
 	}
 	copy(h.id[:], b[16:])
-	h.ownClock = b[14]&1 != 0
+	h.ownClock, h.packed = b[14]&1 != 0, b[14]&2 != 0
 	h.created = int64(le.Uint64(b[32:]))
 	h.wallOffset = int64(le.Uint64(b[40:]))
 	h.wallWidth = int64(le.Uint64(b[48:]))

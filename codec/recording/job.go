@@ -58,10 +58,10 @@ type packers struct {
 
 // run packs until the tasks end.
 func (p *packers) run(gatherSize int) {
-	var packer rowdelta.Packer
+	packer := rowdelta.NewLivePacker()
 	gather := make([]byte, 0, gatherSize)
 	for t := range p.tasks {
-		p.pack(&packer, t, &gather)
+		p.pack(packer, t, &gather)
 		if t.job.pending.Add(-1) == 0 {
 			t.job.ready <- struct{}{}
 		}
@@ -69,7 +69,7 @@ func (p *packers) run(gatherSize int) {
 }
 
 // pack fills one entry of the job's packed blocks.
-func (p *packers) pack(packer *rowdelta.Packer, t task, gather *[]byte) {
+func (p *packers) pack(packer *rowdelta.LivePacker, t task, gather *[]byte) {
 	b := &t.job.blocks[t.block]
 	out := &t.job.packed[t.block]
 	if cap(*gather) < b.Raw {
@@ -82,9 +82,10 @@ func (p *packers) pack(packer *rowdelta.Packer, t task, gather *[]byte) {
 	out.chunk, out.whole = t.chunk, raw
 	// An error means that dst is too small, which PackBound rules out; the block is then stored as
 	// it is.
-	n, err := packer.Pack(raw, t.chunk[:cap(t.chunk)], t.job.acceleration)
+	n, kind, err := packer.PackBlock(t.job.layout, b, raw, t.chunk[:cap(t.chunk)], t.job.acceleration)
 	switch {
 	case err == nil && n > 0:
+		out.info.kind = kind
 		out.info.stored = uint32(n)
 		out.whole = t.chunk[:n]
 	case gathered:

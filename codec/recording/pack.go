@@ -49,7 +49,7 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	}
 	defer r.Close()
 	rep = PackReport{Frames: len(r.frames), Before: r.size, After: r.size}
-	if r.header.codec == codecPacked {
+	if r.header.packed {
 		return rep, nil
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".packing")
@@ -167,7 +167,7 @@ func (r *Reader) pack(ctx context.Context, to storage, progress func(done int)) 
 		return errors.Join(errIncomplete, to.Close())
 	}
 	header := r.header
-	header.codec = codecPacked
+	header.codec, header.packed = codecResidual, true
 	k := &packer{w: startWriter(to, Options{Workers: 1, wallOffset: r.wallLast}, &header)}
 	for range runtime.GOMAXPROCS(0) {
 		k.workers = append(k.workers, rowdelta.NewResidualPacker())

@@ -175,26 +175,90 @@ func packedTale(t testing.TB) (*tale, *memDisk) {
 	return tale, d
 }
 
-// TestPackedIsDamaged cuts a packed recording at its bytes and flips bits in it. A reader shows no
-// wrong frame.
+// residualTale returns a tale and its recording, whose writer chose residuals for most frames.
+func residualTale(t testing.TB) (*tale, *memDisk) {
+	t.Helper()
+	tale := newTale(t, 5, 300*time.Millisecond, talePart{format(t, frame.GREY, 64, 40, 0), 5},
+		talePart{format(t, frame.YUYV, 70, 20, 3), 3})
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := range tale.frames {
+		pix := tale.frames[n].pix
+		for i := range pix {
+			pix[i] = byte(i*3/2+7*n) + byte(rng.IntN(4))
+		}
+	}
+	d := &memDisk{}
+	w := newWriter(d, testOptions())
+	if err := errors.Join(tale.write(w, nil), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n := predictedBlocks(t, d); n < len(tale.frames) {
+		t.Fatalf("%d blocks of residuals", n)
+	}
+	return tale, d
+}
+
+// predictedBlocks returns how many blocks of residuals the frames of a recording have.
+func predictedBlocks(t testing.TB, d *memDisk) (n int) {
+	t.Helper()
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h frameHead
+	for i := range r.Frames() {
+		if err := r.frameHead(i, &h); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range h.blocks {
+			if b.kind == rowdelta.Predicted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestResidualsAreDamaged cuts recordings with residuals at their bytes and flips bits in them. A
+// reader shows no wrong frame.
 //
 // Fault: The file was cut
 // Fault: A bit was flipped
-func TestPackedIsDamaged(t *testing.T) {
-	tale, d := packedTale(t)
-	all := records(t, d.b)
-	inParallel(t, len(d.b), func(at int) error {
-		if !picked(at) {
-			return nil
-		}
-		if err := checkCut(tale, all, d.b[:at]); err != nil {
-			return fmt.Errorf("cut: %w", err)
-		}
-		if err := checkFlip(tale, all, d.b, at, at%8); err != nil {
-			return fmt.Errorf("flip: %w", err)
-		}
-		return nil
-	})
+func TestResidualsAreDamaged(t *testing.T) {
+	for name, make := range map[string]func(testing.TB) (*tale, *memDisk){"packed": packedTale, "live": residualTale} {
+		t.Run(name, func(t *testing.T) {
+			tale, d := make(t)
+			all := records(t, d.b)
+			inParallel(t, len(d.b), func(at int) error {
+				if !picked(at) {
+					return nil
+				}
+				if err := checkCut(tale, all, d.b[:at]); err != nil {
+					return fmt.Errorf("cut: %w", err)
+				}
+				if err := checkFlip(tale, all, d.b, at, at%8); err != nil {
+					return fmt.Errorf("flip: %w", err)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestResidualsArePacked packs a recording whose writer chose residuals.
+func TestResidualsArePacked(t *testing.T) {
+	d := &memDisk{}
+	f, all := phases()[5].film(t, newStage(320, 180, 6, 1), 20)
+	if record(t, d, f, all); predictedBlocks(t, d) < len(all) {
+		t.Fatal("no residuals")
+	}
+	path := filepath.Join(t.TempDir(), "a.eid")
+	if err := os.WriteFile(path, d.b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := Pack(context.Background(), path, nil); err != nil || !rep.Packed {
+		t.Errorf("%+v, %v", rep, err)
+	}
 }
 
 // TestHostileChains makes chains of differences longer than the format allows.
@@ -370,7 +434,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 		t.Fatalf("%d bytes, want %d; mode %v; %v", len(b), rep.After, st.Mode(), err)
 	}
 	q, err := newReader(bytes.NewReader(b), rep.After)
-	if err != nil || q.header.codec != codecPacked || q.Info().ID != r.Info().ID {
+	if err != nil || !q.header.packed || q.Info().ID != r.Info().ID {
 		t.Fatal(err)
 	}
 	if readable, err := tale.check(q); err != nil || slices.Contains(readable, false) {

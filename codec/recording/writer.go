@@ -148,7 +148,7 @@ func startWriter(to storage, o Options, header *fileHeader) *Writer {
 	for range cap(w.pixels) {
 		w.pixels <- &pixels{home: w.pixels}
 	}
-	w.pressure.Store(rowdelta.Smallest)
+	w.pressure.Store(rowdelta.Thorough)
 	w.pack.tasks = make(chan task, 4*o.Workers)
 	w.pack.chunks = make(chan []byte)
 	w.sink = newSink(to, 0, bufferSize)
@@ -157,7 +157,7 @@ func startWriter(to storage, o Options, header *fileHeader) *Writer {
 	if header == nil {
 		offset, width := timeline.WallOffset(o.Clock)
 		header = &fileHeader{
-			id: o.ID, codec: codecMoves, ownClock: o.OwnClock, writer: o.Program,
+			id: o.ID, codec: codecResidual, ownClock: o.OwnClock, writer: o.Program,
 			created: int64(o.Clock.Now()) + offset, wallOffset: offset, wallWidth: int64(width),
 		}
 	}
@@ -333,6 +333,7 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta, c *frame.Change) {
 	if prev != nil {
 		scan = w.scan.of(prev, p.b, w.encoder.Shift())
 	}
+	w.encoder.SetWide(w.pressure.Load() == rowdelta.Thorough)
 	hash := w.encoder.EncodeScanned(prev, p.b, scan, &j.delta, w.block)
 	if c != nil {
 		j.delta.Change(c)

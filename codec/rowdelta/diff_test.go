@@ -159,14 +159,14 @@ func TestAcceleration(t *testing.T) {
 	last := 0
 	for i := range 1001 {
 		a := Acceleration(float64(i) / 1000)
-		if a < last || a < Smallest || a > uncompress {
+		if a < last || a < Thorough || a > uncompress {
 			t.Fatalf("pressure %v gives %d after %d", float64(i)/1000, a, last)
 		}
 		last = a
 	}
-	if Acceleration(-1) != Smallest || Acceleration(0) != Smallest || Acceleration(1) != uncompress ||
-		Acceleration(7) != uncompress {
-		t.Error("the ends are not the smallest and none")
+	if Acceleration(-1) != Thorough || Acceleration(0) != Thorough || Acceleration(0.25) != Smallest ||
+		Acceleration(1) != uncompress || Acceleration(7) != uncompress {
+		t.Error("the ends are not residuals and none")
 	}
 }
 

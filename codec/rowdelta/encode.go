@@ -23,6 +23,9 @@ type Encoder struct {
 	moves          mover
 
 	own *Scan // for those who do not bring one
+
+	widened bool
+	wide    Delta
 }
 
 // NewEncoder returns an encoder for frames of one layout that keeps places up to date.
@@ -55,6 +58,13 @@ func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	return e.EncodeScanned(prev, cur, e.own, d, firstBlock)
 }
 
+// SetWide selects whether deltas of busy frames store the same bytes of rows one below the other,
+// where that costs little. Predictions need such rows.
+func (e *Encoder) SetWide(on bool) { e.widened = on }
+
+// busy is the least part of a frame that a widened delta stores: one in so many.
+const busy = 32
+
 // Shift is by how many rows the picture was last seen to move, for [Scan.Begin].
 func (e *Encoder) Shift() int32 { return e.shift }
 
@@ -66,6 +76,10 @@ func (e *Encoder) EncodeScanned(prev, cur []byte, s *Scan, d *Delta, firstBlock 
 		e.storeAll(cur, d)
 	} else {
 		e.compare(prev, cur, s, d)
+		if e.widened && d.Raw > e.layout.Size/busy {
+			e.places.Widen(d, &e.wide)
+			*d, e.wide = e.wide, *d
+		}
 	}
 	if !d.Still() {
 		e.hash = sumHashes(e.hashes, e.sum)

@@ -32,6 +32,8 @@ type Places struct {
 	made    []Piece    // of the row that is being put together
 	buffers [2][]Piece // one holds made, unless it is a row's own
 	next    int        // of buffers
+
+	wide group // of rows that are widened
 }
 
 // NewPlaces returns places that are all unknown.

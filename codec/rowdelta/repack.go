@@ -5,7 +5,8 @@ package rowdelta
 // what looks different. The places are those of the frame before.
 func (p *Places) Widen(src, d *Delta) {
 	d.reset()
-	g := group{places: p, src: src, d: d}
+	g := &p.wide
+	*g = group{places: p, src: src, d: d, runs: g.runs[:0]}
 	for i := range src.Runs {
 		r := &src.Runs[i]
 		if r.Kind != New || r.Moved.n > 0 {

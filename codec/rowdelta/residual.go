@@ -238,6 +238,18 @@ func (s *section) append(dst []byte) []byte {
 
 // split sorts the bytes of src by channel.
 func split(dst, src []byte, step int) {
+	if n := len(src) / 4; step == 4 && len(src) == 4*n {
+		p0, p1, p2, p3 := dst[:n], dst[n:2*n], dst[2*n:3*n], dst[3*n:4*n]
+		for i := range p0 {
+			v := binary.LittleEndian.Uint32(src[4*i : 4*i+4])
+			p0[i], p1[i], p2[i], p3[i] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+		}
+		return
+	}
+	if step == 1 {
+		copy(dst, src)
+		return
+	}
 	at := 0
 	for c := range step {
 		for i := c; i < len(src); i += step {
@@ -300,12 +312,29 @@ func (s *section) restore(b []byte) {
 				row[i+edge] += a
 			}
 		case fromMean:
-			for i := edge; i < len(row); i++ {
-				row[i] += byte((int(row[i-edge]) + int(up[i])) >> 1)
-			}
+			restoreMean(row, up, edge)
 		case fromMedian:
 			restoreMedian(row, up, edge)
 		}
+	}
+}
+
+// restoreMean adds means to residuals. Four channels are added at once.
+func restoreMean(row, up []byte, step int) {
+	i := step
+	if step == 4 && len(row) >= 4 {
+		const high = uint32(0x80808080)
+		up = up[:len(row)]
+		a := binary.LittleEndian.Uint32(row)
+		for ; i <= len(row)-4; i += 4 {
+			b, r := binary.LittleEndian.Uint32(up[i:i+4]), binary.LittleEndian.Uint32(row[i:i+4])
+			p := a&b + (a^b)>>1&^high
+			a = (p&^high + r&^high) ^ (p^r)&high
+			binary.LittleEndian.PutUint32(row[i:i+4], a)
+		}
+	}
+	for ; i < len(row); i++ {
+		row[i] += byte((int(row[i-step]) + int(up[i])) >> 1)
 	}
 }
 
@@ -334,39 +363,90 @@ func restoreMedian(row, up []byte, step int) {
 
 // residuals fills dst with the residuals of src, a section's bytes.
 func (s *section) residuals(dst, src []byte) {
-	copy(dst, src)
 	if s.from == fromNothing {
+		copy(dst, src)
 		return
 	}
-	for i := s.step; i < s.pitch; i++ {
-		dst[i] = src[i] - src[i-s.step]
-	}
 	edge := min(s.step, s.pitch)
+	copy(dst, src[:edge])
+	subtract(dst[edge:s.pitch], src[edge:], src)
 	for y := 1; y < s.rows; y++ {
 		up, row := s.row(src, y)
 		_, out := s.row(dst, y)
-		for i := range edge {
-			out[i] = row[i] - up[i]
+		subtract(out[:edge], row, up)
+		out, a, b, c, row := out[edge:], row, up[edge:], up, row[edge:]
+		switch s.from {
+		case fromLeft:
+			subtract(out, row, a)
+		case fromAbove:
+			subtract(out, row, b)
+		case fromMean:
+			subtractMean(out, row, a, b)
+		case fromMedian:
+			subtractMedian(out, row, a, b, c)
 		}
-		for i := edge; i < len(row); i++ {
-			a, b := row[i-edge], up[i]
-			switch s.from {
-			case fromLeft:
-				out[i] = row[i] - a
-			case fromAbove:
-				out[i] = row[i] - b
-			case fromMean:
-				out[i] = row[i] - byte((int(a)+int(b))>>1)
-			case fromMedian:
-				out[i] = row[i] - byte(median(int(a), int(b), int(up[i-edge])))
-			}
-		}
+	}
+}
+
+const high = 0x8080808080808080 // bits of eight bytes
+
+func load(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8]) }
+
+// sub8 subtracts eight bytes.
+func sub8(x, y uint64) uint64 { return ((x | high) - (y &^ high)) ^ ((x ^ ^y) & high) }
+
+// reach8 returns 255 for each byte of x that is not less than that of y, else 0.
+func reach8(x, y uint64) uint64 {
+	m := (x&^y | ^(x^y)&((x|high)-(y&^high))) & high
+	return m<<1 - m>>7
+}
+
+// subtract fills dst with x-y.
+func subtract(dst, x, y []byte) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	i := 0
+	for ; i <= len(dst)-8; i += 8 {
+		binary.LittleEndian.PutUint64(dst[i:i+8], sub8(load(x, i), load(y, i)))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = x[i] - y[i]
+	}
+}
+
+// subtractMean fills dst with x-(a+b)/2.
+func subtractMean(dst, x, a, b []byte) {
+	x, a, b = x[:len(dst)], a[:len(dst)], b[:len(dst)]
+	i := 0
+	for ; i <= len(dst)-8; i += 8 {
+		l, u := load(a, i), load(b, i)
+		binary.LittleEndian.PutUint64(dst[i:i+8], sub8(load(x, i), l&u+(l^u)>>1&^high))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = x[i] - byte((int(a[i])+int(b[i]))>>1)
+	}
+}
+
+// subtractMedian fills dst with the differences of x from the median of a, b and a+b-c.
+func subtractMedian(dst, x, a, b, c []byte) {
+	x, a, b, c = x[:len(dst)], a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	i := 0
+	for ; i <= len(dst)-8; i += 8 {
+		l, u, d := load(a, i), load(b, i), load(c, i)
+		m := (l ^ u) & reach8(l, u)
+		low, most := l^m, u^m
+		above, below := reach8(d, most), reach8(low, d)
+		p := sub8(l, d)
+		p = (p&^high + u&^high) ^ (p^u)&high
+		p = above&low | below&^above&most | p&^(above|below)
+		binary.LittleEndian.PutUint64(dst[i:i+8], sub8(load(x, i), p))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = x[i] - byte(median(int(a[i]), int(b[i]), int(c[i])))
 	}
 }
 
 // Add adds src to dst, byte by byte, as far as dst reaches.
 func Add(dst, src []byte) {
-	const high = 0x8080808080808080
 	src = src[:len(dst)]
 	i := 0
 	for ; i+8 <= len(dst); i += 8 {

@@ -16,10 +16,9 @@ import (
 type ResidualPacker struct {
 	lz          Packer
 	quick, best *zstd.Encoder
-	sections    []section
-	table       huff0.Scratch
+	residualMemory
 
-	gathered, before, difference, residuals, planes, tried, out []byte
+	gathered, before, difference, out []byte
 }
 
 // NewResidualPacker returns a packer.
@@ -61,7 +60,7 @@ func (p *ResidualPacker) Pack(l *frame.Layout, b *Block, pix, prev []byte) ([]by
 		return p.out, Plain, nil
 	}
 	kind := Plain
-	p.sections = b.sections(l, p.sections[:0])
+	p.sections = b.appendSections(p.sections[:0], func(y int32) int { return sampleStep(l, int(y)) })
 	if p.predict(src, len(p.out)-len(p.out)/worthIt) {
 		p.keep(p.tried)
 		kind = Predicted
@@ -130,7 +129,7 @@ func (p *ResidualPacker) predict(src []byte, limit int) bool {
 
 // huffman appends the coded channels of p.planes to dst. It appends more bytes than there are if a
 // channel is too long.
-func (p *ResidualPacker) huffman(dst []byte) []byte {
+func (p *residualMemory) huffman(dst []byte) []byte {
 	at := 0
 	for _, s := range p.sections {
 		for c := range s.step {
@@ -163,7 +162,7 @@ func (p *ResidualPacker) huffman(dst []byte) []byte {
 }
 
 // predicted fills p.planes with the residuals of src.
-func (p *ResidualPacker) predicted(src []byte, from predictor) {
+func (p *residualMemory) predicted(src []byte, from predictor) {
 	p.residuals, p.planes = grow(p.residuals, len(src)), grow(p.planes, len(src))
 	at := 0
 	for _, s := range p.sections {
@@ -175,31 +174,29 @@ func (p *ResidualPacker) predicted(src []byte, from predictor) {
 	}
 }
 
-// sections appends the sections of the block's bytes to dst.
-func (b *Block) sections(l *frame.Layout, dst []section) []section {
+// appendSections appends the sections of the block's bytes to dst. step returns the step of a row.
+func (b *Block) appendSections(dst []section, step func(y int32) int) []section {
 	w := b.first
 	base := len(dst)
-	var last, row []Span
-	var y int32
-	for i := 0; i < b.spans; {
-		y, row = w.Row, row[:0]
+	var spans [2][MaxSpans]Span
+	var n [2]int // of the last row and this one
+	for i, k := 0, 0; i < b.spans; k ^= 1 {
+		y, row, pitch := w.Row, &spans[k], 0
+		n[k] = 0
 		for ; i < b.spans && w.Row == y; i++ {
-			row = append(row, w.Span)
+			row[n[k]] = w.Span
+			n[k]++
+			pitch += int(w.End - w.Start)
 			if i+1 < b.spans {
 				w.Next()
 			}
 		}
-		pitch := 0
-		for _, s := range row {
-			pitch += int(s.End - s.Start)
-		}
-		step := sampleStep(l, int(y))
-		if n := len(dst); n > base && dst[n-1].step == step && slices.Equal(row, last) {
-			dst[n-1].rows++
+		step := step(y)
+		if at := len(dst); at > base && dst[at-1].step == step && slices.Equal(row[:n[k]], spans[k^1][:n[k^1]]) {
+			dst[at-1].rows++
 		} else {
 			dst = append(dst, section{pitch: pitch, rows: 1, step: step})
 		}
-		last, row = row, last
 	}
 	return dst
 }

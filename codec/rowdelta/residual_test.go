@@ -45,6 +45,52 @@ func residualFilm(t testing.TB, p frame.PixelFormat, w, h int, content string) (
 	return l, a, b, d
 }
 
+// TestLiveResidualsComeBack packs blocks of all kinds of content while they are recorded. Blocks of
+// noise and page content stay without residuals, and so do all under pressure.
+func TestLiveResidualsComeBack(t *testing.T) {
+	p, u := NewLivePacker(), NewUnpacker(4<<20, 2)
+	for _, pixel := range frame.PixelFormats() {
+		for _, content := range []string{"noise", "smooth", "flat", "ramp"} {
+			want := Plain
+			if content == "smooth" {
+				want = Predicted
+			}
+			for _, width := range []int{122, 1222} {
+				l, _, b, d := residualFilm(t, pixel, width, 98, content)
+				kinds := map[Packing]int{}
+				for i, block := range d.Blocks(nil) {
+					src := block.Gather(l, b, make([]byte, block.Raw))
+					dst, got := make([]byte, PackBound(len(src))), make([]byte, len(src))
+					for _, level := range []int{Thorough, Smallest, fastest, uncompress} {
+						n, kind, err := p.PackBlock(l, &block, src, dst, level)
+						if level == Thorough {
+							kinds[kind]++
+						}
+						switch {
+						case err != nil:
+						case kind == Predicted && level == Thorough:
+							err = u.Unpack(dst[:n], got)
+						case kind != Plain:
+							err = errResidual
+						case n > 0:
+							err = Unpack(dst[:n], got)
+						default:
+							copy(got, src)
+						}
+						if err != nil || !bytes.Equal(got, src) || n*unpackedLimit < len(src) && n > 0 {
+							t.Fatalf("%v %s block %d at %d: %v, packing %d, %d of %d bytes", pixel, content, i, level,
+								err, kind, n, len(src))
+						}
+					}
+				}
+				if kinds[want] == 0 {
+					t.Errorf("%v %s: packings %v", pixel, content, kinds)
+				}
+			}
+		}
+	}
+}
+
 // TestResidualsComeBack packs blocks of all kinds of content with and without a previous frame.
 func TestResidualsComeBack(t *testing.T) {
 	p, u := NewResidualPacker(), NewUnpacker(4<<20, 2)
@@ -143,6 +189,15 @@ func FuzzResiduals(f *testing.F) {
 // FuzzPredictors compares the restored bytes of any section with its bytes.
 func FuzzPredictors(f *testing.F) {
 	f.Add([]byte("residuals of a few bytes"), uint8(5), uint8(3), uint8(4))
+	long, rng := make([]byte, 5000), rand.New(rand.NewPCG(1, 1))
+	for i := range long { // all relations of neighbours
+		long[i] = byte(rng.IntN(4)*85 + rng.IntN(2))
+	}
+	for from := range predictors {
+		for step := range uint8(maxStep) {
+			f.Add(long, uint8(99+step), step, uint8(from))
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte, pitch, step, from uint8) {
 		s := section{pitch: int(pitch) + 1, step: int(step%maxStep) + 1, from: predictor(from % uint8(predictors))}
 		s.rows = len(b) / s.pitch
