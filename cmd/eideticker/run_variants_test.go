@@ -121,6 +121,15 @@ func TestVariantsRefused(t *testing.T) {
 	}
 }
 
+// TestTraceLimitOfRig: a job has the limits of the profile.
+func TestTraceLimitOfRig(t *testing.T) {
+	p, err := runCmd{Tests: []string{"load"}, Profile: profileFlag{text: "samples"},
+		profileLimits: profileLimits{TraceLimit: 1 << 20, Strict: true}}.startParams()
+	if err != nil || p.Profile != "samples" || p.TraceLimit != 1<<20 || !p.Strict {
+		t.Errorf("%+v: %v", p, err)
+	}
+}
+
 // TestGravest: a failure comes before a regression, and that before an undecided verdict.
 func TestGravest(t *testing.T) {
 	failed, regressed := errors.New("failed"), verdictError{exitRegression, "regressed"}
