@@ -48,7 +48,8 @@ func TestCost(t *testing.T) {
 				t.Errorf("%s, cost %t: %s", o, c.Cost(), c.Answer())
 			}
 			v := c.Primary
-			if tc.cost && (v.Verdict != stats.Untested || !v.Change.Exists || v.Change.Low > 1.9 || v.Change.High < 1.9 ||
+			if tc.cost && (v.Verdict != stats.Untested || !v.Change.Exists || v.Change.Low > 1.9 ||
+				v.Change.High < 1.9 ||
 				!strings.HasSuffix(c.Answer(), v.Key.String()+" "+v.Size()+".") || v.Test != stats.SignedRank) {
 				t.Errorf("cost %+v: %s", v.Difference, c.Answer())
 			}

@@ -518,7 +518,8 @@ func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []reco
 		t.slice(e, micros(shareOf(span, done, whole)-from))
 	}
 	if frames > 0 {
-		next(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args, flows: t.held.flows}, frames)
+		h := &t.held
+		next(traceEvent{Name: h.name, Category: "frame", TID: frameTID, Args: h.args, flows: h.flows}, frames)
 	}
 	for _, g := range gaps {
 		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}

@@ -61,7 +61,8 @@ func TestRequestFlows(t *testing.T) {
 		{"after the last change", exact(1850 * ms), "", 0},
 	} {
 		want["/"+tc.name] = tc.want
-		fall.Requests = append(fall.Requests, har.Request{Sent: exact(950 * ms), FirstByte: exact(951 * ms), Ended: tc.ended,
+		fall.Requests = append(fall.Requests, har.Request{Sent: exact(950 * ms), FirstByte: exact(951 * ms),
+			Ended:  tc.ended,
 			Served: serve.Exchange{Method: "GET", URL: "https://a.test/" + tc.name, Status: 200, Error: tc.fails},
 			Over:   serve.Connection{ID: i + 1}})
 	}

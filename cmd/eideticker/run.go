@@ -127,7 +127,8 @@ while a frame was late. It needs a built-in page, or --network. Its records use 
 --adapt live or --adapt loads measures slow functions only, and --share 20% a part of all functions in each run.
 --observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
 --profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
-of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost. --why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
+of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost.
+--why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
 --ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
 The runs take turns. The screen, the function's times and its exceptions are compared.
 

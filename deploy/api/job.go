@@ -15,7 +15,7 @@ type StartParams struct {
 	Script   []string  `json:"script,omitempty" doc:"policies that instrument the page's scripts (default: the test's)"`
 	Profile  string    `json:"profile,omitempty" doc:"such as samples,js,sockets (default: the test's)"`
 	// TraceLimit and Strict are those of the profile.
-	TraceLimit int64     `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine's files (default: 2 GiB)"`
+	TraceLimit int64     `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine (default: 2 GiB)"`
 	Strict     bool      `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
 	Variants   []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 

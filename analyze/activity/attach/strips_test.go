@@ -44,9 +44,10 @@ var markTraces = map[string]func(names []string, at []int64) []byte{
 			data = append(data, fmt.Sprintf(`{"type":"UserTiming","name":%q,"entryType":"mark"}`, name))
 		}
 		all := func(one string) string { return strings.TrimSuffix(strings.Repeat(one+",", len(times)), ",") }
-		return fmt.Appendf(nil, `{"meta":{"startTime":0,"interval":1,"product":"Firefox"},"threads":[{"name":"GeckoMain",
-			"pid":"7","tid":8,"processType":"tab","samples":{"stack":[],"timeDeltas":[],"length":0},"markers":{"name":[%s],
-			"startTime":[%s],"endTime":[%s],"phase":[%[3]s],"data":[%[4]s],"length":%[5]d}}],"shared":{"stringArray":
+		return fmt.Appendf(nil, `{"meta":{"startTime":0,"interval":1,"product":"Firefox"},"threads":[{
+			"name":"GeckoMain","pid":"7","tid":8,"processType":"tab","samples":{"stack":[],"timeDeltas":[],"length":0},
+			"markers":{"name":[%s],"startTime":[%s],"endTime":[%s],"phase":[%[3]s],"data":[%[4]s],
+			"length":%[5]d}}],"shared":{"stringArray":
 			["UserTiming"],"stackTable":{"frame":[],"prefix":[]},"frameTable":{"func":[]},"funcTable":{"name":[],
 			"fileName":[],"lineNumber":[],"isJS":[]}}}`, all("0"), strings.Join(times, ","), all("0"),
 			strings.Join(data, ","), len(times))
@@ -81,8 +82,9 @@ func TestStrips(t *testing.T) {
 				seen := mark + 12*ms + r.Int64N(20*ms)
 				names, at = append(names, fmt.Sprint(activity.StripMark, "1:", i)), append(at, change(mark))
 				if i%7 > 0 { // the others were not captured
-					facts.Pictures = append(facts.Pictures, picture{seen: timeline.Time(seen), id: stripID{1, uint32(i)},
-						drawn: timeline.Interval{Earliest: timeline.Time(animation - ms), Latest: timeline.Time(animation + ms)}})
+					from, to := timeline.Time(animation-ms), timeline.Time(animation+ms)
+					facts.Pictures = append(facts.Pictures, picture{seen: timeline.Time(seen),
+						id: stripID{1, uint32(i)}, drawn: timeline.Interval{Earliest: from, Latest: to}})
 				}
 			}
 			names, at = append(names, names[1]), append(at, change(begin+9e9)) // a page that marks twice
@@ -102,13 +104,15 @@ func TestStrips(t *testing.T) {
 			var sink activitytest.Sink
 			c, err := f.read(u, &sink)
 			if err != nil || len(c.Strips) != 601 || len(sink.Events) > 1 { // the malformed mark is a record
-				t.Fatalf("%s: %v, %d strips, %d records, skipped %v", format, err, len(c.Strips), len(sink.Events), c.Skipped)
+				t.Fatalf("%s: %v, %d strips, %d records, skipped %v", format, err, len(c.Strips), len(sink.Events),
+					c.Skipped)
 			}
 			j, err := join(t.Context(), c, facts, Mode{}, false)
 			if err != nil {
 				t.Fatalf("%s, %v ppm: %v", format, ppm, err)
 			}
-			if len(j.Used) != 513 || len(j.Discarded) > 0 || j.Clock.Exact || !strings.Contains(j.Clock.Text, "513 strips") ||
+			if len(j.Used) != 513 || len(j.Discarded) > 0 || j.Clock.Exact ||
+				!strings.Contains(j.Clock.Text, "513 strips") ||
 				slices.ContainsFunc(j.Used, func(e clock.Evidence) bool { return e.Witness == "1 of page 1" }) {
 				t.Errorf("%s, %v ppm: %s, %d used, discarded %v", format, ppm, j.Clock.Text, len(j.Used), j.Discarded)
 			}

@@ -13,8 +13,8 @@ import (
 // rounding is the greatest error of times that the browser prints in other units, in ns.
 const rounding = 2000
 
-// claim notes requests, inputs, pages, pictures and frames. It returns true for a mark of a picture,
-// which makes no record.
+// claim notes requests, inputs, pages, pictures and frames. It returns true for a mark of a
+// picture, which makes no record.
 func (r *Events) claim(e *Event) bool {
 	if bytes.HasPrefix(e.Name, []byte(`"`+activity.StripMark)) {
 		return r.claims.Strip(unquoted(e.Name), e.At)
