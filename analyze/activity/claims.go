@@ -1,6 +1,10 @@
 package activity
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Claims are statements of a trace from another tool: about its clock, and about facts that the
 // recorder may have seen too. They are untrusted. Times are on the trace's clock, in ns.
@@ -23,6 +27,7 @@ type Claims struct {
 	Requests   []Request
 	Inputs     []Input
 	Pages      []Page
+	Strips     []Strip
 	Frames     []Frame
 	FramesOnly bool // it has no other records
 	// Slept is the time for which the trace's device slept meanwhile. Times of the trace go on then,
@@ -48,6 +53,35 @@ type Input struct {
 type Page struct {
 	Address string
 	Zero    int64
+}
+
+// Strip is a mark that a test page sets when it draws a picture. The picture's code strip has the
+// page's number and the ID.
+type Strip struct {
+	Page uint8
+	ID   uint32
+	At   int64 // the picture was drawn, and not presented yet
+}
+
+// StripMark begins the names of such marks. A page number and an ID follow, such as 1:250.
+const StripMark = "eideticker-strip:"
+
+// Strip notes the mark of a picture. It returns false for other marks.
+func (c *Claims) Strip(name string, at int64) bool {
+	rest, ok := strings.CutPrefix(name, StripMark)
+	page, id, both := strings.Cut(rest, ":")
+	if !ok || !both {
+		return false
+	}
+	number, err := strconv.ParseUint(page, 10, 8)
+	n, failed := strconv.ParseUint(id, 10, 24)
+	if err != nil || failed != nil {
+		return false
+	}
+	if c.Seen(at); len(c.Strips) < MaxStrips {
+		c.Strips = append(c.Strips, Strip{uint8(number), uint32(n), at})
+	}
+	return true
 }
 
 // Frame is a frame of a browser or a display.
@@ -100,6 +134,7 @@ const (
 	MaxAddress  = 64 << 10 // bytes of a request's texts; longer ones are data: addresses
 	MaxInputs   = 20_000
 	MaxPages    = 1000
+	MaxStrips   = 20_000
 	MaxFrames   = 100_000
 )
 

@@ -39,6 +39,9 @@ func (c *Comparison) Answer() string {
 		}
 	}
 	a, b := c.Names()
+	if c.cost {
+		return c.costs()
+	}
 	if c.withheld != "" {
 		return fmt.Sprintf("Not decided whether %s differs from %s: %s.", b, a, c.withheld)
 	}

@@ -28,6 +28,7 @@ type Comparison struct {
 	unpaired   string   // why runs are not paired by block
 	oneSided   []string // names of declared primary values that one set lacks
 	withheld   string   // why no verdict is given; "": they are
+	cost       bool     // B is A with a profile, see Cost
 }
 
 // Value is one value of one measure in one window, of B against A.
@@ -41,7 +42,7 @@ type Value struct {
 	stats.Difference
 
 	suspected bool
-	withheld  bool // its verdict, since the sides were not measured alike
+	withheld  string // why its verdict is; "": it is not, or the verdict is untested
 }
 
 // Options say how to compare.
@@ -110,6 +111,7 @@ func Compare(a, b *Set, o Options) (*Comparison, error) {
 		c.alone(both)
 	}
 	c.machines(onePlan(a, b))
+	c.profiles(onePlan(a, b))
 	c.warn("A", a, keys, inB)
 	c.warn("B", b, keysB, inA)
 	return c, nil

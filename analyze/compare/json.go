@@ -23,6 +23,7 @@ type JSON struct {
 	Differences []Unlike              `json:"environment_differences"`
 	Warnings    []string              `json:"warnings"`
 	Withheld    string                `json:"withheld,omitempty"` // why no verdict is given
+	Cost        bool                  `json:"cost,omitempty"`     // differences are the cost of B's profile
 	Counts      map[stats.Verdict]int `json:"counts"`
 	Measures    []measureJSON         `json:"measures"`
 	Heat        *heatDifference       `json:"heat_map,omitempty"`
@@ -108,8 +109,8 @@ func (c *Comparison) JSON() *JSON {
 		Primary:   c.Primary.Key.String(),
 		Threshold: c.options.Threshold, Alike: len(c.Unlike) == 0,
 		Differences: append([]Unlike{}, c.Unlike...), Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
-		Withheld: c.withheld,
-		Test:     c.Test(), Level: c.alpha(), JudgeAll: c.options.JudgeAll,
+		Withheld: c.withheld, Cost: c.cost,
+		Test: c.Test(), Level: c.alpha(), JudgeAll: c.options.JudgeAll,
 		Families: map[Family]int{PrimaryFamily: c.Tested(PrimaryFamily), SecondFamily: c.Tested(SecondFamily)},
 		Heat:     c.heat, Divergence: c.divergence, Pair: c.pair,
 		Strips: c.strips, Page: c.page,

@@ -103,7 +103,7 @@ func (c *Comparison) machines(tookTurns bool) {
 	c.Warnings = append(c.Warnings, why)
 	shared := func(r Run) bool { return r.Environment[result.EnvMachineShared] == "yes" }
 	if !c.options.JudgeUnlike && slices.ContainsFunc(slices.Concat(c.A.Runs, c.B.Runs), shared) {
-		c.withhold(why)
+		c.withhold(why, "not measured alike")
 	}
 }
 
@@ -147,24 +147,24 @@ func (c *Comparison) unlikeMachines() string {
 	return ""
 }
 
-// withhold takes back all verdicts.
-func (c *Comparison) withhold(why string) {
+// withhold takes back all verdicts. note follows the size of each difference.
+func (c *Comparison) withhold(why, note string) {
 	c.withheld = why
 	for i := range c.Values {
 		if v := &c.Values[i]; v.Verdict != stats.Untested {
-			v.Verdict, v.Direction, v.MoreA, v.MoreB, v.withheld = stats.Inconclusive, "", 0, 0, true
+			v.Verdict, v.Direction, v.MoreA, v.MoreB, v.withheld = stats.Inconclusive, "", 0, 0, note
 		}
 	}
 }
 
 // Sentence describes a value, as [stats.Difference.Sentence] does.
 func (v *Value) Sentence() string {
-	if !v.withheld {
+	if v.withheld == "" {
 		return v.Difference.Sentence()
 	}
 	d := v.Difference
 	d.Verdict = stats.Untested // so it has its size alone
-	return d.Sentence() + "; not measured alike"
+	return d.Sentence() + "; " + v.withheld
 }
 
 // noise states why a run was noisy; "": it was not, or this is unknown.

@@ -53,7 +53,7 @@ func (p *perfettoTrace) begin(origin timeline.Time, of *Selection) {
 func (p *perfettoTrace) put(e traceEvent) error {
 	e.PID = cmp.Or(e.PID, tracePID)
 	at := p.origin + min(int64(e.Time), math.MaxInt64-p.origin)
-	event := pftrace.Event{Name: e.Name, Category: e.Category, Args: e.Args}
+	event := pftrace.Event{Name: e.Name, Category: e.Category, Args: e.Args, Flow: e.flow, Ends: e.flows}
 	switch e.Phase {
 	case "M":
 		p.describe(&e)

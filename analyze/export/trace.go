@@ -58,6 +58,8 @@ type traceEvent struct {
 	Args     any     `json:"args"`
 
 	value  int64            // of C
+	flow   uint64           // that begins here; 0: none
+	flows  []uint64         // that end here
 	thread *activity.Thread // of M: the thread or its process; nil: another track
 }
 
@@ -119,6 +121,7 @@ type traceWriter struct {
 	counter    pixelCounter
 	kinds      *frameKinds
 	tracks     []*requestTrack
+	flows      *requestFlows
 	scripts    *scriptsOfRun // nil: none
 
 	devices []deviceInfo
@@ -133,6 +136,7 @@ type heldFrame struct {
 	at     timeline.Time
 	period uint64 // of its segment, in nanoseconds; 0 unknown
 	args   frameArgs
+	flows  []uint64 // that end at it
 }
 
 type frameArgs struct {
@@ -212,6 +216,7 @@ func (t *traceWriter) write() error {
 	t.begin(t.origin, t.Selection)
 	tracks := eventTracks(events)
 	t.names(tracks)
+	t.flows = newRequestFlows(t.tracks)
 	t.frames()
 	t.marked()
 	t.instants(events, tracks)
@@ -392,6 +397,7 @@ func (t *traceWriter) frames() {
 			return
 		}
 		n, at := changes.Number(), changes.Meta().Sampled.Mid()
+		missing := len(t.gaps) > 0 && t.gaps[0].Before <= n
 		t.until(n, at)
 		for len(segments) > 0 && n >= segments[0].First {
 			t.endFormat(format, at)
@@ -402,6 +408,7 @@ func (t *traceWriter) frames() {
 			t.counter.start(s.Layout)
 		}
 		t.hold(n, changes.Meta(), changes.Change())
+		t.held.flows = t.flows.frame(changes.Meta(), t.held.args.Unique, missing)
 		t.count("changed pixels", "pixels", int64(t.held.args.ChangedPixels))
 		t.count("changed bytes", "bytes", t.held.args.ChangedBytes)
 		t.progress(n)
@@ -511,7 +518,8 @@ func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []reco
 		t.slice(e, micros(shareOf(span, done, whole)-from))
 	}
 	if frames > 0 {
-		next(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args}, frames)
+		h := &t.held
+		next(traceEvent{Name: h.name, Category: "frame", TID: frameTID, Args: h.args, flows: h.flows}, frames)
 	}
 	for _, g := range gaps {
 		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}

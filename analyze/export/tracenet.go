@@ -123,16 +123,18 @@ func (t *traceWriter) requests() {
 		t.track(networkPID, tid, track.name)
 		for _, r := range track.requests {
 			t.requestCount++
-			slice := func(name string, from, to timeline.Time, args any) {
+			slice := func(name string, from, to timeline.Time, args any, flow uint64) {
 				begin := t.since(from)
-				t.slice(traceEvent{Name: name, Category: "network", PID: networkPID, TID: tid, Time: begin, Args: args},
+				t.slice(traceEvent{Name: name, Category: "network", PID: networkPID, TID: tid, Time: begin, Args: args,
+					flow: flow},
 					t.since(to)-begin)
 			}
 			x := &r.Served
 			slice(r.Label(maxRequestName), r.Begins().At, requestEnd(r), requestArgs{x.Method, x.URL, x.Status,
-				r.Over.Protocol, r.Over.ID, r.Reused, x.ResponseBytes, r.FirstByte.Exact() && r.Ended.Exact(), x.Error})
+				r.Over.Protocol, r.Over.ID, r.Reused, x.ResponseBytes, r.FirstByte.Exact() && r.Ended.Exact(), x.Error},
+				t.flows.of[r])
 			for _, p := range r.Parts() {
-				slice(p.Name, p.From, p.To, struct{}{})
+				slice(p.Name, p.From, p.To, struct{}{}, 0)
 			}
 		}
 	}

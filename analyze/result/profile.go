@@ -87,8 +87,11 @@ type ProfileLate struct {
 	Threads  []ProfileActive `json:"threads"` // busiest first
 	// Lost states records that the traces lost meanwhile, and the causes.
 	Lost []string `json:"lost"`
-	// Sentence states the longest activity in words.
+	// Sentence states the longest activity in words. It is measured.
 	Sentence string `json:"sentence"`
+	// Suspected states a response that came just before; empty: none. No measurement relates it to the
+	// frame.
+	Suspected string `json:"suspected"`
 }
 
 // ProfileActive is the activity of a thread within a span. Its three times add up to the span, if

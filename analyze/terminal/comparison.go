@@ -28,7 +28,9 @@ func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
 		l.Add("warning", "%s", warning)
 	}
 	l.Add("test", "%s", c.Test())
-	l.Add("level", "%s", c.Level())
+	if !c.Cost() {
+		l.Add("level", "%s", c.Level())
+	}
 	if err := l.Print(w); err != nil {
 		return err
 	}
@@ -48,19 +50,22 @@ func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
 				folded++
 			}
 		}
-		if err := printCompared(w, family.title, shown); err != nil {
+		if err := printCompared(w, family.title, shown, c.Cost()); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", strings.Join(fold(c.Sum(), Width(w)), "\n"))
+	if fmt.Fprintln(w); !c.Cost() {
+		fmt.Fprintf(w, "%s\n", strings.Join(fold(c.Sum(), Width(w)), "\n"))
+	}
 	if folded > 0 {
 		fmt.Fprintf(w, "%s not shown: --all shows them\n", wording.Plural(folded, "value"))
 	}
 	return nil
 }
 
-// printCompared writes a table of values. If all are of one measure, it is in the heading.
-func printCompared(w io.Writer, title string, values []*compare.Value) error {
+// printCompared writes a table of values. If all are of one measure, it is in the heading. The cost
+// of a profile has no verdicts.
+func printCompared(w io.Writer, title string, values []*compare.Value, cost bool) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -81,6 +86,13 @@ func printCompared(w io.Writer, title string, values []*compare.Value) error {
 			wording.Number(v.MedianA.Estimate) + unit, wording.Number(v.MedianB.Estimate) + unit, v.Size(),
 			cmp.Or(v.Untested, string(v.Verdict))})
 	}
+	heading := []string{title, ">A", ">B", "B against A", "verdict"}
+	if cost {
+		heading = []string{title, ">plain", ">profiled", "cost (95 % interval)"}
+		for i := range rows {
+			rows[i] = rows[i][:len(heading)]
+		}
+	}
 	fmt.Fprintln(w)
-	return Table(w, []string{title, ">A", ">B", "B against A", "verdict"}, rows)
+	return Table(w, heading, rows)
 }

@@ -48,6 +48,9 @@ func printProfile(w io.Writer, p *result.Profile, all bool) error {
 	}
 	for _, l := range p.Late {
 		texts += Indented(fmt.Sprintf("frame %d: %s", l.Frame, l.Sentence), "  ", Columns(w))
+		if l.Suspected != "" {
+			texts += Indented(l.Suspected, "    ", Columns(w))
+		}
 		for _, a := range l.Threads[:min(len(l.Threads), threadsOfFrame)] {
 			text := p.Threads[a.Thread].Text + " " + a.Text
 			for _, wait := range a.Waits[:min(len(a.Waits), 1)] {

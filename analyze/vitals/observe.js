@@ -48,7 +48,9 @@
       if (!e.hadRecentInput) keep("shifts", [e.startTime, e.value]);
     },
     "longtask"(e) { keep("tasks", [e.startTime, e.duration]); },
-    "mark"(e) { keep("timings", {name: text(e.name, 100), at: e.startTime}); },
+    "mark"(e) { // a test page marks each picture for traces
+      if (!e.name.startsWith("eideticker-strip:")) keep("timings", {name: text(e.name, 100), at: e.startTime});
+    },
     "measure"(e) { keep("timings", {name: text(e.name, 100), at: e.startTime, lasts: e.duration}); },
     "resource"(e) {
       const url = host(e.name);

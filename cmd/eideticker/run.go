@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
 )
 
 type runCmd struct {
@@ -44,7 +45,9 @@ type runCmd struct {
 	Share   string       `placeholder:"PERCENT" help:"Measure each function in this part of the runs, such as 20%."`
 	Profile profileFlag  `placeholder:"PARTS" help:"Record samples, functions or imports, js, sockets; adds load."`
 	profileLimits
-	Why bool `help:"Record scripts, samples and sockets, and print the activity before late frames."`
+	// ProfiledOnly leaves out the plain runs of a profiled set.
+	ProfiledOnly bool `help:"Play no plain runs between profiled ones; the cost of the profile is unknown."`
+	Why          bool `help:"Record scripts, samples and sockets, and print the activity before late frames."`
 	// AB names functions of the page.
 	AB []string `name:"ab" placeholder:"NAME=FILE" sep:"none" help:"Replace a function in half of the runs."`
 	// ObserverEffect is the number of runs of each side.
@@ -124,7 +127,8 @@ while a frame was late. It needs a built-in page, or --network. Its records use 
 --adapt live or --adapt loads measures slow functions only, and --share 20% a part of all functions in each run.
 --observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
 --profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
-of this machine. --why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
+of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost.
+--why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
 --ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
 The runs take turns. The screen, the function's times and its exceptions are compared.
 
@@ -167,6 +171,7 @@ func (c runCmd) measured(e *env) (*testRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.JudgeUnlike = c.JudgeUnlike || c.ObserverEffect != nil // the comparison is asked for
 	for i := range o.Variants {
 		if warnSandbox(e, o.TestOf(i).URL) {
 			break
@@ -214,6 +219,14 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if o, err = session.NewSet(t, on, numbers); err != nil {
 		return o, outOfRange(err)
 	}
+	if o.Repeat > 1 && !c.UntilFail && !c.ProfiledOnly && c.ObserverEffect == nil {
+		if on, err = o.Alternated(api.MaxVariants); err != nil {
+			return o, usagef("--profile: %w; or add --profiled-only", err)
+		}
+		if o, err = session.NewSet(t, on, numbers); err != nil { // with more retries
+			return o, outOfRange(err)
+		}
+	}
 	if err := c.check(e, &o); err != nil {
 		return o, err
 	}
@@ -223,7 +236,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if _, err := c.failIf(); err != nil {
 		return o, err
 	}
-	if (c.FailOnRegression || c.Markdown != "") && len(o.Variants) < 2 {
+	if (c.FailOnRegression || c.Markdown != "") && len(o.Compared()) < 2 {
 		return o, usagef("--fail-on-regression and --markdown need two tests, variants, browsers or devices")
 	}
 	looks, err := c.looks(&o)
@@ -413,11 +426,12 @@ func (r *testRun) plan() string {
 
 // needs states how many runs a verdict needs, where variants are compared.
 func (r *testRun) needs() string {
-	several := len(r.options.Variants) > 1
+	sides := len(r.options.Compared())
+	several := sides > 1
 	if r.options.UntilFail || r.options.Looks != nil || !several && r.options.Repeat < 2 {
 		return ""
 	}
-	comparisons := max(1, len(r.options.Variants)-1)
+	comparisons := max(1, sides-1)
 	runs := r.cmd.neededRuns(comparisons)
 	if !several {
 		return fmt.Sprintf("a verdict needs %d runs of each set\n", runs)

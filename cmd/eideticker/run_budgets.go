@@ -27,13 +27,17 @@ type checkedBudget struct {
 	compare.Checked
 }
 
-// budgets holds each variant's runs against the budgets of its test and of the command line.
+// budgets holds each variant's runs against the budgets of its test and of the command line. Plain
+// runs stand for the profiled ones beside them.
 func (r *testRun) budgets(sets []*compare.Set) (all []checkedBudget, err error) {
 	asked, err := r.cmd.failIf()
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range sets {
+		if i > 0 && r.options.Variants[i-1].Plain {
+			continue
+		}
 		if s == nil {
 			s = &compare.Set{} // its budgets are not measured
 		}

@@ -38,13 +38,15 @@ func (r *testRun) tell() error {
 		return err
 	}
 	all, err := r.comparisons(sets)
+	costs, failed := r.costs(sets)
+	err = errors.Join(err, failed)
 	switch {
 	case r.cmd.JSON:
-		err = errors.Join(err, printJSON(r.out, r.json(all, checked)))
+		err = errors.Join(err, printJSON(r.out, r.json(all, costs, checked)))
 	case r.alone():
 		err = r.printOne(r.set.Made[len(r.set.Made)-1])
 	default:
-		err = errors.Join(err, r.printSet(sets, all))
+		err = errors.Join(err, r.printSet(sets, all, costs))
 	}
 	if !r.cmd.JSON {
 		err = errors.Join(err, r.printBudgets(checked))
@@ -109,7 +111,7 @@ func (r *testRun) verdict(all []*compare.Comparison) error {
 	if !r.cmd.FailOnRegression {
 		return nil
 	}
-	if n := len(r.options.Variants) - 1; len(all) < n && r.ctx.Err() == nil {
+	if n := len(r.options.Compared()) - 1; len(all) < n && r.ctx.Err() == nil {
 		return fmt.Errorf("%d of %s made", len(all), plural(n, "comparison"))
 	}
 	var found []error
@@ -170,7 +172,8 @@ func (r *testRun) placeOf(l *terminal.List, m *session.Made) {
 }
 
 // printSet prints the comparison of each variant with the first, or the values of the only one.
-func (r *testRun) printSet(sets []*compare.Set, all []*compare.Comparison) error {
+// Then it prints the costs of profiles.
+func (r *testRun) printSet(sets []*compare.Set, all, costs []*compare.Comparison) error {
 	for i, s := range sets {
 		if s == nil || len(all) > 0 {
 			continue
@@ -179,8 +182,8 @@ func (r *testRun) printSet(sets []*compare.Set, all []*compare.Comparison) error
 			return err
 		}
 	}
-	for i, c := range all {
-		if i > 0 {
+	for i, c := range slices.Concat(all, costs) {
+		if i > 0 || len(all) == 0 {
 			fmt.Fprintln(r.out)
 		}
 		if err := terminal.Comparison(r.out, c, r.cmd.All); err != nil {
@@ -197,16 +200,33 @@ func (r *testRun) printSet(sets []*compare.Set, all []*compare.Comparison) error
 // comparisons compares each variant with the first, which share one level. A variant without an
 // accepted run is left out. The test's primary may not be measured; the user's must be.
 func (r *testRun) comparisons(sets []*compare.Set) (all []*compare.Comparison, err error) {
-	if len(sets) < 2 || sets[0] == nil {
+	sides := r.options.Compared()
+	if len(sets) < 2 || len(sides) < 2 || sets[sides[0]] == nil {
 		return nil, nil
 	}
 	o := r.cmd.judging.options(r.options.TestOf(0).Primary)
-	o.Sharing = len(sets) - 1
-	for _, s := range sets[1:] {
-		if s == nil {
+	o.Sharing = len(sides) - 1
+	for _, i := range sides[1:] {
+		if sets[i] == nil {
 			continue
 		}
-		c, err := compareSets(sets[0], s, o)
+		c, err := compareSets(sets[sides[0]], sets[i], o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// costs compares the plain runs with the profiled ones of each profile.
+func (r *testRun) costs(sets []*compare.Set) (all []*compare.Comparison, err error) {
+	for i, v := range r.options.Variants {
+		if !v.Plain || i+1 >= len(sets) || sets[i] == nil || sets[i+1] == nil {
+			continue
+		}
+		c, err := compareSets(sets[i], sets[i+1], compare.Options{Primary: r.cmd.Primary,
+			Declared: r.options.TestOf(i).Primary})
 		if err != nil {
 			return nil, err
 		}
@@ -445,7 +465,9 @@ type runSetJSON struct {
 	Comparison *compare.JSON `json:"comparison,omitempty"`
 	// Comparisons of all others with the first, if there are more than two.
 	Comparisons []*compare.JSON `json:"comparisons,omitempty"`
-	Budgets     []budgetJSON    `json:"budgets,omitempty"`
+	// Costs of profiles: comparisons of plain runs with the profiled ones beside them.
+	Costs   []*compare.JSON `json:"costs,omitempty"`
+	Budgets []budgetJSON    `json:"budgets,omitempty"`
 }
 
 type runCountsJSON struct {
@@ -460,7 +482,7 @@ type runMadeJSON struct {
 	Run     *session.Record `json:"run"`     // as in run.json
 }
 
-func (r *testRun) json(all []*compare.Comparison, checked []checkedBudget) runSetJSON {
+func (r *testRun) json(all, costs []*compare.Comparison, checked []checkedBudget) runSetJSON {
 	counts := r.set.Counts()
 	out := runSetJSON{
 		Test: r.options.Test.Name, Dir: r.folder(), Seed: r.options.Seed,
@@ -473,6 +495,9 @@ func (r *testRun) json(all []*compare.Comparison, checked []checkedBudget) runSe
 	}
 	for _, c := range all {
 		out.Comparisons = append(out.Comparisons, c.JSON())
+	}
+	for _, c := range costs {
+		out.Costs = append(out.Costs, c.JSON())
 	}
 	if len(all) > 0 {
 		out.Comparison = out.Comparisons[0]

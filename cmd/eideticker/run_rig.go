@@ -74,7 +74,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
 		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh, Script: c.Script,
-		Profile: c.Profile.text,
+		Profile: c.Profile.text, TraceLimit: int64(c.TraceLimit), Strict: c.Strict,
 	}
 	switch {
 	case len(c.Tests) == 0 && len(c.Variant) == 0:
@@ -91,8 +91,6 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--adapt, --share and --break cannot be used with --rig; set script in a test file")
 	case c.Why:
 		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
-	case c.Strict || c.TraceLimit > 0:
-		return p, usagef("--strict and --trace-limit cannot be used with --rig; set profile in a test file")
 	case len(c.AB) > 0:
 		return p, usagef("--ab cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:

@@ -192,7 +192,7 @@ func (c runCmd) looks(o *session.SetOptions) (stats.Looks, error) {
 	if !c.UntilSure {
 		return nil, nil
 	}
-	comparisons := len(o.Variants) - 1
+	comparisons := len(o.Compared()) - 1
 	looks := stats.NewLooks(compare.MaxPrimary*comparisons, o.Repeat)
 	switch {
 	case comparisons == 0:
@@ -233,5 +233,5 @@ func (r *testRun) decided(s *session.Set) bool {
 	}
 	fmt.Fprintf(r.err, "after %s: %d of %s decided\n", plural(len(s.Of(0)), "block"), values-open,
 		plural(values, "primary value"))
-	return len(all) == len(r.options.Variants)-1 && open == 0
+	return len(all) == len(r.options.Compared())-1 && open == 0
 }

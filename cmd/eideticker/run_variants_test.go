@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // TestVariants: tests, addresses and changes of one test become variants. Several tests have enough
@@ -16,12 +17,15 @@ func TestVariants(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	two, six, many := 2, 6, 50
+	samples := profileFlag{"samples", suite.Profile{Native: suite.ProfileSamples}}
 	for name, tc := range map[string]struct {
 		cmd     runCmd
 		want    string // name, test, network, browser of each
 		repeat  int
 		looks   stats.Looks
 		scripts string // policies of each; "": not compared
+		// profiles of each; "": not compared
+		profiles string
 	}{
 		"one":        {cmd: runCmd{Tests: []string{"load"}}, want: "local load  ", repeat: 1},
 		"two tests":  {cmd: runCmd{Tests: []string{"load", "scroll"}}, want: "load load  |scroll scroll  ", repeat: 8},
@@ -36,6 +40,17 @@ func TestVariants(t *testing.T) {
 			want: "a load 3g |b load lte firefox", repeat: 8},
 		"observer effect": {cmd: runCmd{Tests: []string{"load"}, Script: []string{"calls"}, ObserverEffect: &six},
 			want: "plain load  |instrumented load  ", repeat: 6, scripts: "|calls"},
+		"profiled": {cmd: runCmd{Tests: []string{"load"}, Profile: samples, Repeat: &six},
+			want: "plain load  |profiled load  ", repeat: 6, profiles: "|samples"},
+		"one profiled run": {cmd: runCmd{Tests: []string{"load"}, Profile: samples}, want: "local load  ", repeat: 1,
+			profiles: "samples"},
+		"profiled only": {cmd: runCmd{Tests: []string{"load"}, Profile: samples, Repeat: &six, ProfiledOnly: true},
+			want: "local load  ", repeat: 6, profiles: "samples"},
+		"profiled until a failure": {cmd: runCmd{Tests: []string{"load"}, Profile: samples, Repeat: &six,
+			UntilFail: true}, want: "local load  ", repeat: 6, profiles: "samples"},
+		"two profiled": {cmd: runCmd{Tests: []string{"load", "scroll"}, Profile: samples},
+			want: "load-plain load  |load load  |scroll-plain scroll  |scroll scroll  ", repeat: 8,
+			profiles: "|samples||samples"},
 		"addresses": {cmd: runCmd{Variant: []string{"old=http://a.example/x,y", "new=test:http://b.example/"}},
 			want: "old a.example  |new b.example  ", repeat: 8},
 		"four": {cmd: runCmd{Tests: []string{"load", "load", "load", "load"}},
@@ -48,11 +63,15 @@ func TestVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got, scripts []string
+			var got, scripts, profiles []string
 			for i, v := range o.Variants {
 				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), o.TestOf(i).Name, o.TestOf(i).Network.Profile,
 					v.Browser))
 				scripts = append(scripts, strings.Join(o.TestOf(i).Script.Policies, ","))
+				profiles = append(profiles, o.TestOf(i).Profile.Text())
+			}
+			if all := strings.Join(profiles, "|"); tc.profiles != "" && all != tc.profiles {
+				t.Errorf("profiles %q, want %q", all, tc.profiles)
 			}
 			if all := strings.Join(scripts, "|"); tc.scripts != "" && all != tc.scripts {
 				t.Errorf("policies %q, want %q", all, tc.scripts)
@@ -84,6 +103,8 @@ func TestVariantsRefused(t *testing.T) {
 		"load scroll --variant a=load --variant b=load":                  "--variant changes one test, and 2 are given",
 		"load --until-sure":                                              "--until-sure needs two variants",
 		"load load --until-sure --repeat 7":                              "use --repeat 8 or more",
+		"load --profile js -n 2 --variant a=load --variant a-plain=load": "has the name of the plain runs",
+		"load --profile samples -n 2 --fail-on-regression":               "and --markdown need two",
 		"load --variant set.json=load --variant b=load":                  "a file of the set has this name",
 		"load load --until-sure --until-fail":                            "cannot be used with --until-fail",
 		"load scroll --until-sure --rig http://127.0.0.1:1":              "--until-sure cannot be used with --rig",
@@ -97,6 +118,15 @@ func TestVariantsRefused(t *testing.T) {
 			&errOut); code != exitUsage || !strings.Contains(errOut.String(), want) {
 			t.Errorf("%s: exit code %d, want %s\n%s", args, code, want, &errOut)
 		}
+	}
+}
+
+// TestTraceLimitOfRig: a job has the limits of the profile.
+func TestTraceLimitOfRig(t *testing.T) {
+	p, err := runCmd{Tests: []string{"load"}, Profile: profileFlag{text: "samples"},
+		profileLimits: profileLimits{TraceLimit: 1 << 20, Strict: true}}.startParams()
+	if err != nil || p.Profile != "samples" || p.TraceLimit != 1<<20 || !p.Strict {
+		t.Errorf("%+v: %v", p, err)
 	}
 }
 

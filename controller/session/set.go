@@ -27,6 +27,7 @@ type Variant struct {
 	Build   string      // name of the program's build, for people; "": none
 	Test    *suite.Test // nil: the test of the set
 	Called  string      // its name; "": after browser and device
+	Plain   bool        // the next variant without its profile
 }
 
 // Name returns the name for folders and tables.
@@ -252,7 +253,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		dir = filepath.Join(base, warmUpDir, name)
 	}
 	record, found, err := Run(ctx, Options{
-		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
+		Plan: s.planFile(turn.Variant), Meta: len(s.Compared()) == 1 && !v.Plain && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
 		BrowserBuild: v.Build, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),

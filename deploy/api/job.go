@@ -14,7 +14,10 @@ type StartParams struct {
 	Network  string    `json:"network,omitempty" doc:"profile of the link; a url is recorded once and then replayed"`
 	Script   []string  `json:"script,omitempty" doc:"policies that instrument the page's scripts (default: the test's)"`
 	Profile  string    `json:"profile,omitempty" doc:"such as samples,js,sockets (default: the test's)"`
-	Variants []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
+	// TraceLimit and Strict are those of the profile.
+	TraceLimit int64     `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine (default: 2 GiB)"`
+	Strict     bool      `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
+	Variants   []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"or KIND@FEED:BUILD, in turns; the device's first if not given"`

@@ -18,6 +18,8 @@ const (
 	MaxBuilds   = 1000    // of build.list
 	MaxVariants = 16      // tests, browsers and devices of a job that take turns
 
+	MaxTraceLimit = 2 << 30 // bytes of the files of a profile's engine
+
 	MinFilmstripStep = 20 * time.Millisecond
 	MaxFilmstripStep = time.Minute
 

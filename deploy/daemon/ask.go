@@ -143,6 +143,9 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 		if p.Profile != "" {
 			t.Profile, err = suite.ParseProfile(p.Profile)
 		}
+		if err == nil {
+			err = limitProfile(t, p)
+		}
 		if err == nil && v.Test == "" {
 			err = session.CheckUntrustedProfile(t)
 		}
@@ -153,6 +156,19 @@ func (d *Daemon) subjects(p *api.StartParams) (all []session.Subject, untrusted 
 		all = append(all, session.Subject{Name: v.Name, Test: t, Device: v.Device, Browser: v.Browser})
 	}
 	return all, untrusted, nil
+}
+
+// limitProfile gives a profile the limits of the job.
+func limitProfile(t *suite.Test, p *api.StartParams) error {
+	switch {
+	case p.TraceLimit < 0 || p.TraceLimit > api.MaxTraceLimit:
+		return fmt.Errorf("trace_limit_bytes is %d: must be 0 to %d", p.TraceLimit, int64(api.MaxTraceLimit))
+	case (p.Strict || p.TraceLimit > 0) && !t.Profile.Given():
+		return fmt.Errorf("strict and trace_limit_bytes need a profile, and test %s has none", t.Name)
+	}
+	t.Profile.Strict = t.Profile.Strict || p.Strict
+	t.Profile.Limit = cmp.Or(suite.Bytes(p.TraceLimit), t.Profile.Limit)
+	return nil
 }
 
 // numbers are those that a client gives.

@@ -134,16 +134,28 @@ func (a *Attached) read(ctx context.Context, raw, dir string, facts *runFacts, o
 
 // relate finds the relation to the run, and passes on the frames of the claims.
 func (a *Attached) relate(ctx context.Context, facts *runFacts, o Options, to activity.Sink) (err error) {
+	unread := error(nil)
+	pictures := func() {
+		if unread = facts.readPictures(ctx, o.Run); unread != nil {
+			facts.Pictures = nil
+		}
+	}
+	marked := len(a.Claims.Strips) > 0
+	if marked {
+		pictures()
+	}
 	if a.Joined, err = join(ctx, a.Claims, facts, o.Clock, o.Force); err != nil {
 		return err
 	}
 	if len(a.Claims.Frames) > 0 && !a.Clock.None {
-		if err := facts.readPictures(ctx, o.Run); err != nil {
-			facts.Pictures = nil
-			a.Joined.Warnings = append(a.Joined.Warnings,
-				"Frames are matched by order: the recording's code strip cannot be read.")
+		if !marked {
+			pictures()
 		}
 		facts.show(a.Claims, &a.Clock)
+	}
+	if unread != nil {
+		a.Joined.Warnings = append(a.Joined.Warnings,
+			"Pictures are not matched: the recording's code strip cannot be read.")
 	}
 	return a.Claims.WriteFrames(to)
 }

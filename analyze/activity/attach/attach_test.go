@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
@@ -382,12 +381,6 @@ func TestLackingRequests(t *testing.T) {
 // TestFramesAlone: a trace with frames of a display alone is compared, if its clock is known. If no
 // evidence bounds it, the trace says so. One without any record is refused.
 func TestFramesAlone(t *testing.T) {
-	number := func(field protowire.Number, v uint64) []byte {
-		return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), v)
-	}
-	message := func(field protowire.Number, parts ...[]byte) []byte {
-		return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), bytes.Join(parts, nil))
-	}
 	const monotonic, boot, wall, from = 3, 6, 1, 50_101e9
 	clockOf := func(id, at uint64) []byte { return message(1, number(1, id), number(2, at)) }
 	trace := func(start uint64, frames int) (raw []byte) { // start is the wall clock at CLOCK_MONOTONIC 0
@@ -440,7 +433,7 @@ func TestFramesAlone(t *testing.T) {
 // TestShow: a frame shows the picture whose animation frame has its time, if there is one alone.
 func TestShow(t *testing.T) {
 	drawn := func(from, to timeline.Time, first int) picture {
-		return picture{timeline.Interval{Earliest: from, Latest: to}, first}
+		return picture{drawn: timeline.Interval{Earliest: from, Latest: to}, first: first}
 	}
 	f := &runFacts{Pictures: []picture{drawn(100, 110, 5), drawn(120, 130, 6), drawn(128, 140, 7)}}
 	c := &activity.Claims{Frames: []activity.Frame{{Begin: 105}, {Begin: 115}, {Begin: 121}, {Begin: 129}, {Begin: 141},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze/activity"
@@ -18,9 +19,35 @@ import (
 )
 
 // pair joins claims of a trace with facts of a run: requests of its network, which it may lack,
-// inputs and pages. Claims without an unambiguous counterpart are left out.
+// inputs, pages and pictures. Claims without an unambiguous counterpart are left out.
 func pair(c *activity.Claims, f *runFacts) []clock.Evidence {
-	return slices.Concat(requests(c, f.Fall), pressed(c, f.Inputs), opened(c, f.Reports))
+	return slices.Concat(requests(c, f.Fall), pressed(c, f.Inputs), opened(c, f.Reports), drawn(c, f.Pictures))
+}
+
+// markWithin is the greatest error of a page's clock. Browsers round it against timing attacks.
+const markWithin = int64(2 * time.Millisecond)
+
+// drawn pairs marks of pictures with captured frames by the code strip, if each has one. A picture
+// was drawn before the first frame that shows it, and not before its animation frame.
+func drawn(c *activity.Claims, pictures []picture) (all []clock.Evidence) {
+	marks := map[stripID][]int64{}
+	for _, s := range c.Strips {
+		id := stripID{s.Page, s.ID}
+		marks[id] = append(marks[id], s.At)
+	}
+	for _, p := range pictures {
+		if len(marks[p.id]) != 1 {
+			continue
+		}
+		at := marks[p.id][0]
+		e := clock.Evidence{Kind: "strip", Witness: fmt.Sprintf("%d of page %d", p.id.number, p.id.page),
+			Limits: []clock.Limit{{At: at, Time: int64(p.seen), Latest: true}}}
+		if p.drawn.Valid() {
+			e.Limits = append(e.Limits, clock.Limit{At: at + c.Resolution, Time: int64(p.drawn.Earliest) - markWithin})
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // opened pairs documents with reports of test pages by path and place in the playlist, if each has

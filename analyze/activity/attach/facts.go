@@ -47,10 +47,18 @@ type runFacts struct {
 	Pictures         []picture     // that the pages drew, in the order of their times
 }
 
+// stripID identifies a picture of a run: the number of its page, and its own.
+type stripID struct {
+	page   uint8
+	number uint32
+}
+
 // picture is one that a page drew in an animation frame.
 type picture struct {
 	drawn timeline.Interval // time of its animation frame
 	first int               // number of the first stored frame that shows it, from 1
+	seen  timeline.Time     // latest time of that frame
+	id    stripID
 }
 
 // readFacts reads the facts of a run folder.
@@ -114,10 +122,10 @@ func (f *runFacts) readPictures(ctx context.Context, dir string) error {
 		return err
 	}
 	defer r.Close() // only read
-	drawn := map[[2]uint32]timeline.Interval{}
+	drawn := map[stripID]timeline.Interval{}
 	for _, report := range f.Reports {
 		for _, d := range report.Drawn {
-			drawn[[2]uint32{uint32(report.Number), d.ID}] = d.At
+			drawn[stripID{report.Number, d.ID}] = d.At
 		}
 	}
 	for _, w := range results.Windows {
@@ -138,9 +146,9 @@ func (f *runFacts) readPictures(ctx context.Context, dir string) error {
 				continue
 			}
 			for _, c := range decoder.ReadContent(step.Image).Copies {
-				id := [2]uint32{uint32(c.Code.Page()), c.Code.ID}
+				id := stripID{c.Code.Page(), c.Code.ID}
 				if at, ok := drawn[id]; c.OK && ok {
-					f.Pictures = append(f.Pictures, picture{at, step.Number + 1})
+					f.Pictures = append(f.Pictures, picture{at, step.Number + 1, step.Meta.Sampled.Latest, id})
 					delete(drawn, id)
 				}
 			}

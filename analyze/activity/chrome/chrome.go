@@ -258,7 +258,9 @@ func (r *Events) Add(e *Event) error {
 		r.claims.Skip("records without a time")
 		return nil
 	}
-	r.claim(e)
+	if r.claim(e) {
+		return nil
+	}
 	p := place{e.Process, e.Thread}
 	switch e.Phase {
 	case 'X':

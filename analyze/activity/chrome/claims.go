@@ -1,6 +1,7 @@
 package chrome
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -12,8 +13,12 @@ import (
 // rounding is the greatest error of times that the browser prints in other units, in ns.
 const rounding = 2000
 
-// claim notes requests, inputs, pages and frames.
-func (r *Events) claim(e *Event) {
+// claim notes requests, inputs, pages, pictures and frames. It returns true for a mark of a
+// picture, which makes no record.
+func (r *Events) claim(e *Event) bool {
+	if bytes.HasPrefix(e.Name, []byte(`"`+activity.StripMark)) {
+		return r.claims.Strip(unquoted(e.Name), e.At)
+	}
 	switch string(e.Name) {
 	case `"ResourceSendRequest"`:
 		r.request(e)
@@ -34,6 +39,7 @@ func (r *Events) claim(e *Event) {
 	case `"PipelineReporter"`:
 		r.frame(e)
 	}
+	return false
 }
 
 // frameKey identifies a frame until its end.

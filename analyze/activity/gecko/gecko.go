@@ -90,6 +90,7 @@ type thread struct {
 	markers records            // waits: those of a time in which the thread may do other work
 	network map[int64]*network // by marker
 	inputs  map[int64]string
+	strips  map[int64]string // names of marks of pictures
 }
 
 // process reads a process, and then those in it.
@@ -110,7 +111,7 @@ func (r *reader) process(s *jsonstream.Stream, depth int) error {
 			return s.Object(func(key string) error { return r.tables(s, &p.shared, key) })
 		case "threads":
 			return s.Array(func() error {
-				t := &thread{network: map[int64]*network{}, inputs: map[int64]string{}}
+				t := &thread{network: map[int64]*network{}, inputs: map[int64]string{}, strips: map[int64]string{}}
 				if p.count++; p.count > activity.MaxThreads {
 					return fmt.Errorf("over %d threads", activity.MaxThreads)
 				}

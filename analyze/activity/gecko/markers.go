@@ -3,6 +3,7 @@ package gecko
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/jsonstream"
@@ -40,6 +41,10 @@ func (t *thread) claim(row int64, raw []byte) (bytes int) {
 		if n.sent != none && len(n.key)+len(n.method) <= activity.MaxAddress { // else it was not on the network
 			t.network[row] = n
 			bytes += 2*len(n.key) + 128
+		}
+	case "UserTiming":
+		if name := text("name"); strings.HasPrefix(name, activity.StripMark) && len(t.strips) < activity.MaxStrips {
+			t.strips[row] = name
 		}
 	case "DOMEvent":
 		kind := inputKinds[text("eventType")]
@@ -107,6 +112,9 @@ func (r *reader) markers(p *process, t *thread, number uint32) error {
 		}
 		if kind := t.inputs[row]; kind != "" && len(r.claims.Inputs) < activity.MaxInputs {
 			r.claims.Inputs = append(r.claims.Inputs, activity.Input{Kind: kind, At: from})
+		}
+		if name := t.strips[row]; name != "" && r.claims.Strip(name, from) {
+			continue
 		}
 		name := r.to.Function(activity.Function{Name: cmp.Or(text, "(no name)"), Module: "gecko",
 			Lang: activity.Category})

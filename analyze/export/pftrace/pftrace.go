@@ -46,6 +46,8 @@ type lane struct {
 type Event struct {
 	Name, Category string
 	Args           any
+	Flow           uint64   // an arrow that begins here; 0: none
+	Ends           []uint64 // arrows that end here
 }
 
 // Writer writes a trace. Close returns its first error.
@@ -202,6 +204,12 @@ func (t *Writer) event(kind, lane uint64, at, value int64, e *Event) {
 			_, _ = in.Token() // the object begins
 			b = t.members(b, in, 4, true)
 		}
+		if e.Flow != 0 {
+			b = fixed(b, 47, e.Flow)
+		}
+		for _, id := range e.Ends {
+			b = fixed(b, 48, id)
+		}
 	}
 	if kind == counts {
 		b = number(b, 30, uint64(value))
@@ -231,7 +239,7 @@ func (t *Writer) members(to []byte, in *json.Decoder, field protowire.Number, na
 				one = number(one, 4, uint64(n))
 			} else {
 				f, _ := v.Float64() // infinite beyond the range
-				one = protowire.AppendFixed64(protowire.AppendTag(one, 5, protowire.Fixed64Type), math.Float64bits(f))
+				one = fixed(one, 5, math.Float64bits(f))
 			}
 		}
 		to = sub(to, field, one)
@@ -273,6 +281,10 @@ func (t *Writer) known(to []byte, byID, inFull, kind protowire.Number, s string)
 
 func number(to []byte, n protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(to, n, protowire.VarintType), v)
+}
+
+func fixed(to []byte, n protowire.Number, v uint64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(to, n, protowire.Fixed64Type), v)
 }
 
 func text(to []byte, n protowire.Number, s string) []byte {

@@ -89,6 +89,7 @@ export class LateFrames {
       `came ${lasts(l.to - l.from)} after ${l.response ? 'an input' : 'the frame before it'}, at ${
         this.view.clock(l.to)}`),
     l.sentence ? h('p', null, l.sentence) : null,
+    l.suspected ? h('p.quiet-text.suspected', null, l.suspected) : null,
     h('ul.legend.keys-of-strip', null, parts.map(([, look, name]) => h(`li.k-${look}`, null, name)),
       h('li.k-unknown', null, 'unknown')),
     rows, rows.length ? null : h('p.quiet-text', null, 'No thread was seen meanwhile.'),
@@ -224,7 +225,7 @@ export function profile(results, seek) {
     h('summary', null, 'Native profile', h('small', null, p.sentence)),
     p.late.length ? [h('h4', null, 'Late frames'), h('ul.late', null, p.late.map((l) => h('li', null,
       frameButton(l.frame, seek), windows[l.window]?.name ? h('b', null, `${windows[l.window].name}: `) : null,
-      l.sentence)))] : null,
+      l.sentence, l.suspected ? h('p.quiet-text.suspected', null, l.suspected) : null)))] : null,
     p.test_text || p.tests.length
       ? [h('h4', null, 'Late frames compared with others'), h('p', null, p.test_text)] : null,
     tests(p), functions(p), threads(p), sockets(p, results, seek), claims(p, windows, seek), traces(p));

@@ -34,6 +34,8 @@ type Slice struct {
 	From, To       int64
 	Depth          int // outer slices
 	Args           map[string]any
+	Flow           uint64
+	Ends           []uint64 // flows
 }
 
 // Named returns the tracks with a name.
@@ -212,6 +214,10 @@ func (d *decoder) event(raw []byte, at int64) {
 			s.Name = d.text(2, f.n)
 		case 11:
 			track = d.byID[f.n]
+		case 47:
+			s.Flow = f.n
+		case 48:
+			s.Ends = append(s.Ends, f.n)
 		case 23:
 			s.Name = string(f.bytes)
 		case 30:

@@ -515,6 +515,7 @@ export interface ProfileLate {
   threads: ProfileActive[];
   lost: string[];
   sentence: string;
+  suspected: string;
 }
 
 export interface ProfileTest {
@@ -1048,6 +1049,8 @@ export interface StartParams {
   network?: string;
   script?: string[];
   profile?: string;
+  trace_limit_bytes?: number;
+  strict?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];
@@ -1693,6 +1696,8 @@ export interface JobParams {
   network?: string;
   script?: string[];
   profile?: string;
+  trace_limit_bytes?: number;
+  strict?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];

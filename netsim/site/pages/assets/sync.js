@@ -140,6 +140,14 @@ const Rig = (() => {
     return { green() { code.show(config.mark, 1); }, red() { code.show(config.mark, 2); }, hide, remove };
   }
 
+  // trace marks the picture in a trace of the browser, if one is recorded. The page keeps no mark.
+  function trace(id) {
+    if (!config.strip || !performance.mark) return;
+    const name = `eideticker-strip:${config.number}:${id}`;
+    performance.mark(name);
+    performance.clearMarks(name);
+  }
+
   // content runs the page. The strip and the marker change in the same frame as the picture.
   async function content(draw, ends, marks) {
     const ids = [], times = [];
@@ -154,6 +162,7 @@ const Rig = (() => {
       rig.messages.show();
       if (!changed && ids.length > 0) continue;
       rig.strip.show(ids.length, now);
+      trace(ids.length);
       marker.hidden = true;
       marks.hide();
       answer(ids.length);

@@ -1,0 +1,58 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/stats"
+)
+
+// TestCost: profiled runs have no verdict against plain ones. If they took turns, the differences
+// are the cost of the profile.
+func TestCost(t *testing.T) {
+	all := func(int) bool { return true }
+	none := func(int) bool { return false }
+	for _, tc := range []struct {
+		name string
+		plan string
+		a, b func(int) bool // is a run profiled?
+		o    Options
+		cost bool
+		want Outcome
+		text string // of the answer
+	}{
+		{"in turns", "p", none, all, Options{}, true, Inconclusive, "Cost of the profile (samples): "},
+		{"one after the other", "", none, all, Options{}, false, Inconclusive, "one side is profiled"},
+		{"the other way round", "p", all, none, Options{}, false, Inconclusive, "one side is profiled"},
+		{"mixed", "p", none, func(i int) bool { return i > 2 }, Options{}, false, Inconclusive, "are mixed"},
+		{"both profiled", "p", all, all, Options{}, false, Regressed, "is worse"},
+		{"both plain", "p", none, none, Options{}, false, Regressed, "is worse"},
+		{"asked for", "p", none, all, Options{JudgeUnlike: true}, false, Regressed, "is worse"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			of := func(ms float64, profiled func(int) bool) *Set {
+				s := valued(tc.plan, 8, load(ms))
+				for i := range s.Runs {
+					s.Runs[i].Environment = result.Environment{}
+					if profiled(i) {
+						s.Runs[i].Environment[result.EnvProfile] = "samples"
+					}
+				}
+				return s
+			}
+			tc.o.Primary = []string{"speedindex.first_visual_change"}
+			c := analyzetest.Must(Compare(of(1000, tc.a), of(3000, tc.b), tc.o))(t)
+			if o, _ := c.Outcome(); o != tc.want || c.Cost() != tc.cost || !strings.Contains(c.Answer(), tc.text) {
+				t.Errorf("%s, cost %t: %s", o, c.Cost(), c.Answer())
+			}
+			v := c.Primary
+			if tc.cost && (v.Verdict != stats.Untested || !v.Change.Exists || v.Change.Low > 1.9 ||
+				v.Change.High < 1.9 ||
+				!strings.HasSuffix(c.Answer(), v.Key.String()+" "+v.Size()+".") || v.Test != stats.SignedRank) {
+				t.Errorf("cost %+v: %s", v.Difference, c.Answer())
+			}
+		})
+	}
+}
