@@ -117,7 +117,8 @@ func TestWait(t *testing.T) {
 	at := time.Date(2026, 11, 29, 1, 0, 0, 0, time.UTC)
 	for _, e := range []event{{Action: "start"}, {Action: "run", Test: "TestA", Time: at.Add(time.Minute)},
 		{Action: "run", Test: "TestB", Time: at.Add(61 * time.Second)},
-		{Action: "output", Output: "ok  \tx\t63.000s [a note]\n"}, {Action: "pass", Time: at.Add(63 * time.Second), Elapsed: 63}} {
+		{Action: "output", Output: "ok  \tx\t63.000s [a note]\n"},
+		{Action: "pass", Time: at.Add(63 * time.Second), Elapsed: 63}} {
 		e.Package = "x"
 		line, err := json.Marshal(e)
 		if err != nil {
