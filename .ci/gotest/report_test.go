@@ -109,8 +109,8 @@ func TestSlowest(t *testing.T) {
 	}
 }
 
-// TestWait: a package's time begins with its first test. Before that its program may have waited for
-// the lock of tests in real time.
+// TestWait: a package's time begins with its first test. Before that its program may have waited
+// for the lock of tests in real time.
 func TestWait(t *testing.T) {
 	var printed strings.Builder
 	r := newReport(&printed)

@@ -157,7 +157,8 @@ func TestFleet(t *testing.T) {
 	}
 	conf := func(name, more string) string {
 		file := filepath.Join(dir, name, "eideticker.toml")
-		text := fmt.Sprintf("listen = \"127.0.0.1:0\"\ndata_dir = %q\nsuite = [%q]\n%s\n[store]\nmin_free = \"64MiB\"\n",
+		text := fmt.Sprintf("listen = \"127.0.0.1:0\"\ndata_dir = %q\nsuite = [%q]\n"+
+			"%s\n[store]\nmin_free = \"64MiB\"\n",
 			filepath.Join(dir, name, "data"), suite, more)
 		for _, made := range []string{filepath.Join(dir, name, "data"), filepath.Join(dir, name, "locks")} {
 			if err := os.MkdirAll(made, 0o700); err != nil {

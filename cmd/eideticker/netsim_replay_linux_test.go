@@ -155,8 +155,8 @@ func (v visitor) visits(t *testing.T, n *testnet.Network) url.Values {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: v.name, Display: v.display,
-		URL: "https://site.test/", Authority: &device.Authority{File: v.authority.File(), KeyHash: v.authority.KeyHash()},
-		Start: n.Link.Device.Start})
+		URL: "https://site.test/", Start: n.Link.Device.Start,
+		Authority: &device.Authority{File: v.authority.File(), KeyHash: v.authority.KeyHash()}})
 	needed(t, err)
 	defer browser.Close()
 	select {
