@@ -65,7 +65,9 @@ check: deps webui lint
 # Packages whose tests compute, or wait for pages without a look at the time. The others run scenes in real time,
 # which lose frames on a machine that is too busy.
 PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
-	deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument netsim/site)
+	controller/input/script controller/input/touch controller/input/windows controller/sources controller/suite deploy/api \
+	deploy/config deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument \
+	netsim/internal netsim/site) $(addprefix ./,deploy/server netsim/dns pattern)
 
 # One test program runs at a time. Meanwhile the next one is linked, at a low priority.
 SERIAL = -p 2 -toolexec 'nice -n 10' -exec 'flock -o $(CURDIR)/out/realtime.lock'
