@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // event is a line of go test -json, see go doc test2json.
 type event struct {
+	Time                          time.Time
 	Action, Package, Test, Output string
 	Elapsed                       float64 // seconds
 }
@@ -41,6 +44,7 @@ type report struct {
 type results struct {
 	lines  []event
 	passed map[string]bool
+	began  time.Time // the first test did: its program may have waited for others until then
 }
 
 func newReport(to io.Writer) *report {
@@ -85,6 +89,10 @@ func (r *report) take(line string) {
 		r.running[e.Package] = p
 	}
 	switch {
+	case e.Action == "run":
+		if p.began.IsZero() {
+			p.began = e.Time
+		}
 	case e.Action == "output":
 		if strings.HasPrefix(e.Output, "=== ") { // go test prints these with -v only
 			return
@@ -116,10 +124,19 @@ func (r *report) testEnds(p *results, e event) {
 	}
 }
 
+// whole is a package's time in its last line.
+var whole = regexp.MustCompile(`\t[0-9.]+s(\n| \[)`)
+
 func (r *report) packageEnds(p *results, e event) {
+	if !p.began.IsZero() {
+		e.Elapsed = min(e.Elapsed, e.Time.Sub(p.began).Seconds())
+	}
 	for _, l := range p.lines {
 		summary := l.Test == "" && (strings.HasPrefix(l.Output, "ok  \t") || strings.HasPrefix(l.Output, "?   \t") ||
 			strings.HasPrefix(l.Output, "FAIL\t"))
+		if summary {
+			l.Output = whole.ReplaceAllString(l.Output, fmt.Sprintf("\t%.3fs$1", e.Elapsed))
+		}
 		if summary || e.Action == "fail" && !p.passed[l.Test] {
 			fmt.Fprint(r.to, l.Output)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestReport reads what go test itself prints of packages that pass, fail, panic, exit and do not
@@ -104,6 +105,30 @@ func TestSlowest(t *testing.T) {
 	}
 	if !strings.Contains(text, "slowest tests:\n   24.00 s  p24 Test24\n   23.00 s  p23 Test23\n") ||
 		strings.Contains(text, "/sub") {
+		t.Error(text)
+	}
+}
+
+// TestWait: a package's time begins with its first test. Before that its program may have waited
+// for the lock of tests in real time.
+func TestWait(t *testing.T) {
+	var printed strings.Builder
+	r := newReport(&printed)
+	at := time.Date(2026, 11, 29, 1, 0, 0, 0, time.UTC)
+	for _, e := range []event{{Action: "start"}, {Action: "run", Test: "TestA", Time: at.Add(time.Minute)},
+		{Action: "run", Test: "TestB", Time: at.Add(61 * time.Second)},
+		{Action: "output", Output: "ok  \tx\t63.000s [a note]\n"},
+		{Action: "pass", Time: at.Add(63 * time.Second), Elapsed: 63}} {
+		e.Package = "x"
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.take(string(line))
+	}
+	r.end(true)
+	if text := printed.String(); !strings.HasPrefix(text, "ok  \tx\t3.000s [a note]\n") ||
+		!strings.Contains(text, "    3.00 s  x\n") {
 		t.Error(text)
 	}
 }

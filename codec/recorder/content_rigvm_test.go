@@ -4,6 +4,7 @@ package recorder
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,10 +23,13 @@ const hdmiMulti = "/dev/video1"
 // into each, in letters of 8 by 16 (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). The
 // count is at character 14 of a line that begins at pixel 16 of row 16. The font is unknown. But
 // each digit must always look the same, and no two digits alike. The digits must give the frame's
-// number in the file.
+// number in the file. With EIDETICKER_SOAK, both receivers fill both kinds of memory.
 func TestRecordingHoldsTheCounts(t *testing.T) {
-	for _, path := range []string{hdmi, hdmiMulti} {
-		for _, memory := range []string{"mmap", "userptr"} {
+	for i, path := range []string{hdmi, hdmiMulti} {
+		for j, memory := range []string{"mmap", "userptr"} {
+			if i != j && os.Getenv("EIDETICKER_SOAK") == "" {
+				continue
+			}
 			t.Run(filepath.Base(path)+" "+memory, func(t *testing.T) {
 				showCounts(t, path)
 				for try := 0; ; try++ {

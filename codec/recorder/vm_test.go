@@ -4,6 +4,7 @@ package recorder
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,15 +22,9 @@ func vivid() rigvm.Module {
 		"input_types=0x3,0x3", "multiplanar=1,2"}}
 }
 
-// TestVMRecordings runs the table of faults in a VM: recordings of the kernel's virtual capture
-// device while it misbehaves.
-func TestVMRecordings(t *testing.T) {
-	vm := rigvm.Boot(t, rigvm.Config{MemoryMB: 2048, Modules: []rigvm.Module{vivid()}})
-	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestRecording", Timeout: 8 * time.Minute})
-}
-
-// TestVMKilledWhileRecording cuts the power of a rig in the middle of a recording. The next machine
-// finds the disk as it was, and the recording on it is repaired.
+// TestVMKilledWhileRecording runs the table of faults in a VM: recordings of the kernel's virtual
+// capture device while it misbehaves. Then it cuts the power in the middle of a recording. The next
+// machine finds the disk as it was, and the recording on it is repaired.
 //
 // Fault: The power fails while a card is recorded
 func TestVMKilledWhileRecording(t *testing.T) {
@@ -41,8 +36,13 @@ func TestVMKilledWhileRecording(t *testing.T) {
 	cfg := rigvm.Config{
 		Files: map[string]string{"/bin/eideticker": program},
 		Disk:  &rigvm.Disk{Path: filepath.Join(t.TempDir(), "disk")}, Modules: []rigvm.Module{vivid()},
+		MemoryMB: 2048,
 	}
 	vm := rigvm.Boot(t, cfg)
+	t.Run("faults", func(t *testing.T) {
+		rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestRecording", Timeout: 8 * time.Minute,
+			Env: []string{"EIDETICKER_SOAK=" + os.Getenv("EIDETICKER_SOAK")}})
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	recorded := make(chan error, 1)
@@ -57,7 +57,7 @@ func TestVMKilledWhileRecording(t *testing.T) {
 		t.Error("the recording ended by itself")
 	}
 
-	cfg.Files, cfg.Modules = nil, nil
+	cfg.Files, cfg.Modules, cfg.MemoryMB = nil, nil, 0
 	after := rigvm.Boot(t, cfg)
 	path := filepath.Join(t.TempDir(), "a.eid")
 	if err := after.Get(ctx, "/disk/a.eid", path); err != nil {

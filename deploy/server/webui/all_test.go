@@ -2,6 +2,7 @@ package webui
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -79,15 +80,31 @@ func (p *played) allPages() []shownPage {
 	}
 }
 
-// TestAllPages looks at every page, light and dark, on a desk and on a phone: axe-core finds no
-// violation, and everything has room.
+// TestAllPages looks at every page, light on a phone and dark on a desk: axe-core finds no
+// violation, and everything has room. With EIDETICKER_SOAK or for pictures it opens them at both
+// widths, and looks at both colours.
 func TestAllPages(t *testing.T) {
 	t.Parallel()
 	browsertest.Axe(t) // before runs are made
 	p, b := serve(t)
 	p.manyRuns(300)
 	pages := p.allPages()
-	for _, width := range []int64{360, 1400} {
+	look := func(page shownPage, scheme string, width int64) { // as if the system changed its colours
+		name := fmt.Sprintf("%s-%s-%d", page.name, scheme, width)
+		b.Look(scheme, width)
+		b.drawn()
+		if scheme == "light" {
+			b.Audited(name)
+		} else {
+			b.AuditedColours(name)
+		}
+		b.picture(name)
+	}
+	widths, dark := []int64{360}, int64(1400)
+	if os.Getenv("EIDETICKER_SOAK") != "" || os.Getenv("EIDETICKER_PICTURES") != "" {
+		widths, dark = []int64{360, 1400}, 0
+	}
+	for _, width := range widths {
 		for _, page := range pages {
 			b.Look("light", width)
 			b.open(page.address)
@@ -95,17 +112,8 @@ func TestAllPages(t *testing.T) {
 			if page.then != "" {
 				b.Do(chromedp.Evaluate[chromedp.Void](page.then))
 			}
-			for _, scheme := range []string{"light", "dark"} { // as if the system changed its colours
-				name := fmt.Sprintf("%s-%s-%d", page.name, scheme, width)
-				b.Look(scheme, width)
-				b.drawn()
-				if scheme == "light" {
-					b.Audited(name)
-				} else {
-					b.AuditedColours(name)
-				}
-				b.picture(name)
-			}
+			look(page, "light", width)
+			look(page, "dark", max(width, dark))
 		}
 	}
 	b.Log("the choice of colours is kept")

@@ -2,12 +2,15 @@ package webui
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -22,17 +25,32 @@ type silent struct{}
 
 func (silent) Phase(string, int) (func(int), func()) { return func(int) {}, func() {} }
 
+// shared are the runs that several tests show, by ID and scene. No test changes them.
+var shared = struct {
+	sync.Mutex
+	runs map[string]made
+}{runs: map[string]made{}}
+
 // makeRun records a scene and measures it, into a run folder that the rig serves as its latest run.
+// The same run is made once.
 func (p *played) makeRun(id, scene string) made {
 	p.Helper()
-	dir := p.TempDir()
+	shared.Lock()
+	defer shared.Unlock()
+	if m, ok := shared.runs[id+scene]; ok {
+		return p.serves(m)
+	}
+	dir, err := os.MkdirTemp(os.Getenv(session.LockVariable), "run") // which daemontest.Main removes
+	p.check(err)
 	path := filepath.Join(dir, runfolder.RecordingFile)
 	src, err := recorder.OpenSource(p.Context(), scene)
 	p.check(err)
 	_, err = recorder.Record(p.Context(), src, path, recorder.Options{Program: "test"})
 	p.check(err)
 	p.check(src.Close())
-	return p.measure(id, dir)
+	m := p.measure(id, dir)
+	shared.runs[id+scene] = m
+	return m
 }
 
 // part is some of a run's frames: From to To, To not included.
@@ -76,9 +94,13 @@ func (p *played) measure(id, dir string) made {
 			}
 			return p.more(dir, found)
 		}}, silent{}))
-	m := made{id, dir, r.Frames()}
-	p.folders[id] = dir
-	p.runs = append([]api.RunInfo{info(id, r.Frames(), time.Date(2026, 11, 21, 20, 15, 30, 0, time.UTC))}, p.runs...)
+	return p.serves(made{id, dir, r.Frames()})
+}
+
+// serves has the rig serve a run as its latest one.
+func (p *played) serves(m made) made {
+	p.folders[m.id] = m.dir
+	p.runs = append([]api.RunInfo{info(m.id, m.frames, time.Date(2026, 11, 21, 20, 15, 30, 0, time.UTC))}, p.runs...)
 	return m
 }
 
