@@ -21,6 +21,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
 // filmSet returns a set of runs with recordings and four values.
 func filmSet(t *testing.T, path string, rates ...float64) *Set {
 	t.Helper()
