@@ -246,7 +246,8 @@ func (b *tab) marker(r *result.Results, n int, wants string) {
 }
 
 // TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
-// schemes. axe-core finds no violation on a phone and a wide screen, and in make soak at all widths.
+// schemes. axe-core finds no violation on a phone and a wide screen. In make soak it looks at all
+// widths.
 func TestPageFitsWindows(t *testing.T) {
 	browsertest.Path(t) // before the run is made
 	browsertest.Axe(t)

@@ -130,7 +130,8 @@ func (j job) with(t testing.TB, shape instrument.Shape, gate func(uint32) instru
 }
 
 // TestJobs: jobs of libraries give the same text if their calls are counted or timed. Both see the
-// same calls. TestProgramsRun runs acorn and lodash too, so they have this one in make soak, with d3.
+// same calls. TestProgramsRun runs acorn and lodash too. They run here in make soak, and so does
+// d3.
 func TestJobs(t *testing.T) {
 	for _, j := range plainJobs(t, 0) {
 		if slices.Contains([]string{"acorn", "d3", "lodash"}, j.Name) && !soak {
