@@ -21,6 +21,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 )
 
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
 // filmSet returns a set of runs with recordings and four values.
 func filmSet(t *testing.T, path string, rates ...float64) *Set {
 	t.Helper()
@@ -98,7 +100,9 @@ func TestPage(t *testing.T) {
 				if j := strings.Index(text, "Primary values"); i < 0 || j < i {
 					t.Errorf("the verdict does not come first: %.300s", text)
 				}
-				tab.Audited(fmt.Sprintf("single %v, %s, %d", single, scheme, width))
+				if single == (width == 360) || os.Getenv("EIDETICKER_SOAK") != "" { // both have the same elements
+					tab.Audited(fmt.Sprintf("single %v, %s, %d", single, scheme, width))
+				}
 			}
 		}
 		want := "H2 Primary values; H2 Differences and warnings; H2 Side by side; H2 Network; " +

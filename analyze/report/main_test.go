@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/deploy/built"
 )
 
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) {
 	if films, err = os.MkdirTemp("", "eideticker-films-"); err != nil {
 		log.Fatal(err)
 	}
-	code := m.Run()
+	code := browsertest.Main(m)
 	_ = os.RemoveAll(films) // of tests that are over
 	os.Exit(code)
 }

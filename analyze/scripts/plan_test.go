@@ -110,12 +110,12 @@ func realm(t *testing.T, program, code string) (all []trace.Arrived, size int) {
 		}
 		t.Skip(err)
 	}
-	input := analyzetest.Must(json.Marshal([]any{map[string]any{"prelude": program, "code": code, "worker": true}}))(t)
+	input := analyzetest.Must(json.Marshal(map[string]any{"prelude": program, "code": code, "worker": true}))(t)
 	runner := filepath.FromSlash("../../netsim/instrument/runtime/testdata/run.mjs")
 	cmd := exec.CommandContext(t.Context(), node, runner)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	out, err := cmd.Output()
-	var results []struct {
+	var result struct {
 		Thrown  string
 		Batches []struct {
 			Kind, Sequence, Bytes int
@@ -126,12 +126,12 @@ func realm(t *testing.T, program, code string) (all []trace.Arrived, size int) {
 		}
 	}
 	if err == nil {
-		err = json.Unmarshal(out, &results)
+		err = json.Unmarshal(out, &result)
 	}
-	if err != nil || len(results) != 1 || results[0].Thrown != "" {
-		t.Fatalf("%+.300v: %v", results, err)
+	if err != nil || result.Thrown != "" {
+		t.Fatalf("%+.300v: %v", result, err)
 	}
-	for _, b := range results[0].Batches {
+	for _, b := range result.Batches {
 		at := timeline.Time(b.Sent * 1e6)
 		all = append(all, trace.Arrived{At: at, Batch: &record.Batch{Kind: record.RealmKind(b.Kind), Realm: b.Realm,
 			Sequence: uint32(b.Sequence), Origin: b.Origin, Sent: b.Sent, Records: b.Records, Details: b.Details}})

@@ -101,7 +101,11 @@ func (w *world) engine() *Engine {
 		if w.kill {
 			w.tick()
 		}
-		return os.WriteFile(path, content, mode) // thousands of writes need not be on the disk
+		// Thousands of writes need not be on the disk. Close waits for it where a file gets shorter.
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		return os.WriteFile(path, content, mode)
 	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,8 @@ function done() { draw('done'); window.done = true; }`
 		"/worker.js": {"function work() { return 'w'.repeat(3); } postMessage(work());", asScript, 0},
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // TestChromium: pages with instrumentation have the DOM and the pixels of plain pages. Their
 // records arrive.

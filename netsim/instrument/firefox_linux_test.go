@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -103,6 +104,15 @@ func receive(t *testing.T, name string, reports <-chan string) string {
 func startFirefox(t *testing.T, path, address string) (stop func()) {
 	home, err := os.MkdirTemp("", "f") // short: sockets are in it
 	if err != nil {
+		t.Fatal(err)
+	}
+	// Processes for pages that may come cost as much as those of the test.
+	const prefs = `user_pref("dom.ipc.processPrelaunch.enabled", false);
+user_pref("dom.ipc.processCount", 1);
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("app.normandy.enabled", false);
+`
+	if err := os.WriteFile(filepath.Join(home, "user.js"), []byte(prefs), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "--headless", "--no-remote", "--profile", home, address)

@@ -172,7 +172,7 @@ func TestCorpusOfPoints(t *testing.T) {
 	every, _ := everything()
 	listed, _ := named(t, allNames())
 	step, seen, verified := 40, 0, 0
-	if os.Getenv("EIDETICKER_SOAK") != "" {
+	if soak {
 		step = 1
 	}
 	err := filepath.WalkDir(fromNPM, func(path string, d fs.DirEntry, err error) error {

@@ -83,7 +83,7 @@ func (s suite) files(t testing.TB, root string) map[string]string {
 // suitesHere returns the suites from npm, and with EIDETICKER_SOAK those from Debian.
 func suitesHere() []suite {
 	all := []suite{{"qs", suites + "node_modules/qs", 700, nil}, {"numeral", suites + "node_modules/numeral", 150, nil}}
-	if os.Getenv("EIDETICKER_SOAK") != "" {
+	if soak {
 		for _, s := range soakSuites {
 			s.root = "../../" + s.root
 			all = append(all, s)
@@ -175,7 +175,7 @@ func TestParserTestsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	every := 8
-	if os.Getenv("EIDETICKER_SOAK") != "" {
+	if soak {
 		every = 1
 	}
 	var runs []run

@@ -13,7 +13,8 @@ import (
 
 // TestReplace: a replacement runs in the scope of its function, with its this and arguments.
 func TestReplace(t *testing.T) {
-	for _, c := range []struct{ name, src, function, text, want string }{
+	var all []run
+	cases := []struct{ name, src, function, text, want string }{
 		{"declaration", "let k = 2; function f(a) { return a + k } log(f(1), f.length, f.name)", "f",
 			"function (a) {\n // twice\n return a * 10 + k\n}", "12 1 'f'"},
 		{"this and arguments", "const o = {x: 3, m(a) { 'use strict'; return 0 }}; log(o.m(1, 2))", "m",
@@ -27,14 +28,13 @@ func TestReplace(t *testing.T) {
 		{"exception", "function f() { return 1 } try { f() } catch (e) { log(e) }", "f", "() => { throw 'x' }", "'x'"},
 		{"bare returns", "function f(a) { if (a) return\nelse log(1); return } f(0); log(f(1))", "f", "a => a", "1"},
 		{"recursion", "function f(n) { return 0 } log(f(5))", "f", "n => n < 2 ? n : f(n - 1) + f(n - 2)", "5"},
-	} {
+	}
+	for _, c := range cases {
 		p, err := policy.AB{Share: 1, Replacements: []policy.Replacement{{Function: c.function, Text: c.text}}}.Policy()
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
+			t.Fatalf("%s: %v", c.name, err)
 		}
 		others, runtime := named(t, "leaks,cacheable")
-		var runs []run
 		for _, replaced := range []string{"false", "true"} {
 			for _, shape := range []instrument.Shape{instrument.Time, instrument.Count} {
 				r, err := instrument.Rewrite(c.src, ecma.Script, instrument.Plan{Shape: shape, Nonce: nonce,
@@ -48,11 +48,15 @@ func TestReplace(t *testing.T) {
 				ab := fmt.Sprintf(`for (const [key, value] of Object.entries({ab: id => id, ab1: (d, x) => x,
 					ab2: () => %s, ab3: (d, f, self, given) => Reflect.apply(f, self, given)}))
 					Object.defineProperty(globalThis, key + '%s', {value});`, replaced, nonce)
-				runs = append(runs, run{r.Text, false, testRuntime(t) + runtime + ab, nonce})
+				all = append(all, run{r.Text, false, testRuntime(t) + runtime + ab, nonce})
 			}
 		}
-		runs = append(runs, run{c.src, false, testRuntime(t), nonce})
-		results := inNode[ran](t, "run.mjs", runs)
+		all = append(all, run{c.src, false, testRuntime(t), nonce})
+	}
+	const each = 5
+	ended := inNode[ran](t, "run.mjs", all)
+	for n, c := range cases {
+		runs, results := all[each*n:], ended[each*n:]
 		for i, got := range results[:4] {
 			if i < 2 && !reflect.DeepEqual(got.behaviour, results[4].behaviour) {
 				t.Errorf("%s: plain %+v, original %+v\n%s", c.name, results[4].behaviour, got.behaviour, runs[i].Text)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,15 +31,58 @@ func Path(t testing.TB) string {
 	return ""
 }
 
-// Start starts a browser that ends with the test. All its work together has a time limit; no result
-// depends on that. A browser that ends at its start, before it answers, is started once more.
+// startPatience bounds how long a browser may take until it answers.
+const startPatience = 8 * time.Minute
+
+// shared is the browser of all tests of a package whose TestMain calls Main. A start takes as much
+// processor time as a whole test.
+var shared struct {
+	wanted bool
+	ctx    context.Context
+	ends   []func()
+}
+
+// Main runs the tests of a package, which have one browser. Tests have windows without common
+// cookies, storage or caches.
+func Main(m *testing.M) (code int) {
+	shared.wanted = true
+	code = m.Run()
+	for _, end := range slices.Backward(shared.ends) {
+		end()
+	}
+	return code
+}
+
+// Start starts a browser that ends with the test, or opens a window in that of Main. All its work
+// together has a time limit; no result depends on that.
 func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Helper()
 	path := Path(t)
-	ctx, err := start(t, path, patience)
+	if !shared.wanted {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		t.Cleanup(cancel)
+		return twice(t, ctx, path, t.Cleanup)
+	}
+	if shared.ctx == nil || shared.ctx.Err() != nil {
+		shared.ctx = twice(t, context.Background(), path, func(end func()) { shared.ends = append(shared.ends, end) })
+	}
+	ctx, cancel := context.WithTimeout(shared.ctx, patience)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// twice starts a browser. One that ends at its start, before it answers, is started once more.
+func twice(t testing.TB, within context.Context, path string, atEnd func(func())) context.Context {
+	t.Helper()
+	ctx, err := start(t, within, path, atEnd)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // no page was loaded yet
 		t.Logf("the browser ended at its start, and is started again: %v", err)
-		ctx, err = start(t, path, patience)
+		ctx, err = start(t, within, path, atEnd)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -46,25 +90,23 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 	return ctx
 }
 
-func start(t testing.TB, path string, patience time.Duration) (context.Context, error) {
+func start(t testing.TB, ctx context.Context, path string, atEnd func(func())) (context.Context, error) {
 	t.Helper()
 	home, err := os.MkdirTemp("", "b") // short: a socket lies in it; and removed when the browser has ended
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
+	atEnd(func() { _ = os.RemoveAll(home) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000),
-		chromedp.WSURLReadTimeout(patience),
+		chromedp.WSURLReadTimeout(startPatience),
 		chromedp.Env("TMPDIR="+home, "HOME="+home, "XDG_RUNTIME_DIR="+home),
 		chromedp.Flag("disable-dev-shm-usage", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // which root cannot have
 	}
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewExecAllocator(ctx, options...)
+	atEnd(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	atEnd(cancel)
 	return ctx, chromedp.Do(ctx)
 }

@@ -1,8 +1,8 @@
 package runtime_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"reflect"
@@ -123,8 +123,17 @@ type realm struct {
 	Worker  bool   `json:"worker"`
 }
 
-// ran runs a realm in Node. The page must not notice a failure.
-func ran(t *testing.T, c realm) result {
+// realms is a process of Node that runs the realms of one test, one after the other. It ends with
+// its input.
+type realms struct {
+	test    string
+	input   io.WriteCloser
+	results *json.Decoder
+}
+
+var running *realms
+
+func newRealms(t *testing.T, test string) *realms {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -133,21 +142,40 @@ func ran(t *testing.T, c realm) result {
 		}
 		t.Skip(err)
 	}
-	input, err := json.Marshal([]realm{c})
+	cmd := exec.Command(node, "testdata/run.mjs")
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), node, "testdata/run.mjs")
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
-	out, err := cmd.Output()
-	var all []result
-	if err == nil {
-		err = json.Unmarshal(out, &all)
-	}
-	if err != nil || len(all) != 1 {
+	output, err := cmd.StdoutPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	r := all[0]
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &realms{test, input, json.NewDecoder(output)}
+}
+
+// ran runs a realm in Node. The page must not notice a failure.
+func ran(t *testing.T, c realm) (r result) {
+	t.Helper()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	if running == nil || running.test != test {
+		if running != nil {
+			_ = running.input.Close() // its test is over
+		}
+		running = newRealms(t, test)
+	}
+	err := json.NewEncoder(running.input).Encode(c)
+	if err == nil {
+		err = running.results.Decode(&r)
+	}
+	if err != nil {
+		running = nil
+		t.Fatal(err)
+	}
 	if r.Thrown != "" || len(r.Failures) > 0 {
 		t.Fatalf("thrown %s, rejections %q", r.Thrown, r.Failures)
 	}

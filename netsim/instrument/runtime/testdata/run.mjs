@@ -1,7 +1,7 @@
-// Runs preludes, each in a realm of its own: node run.mjs < cases.json > results.json
+// Runs preludes, each in a realm of its own: node run.mjs < cases > results, with a line in JSON for each
 // A case is {prelude, code, worker}. The code may await and uses rig. The result has all messages of the realm.
 import vm from 'node:vm';
-import {readFileSync} from 'node:fs';
+import {createInterface} from 'node:readline';
 
 const decode = bytes => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -16,8 +16,12 @@ const decode = bytes => {
   };
 };
 
+let failures = []; // of the realm that runs
+process.on('unhandledRejection', e => failures.push(String(e)));
+
 async function run({prelude, code, worker}) {
-  const requests = [], batches = [], timers = [], listeners = {}, failures = [];
+  const requests = [], batches = [], timers = [], listeners = {};
+  failures = [];
   let time = 100, answers = () => 204, beaconRoom = 65536;
   class Response {
     #status; #text;
@@ -132,7 +136,6 @@ async function run({prelude, code, worker}) {
     },
   };
   const result = {value: null, thrown: ''};
-  process.on('unhandledRejection', e => failures.push(String(e)));
   try {
     vm.runInContext(prelude, context);
     await turn();
@@ -141,10 +144,17 @@ async function run({prelude, code, worker}) {
     result.value = await new Promise((done, fail) => { then.call(promise, done, fail); });
     await rig.timers(0);
   } catch (e) { result.thrown = String(e?.stack ?? e); }
-  process.removeAllListeners('unhandledRejection');
   return Object.assign(result, {requests, failures, batches: await Promise.all(batches)});
 }
 
-const results = [];
-for (const c of JSON.parse(readFileSync(0, 'utf8'))) results.push(await run(c));
-process.stdout.write(JSON.stringify(results));
+// Realms share some objects of Node, which get back what preludes and pages change.
+const shared = [TextEncoder, Blob, URL, crypto].flatMap(o => [o, o.prototype ?? Object.getPrototypeOf(o)])
+  .map(o => [o, Object.getOwnPropertyDescriptors(o)]);
+
+for await (const line of createInterface({input: process.stdin})) {
+  process.stdout.write(JSON.stringify(await run(JSON.parse(line))) + '\n');
+  for (const [o, was] of shared) {
+    for (const key of Reflect.ownKeys(o)) if (!Object.hasOwn(was, key)) delete o[key];
+    Object.defineProperties(o, was);
+  }
+}

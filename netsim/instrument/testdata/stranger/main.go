@@ -43,7 +43,7 @@ func run(name, realms string) error {
 	p := all[0]
 	prelude := runtime.Prelude(runtime.Options{Nonce: "$test", Collector: "http://rig.test/.eideticker/x/",
 		Policies: []runtime.Policy{{Name: p.Name, Text: p.Runtime, Calls: p.Calls()}}})
-	input, err := json.Marshal([]map[string]any{{"prelude": prelude, "code": r.Text + "\n;await rig.timers(2000)"}})
+	input, err := json.Marshal(map[string]any{"prelude": prelude, "code": r.Text + "\n;await rig.timers(2000)"})
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func run(name, realms string) error {
 	if err != nil {
 		return err
 	}
-	var ran []struct {
+	var ran struct {
 		Thrown  string
 		Batches []struct {
 			Records []struct {
@@ -67,7 +67,7 @@ func run(name, realms string) error {
 		return err
 	}
 	state := p.New()
-	for _, b := range ran[0].Batches {
+	for _, b := range ran.Batches {
 		for _, v := range b.Records {
 			if record.Code(v.Code) == record.Value && v.Argument < len(p.Fields) {
 				state.Add(policy.Value{Point: v.ID, Field: v.Argument, Number: v.At})
@@ -82,7 +82,7 @@ func run(name, realms string) error {
 	answer := struct {
 		Thrown, Sentence string
 		Rows             []row
-	}{ran[0].Thrown, report.Sentence, nil}
+	}{ran.Thrown, report.Sentence, nil}
 	for _, one := range report.Rows {
 		at := r.Points[one.Point-1]
 		answer.Rows = append(answer.Rows, row{string(src[at.Start:at.End]), one.Values})
