@@ -24,9 +24,9 @@ import (
 
 const width, height = 800, 450 // the strip fits, and a frame has two fifths of the usual pixels
 
-// playedElsewhere are pages that tests of the session play: the standard suite's, those of messages
-// and networks, and TestChecksAreMadeAgain. Their numbers are as drawn, so these tests see more than
-// this package does.
+// playedElsewhere are pages that tests of the session play: the standard suite, those of messages
+// and networks, and TestChecksAreMadeAgain. Their numbers are as drawn. So these tests see more
+// than this package does.
 var playedElsewhere = []string{"checkerboard-scroll", "framerate", "load", "stutter", "tearing-combined", "tell"}
 
 // variants differ by a number or a part from a page that is played: checkerboard-scroll,
