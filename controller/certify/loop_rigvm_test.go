@@ -57,7 +57,7 @@ func certifyLoop(t *testing.T, params url.Values) *Report {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	r, err := Run(t.Context(), src, out, Options{Duration: 10 * time.Second, Path: filepath.Join(t.TempDir(), "a.eid")})
+	r, err := Run(t.Context(), src, out, Options{Duration: 4 * time.Second, Path: filepath.Join(t.TempDir(), "a.eid")})
 	if err != nil {
 		t.Fatal(err)
 	}

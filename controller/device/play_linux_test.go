@@ -24,14 +24,15 @@ import (
 
 const width, height = 800, 450 // the strip fits, and a frame has two fifths of the usual pixels
 
-// playedElsewhere are pages that TestStandardSuiteIsMeasuredAsDrawn or TestMessagesInsideThePicture
-// of the session plays. Their numbers are as drawn, so they see more than this package does.
-var playedElsewhere = []string{"checkerboard", "framerate", "framerate-video", "gallery", "load-slow", "stutter",
-	"tearing-combined", "tell", "zoom"}
+// playedElsewhere are pages that tests of the session play: the standard suite, those of messages
+// and networks, and TestChecksAreMadeAgain. Their numbers are as drawn. So these tests see more
+// than this package does.
+var playedElsewhere = []string{"checkerboard-scroll", "framerate", "load", "stutter", "tearing-combined", "tell"}
 
-// variants differ by a number or a part from a page that is played: load-slow, framerate-uneven and
-// tearing-combined, which has all three layers.
-var variants = []string{"framerate-half", "load", "tearing-canvas", "tearing-dom", "tearing-video"}
+// variants differ by a number or a part from a page that is played: checkerboard-scroll,
+// framerate-uneven, load and tearing-combined, which has all three layers.
+var variants = []string{"checkerboard", "framerate-boast", "framerate-half", "framerate-video", "load-slow",
+	"tearing-canvas", "tearing-dom", "tearing-video"}
 
 // TestBrowserPlaysTheTestPages has a browser on a virtual display play pages that play by
 // themselves, one of each kind. With EIDETICKER_SOAK it plays all of them. The screen must show

@@ -107,6 +107,7 @@ func TestRunThroughAnAgent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run in real time on a display")
 	}
+	t.Parallel()
 	display, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 320, Height: 240})
 	needProgram(t, err)
 	defer display.Close()

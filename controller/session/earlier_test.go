@@ -166,6 +166,7 @@ func content(t *testing.T, parts ...string) []byte {
 // TestMeasuredAgain: data of a run that is not in its recording is kept when it is measured again.
 // The folder may be another one. The waterfall is drawn again.
 func TestMeasuredAgain(t *testing.T) {
+	t.Parallel()
 	dir := aRun(t)
 	first, firstHAR, firstFall := resultsIn(t, dir), content(t, dir, HARFile),
 		content(t, dir, "pictures", "waterfall.svg")
@@ -207,6 +208,7 @@ func TestMeasuredAgain(t *testing.T) {
 //
 // Fault: The HAR of a run that is measured again is broken, huge or missing
 func TestMeasuredAgainOfLess(t *testing.T) {
+	t.Parallel()
 	damage := func(change func(path string) error) func(string) error {
 		return func(dir string) error { return change(filepath.Join(dir, HARFile)) }
 	}
@@ -276,6 +278,7 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 // TestMeasuredAgainByItsRecord: a run without results has the sound values of its run.json. A
 // run.json of another recording is not used.
 func TestMeasuredAgainByItsRecord(t *testing.T) {
+	t.Parallel()
 	dir := aRun(t)
 	first := resultsIn(t, dir)
 	results, record := filepath.Join(dir, result.FileName), filepath.Join(dir, RecordFile)
@@ -322,6 +325,7 @@ func TestMeasuredAgainByItsRecord(t *testing.T) {
 
 // TestMeasuredAgainBesideAnother: files of another recording are not used.
 func TestMeasuredAgainBesideAnother(t *testing.T) {
+	t.Parallel()
 	was := content(t, aRun(t), RecordFile)
 	var record map[string]any
 	if err := json.Unmarshal(was, &record); err != nil {
@@ -406,6 +410,7 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 
 // TestMeasuredAgainWithChecks: without a page's report, a note has the first checks.
 func TestMeasuredAgainWithChecks(t *testing.T) {
+	t.Parallel()
 	dir := aRun(t)
 	path := filepath.Join(dir, RecordFile)
 	f, err := os.Open(path)

@@ -24,7 +24,7 @@ const killedRun, killedPage = "SESSION_TEST_KILLED_RUN", "SESSION_TEST_KILLED_PA
 // atOnce is the number of parallel tests, unless -parallel states it. Scenes and lines mostly wait,
 // so more tests run at a time than there are processors. [takeTurn] bounds those with browsers, of
 // which most wait for their turn.
-const atOnce = "20"
+const atOnce = "30"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killedRun); dir != "" {

@@ -46,11 +46,11 @@ func byProtocol(t *testing.T) {
 		keys     bool
 		first    bool // the browser is started with the page
 	}
-	// onArchive has the other two
-	runs := []run{{"chromium", suite.HTTP2, false, false}, {"firefox", suite.HTTP3, true, true}}
+	// onArchive has the other browser and protocol, and TestBrowsersFarAway the other pairs
+	runs := []run{{"firefox", suite.HTTP3, true, true}}
 	if os.Getenv("EIDETICKER_SOAK") != "" {
-		runs = append(runs, run{"chromium", suite.HTTP3, true, false}, run{"firefox", suite.HTTP2, false, false},
-			run{"firefox", suite.HTTP3, false, false})
+		runs = append(runs, run{"chromium", suite.HTTP2, false, false}, run{"chromium", suite.HTTP3, true, false},
+			run{"firefox", suite.HTTP2, false, false}, run{"firefox", suite.HTTP3, false, false})
 	}
 	for _, tc := range runs {
 		t.Run(fmt.Sprintf("%s %s first=%v", tc.browser, strings.ReplaceAll(string(tc.protocol), "/", ""), tc.first),

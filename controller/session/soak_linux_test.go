@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 	needBrowsers(t, "chromium", "firefox")
 	// Firefox shares all of our code, and takes longer to start; the device's tests start it more
 	// than once
-	soaks := map[string]int{"chromium": 3}
+	soaks := map[string]int{"chromium": 2}
 	if os.Getenv("EIDETICKER_SOAK") != "" {
 		soaks = map[string]int{"chromium": 100, "firefox": 10}
 	}
