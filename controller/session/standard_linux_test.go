@@ -23,8 +23,8 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	t.Parallel()
 	browsers := []string{"chromium", "firefox"}
 	needBrowsers(t, browsers...)
-	on := map[string]string{"checkerboard-pan": "chromium", "hover": "chromium", "typing": "chromium",
-		"window-open": "chromium", "scroll": "firefox", "stutter": "firefox", "tearing-combined": "firefox"}
+	on := map[string]string{"checkerboard-pan": "chromium", "hover": "chromium", "tearing-combined": "chromium",
+		"window-open": "chromium", "scroll": "firefox", "stutter": "firefox", "typing": "firefox"}
 	whole := os.Getenv("EIDETICKER_SOAK") != ""
 	local := theLocalDevice(t)
 	var table strings.Builder
