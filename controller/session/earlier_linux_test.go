@@ -19,7 +19,7 @@ import (
 func TestChecksAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	needBrowsers(t, "chromium")
-	takeCountingTurn(t)
+	takeTurn(t)
 	type otherwise = map[string]func(*runfolder.Settings)
 	part := frame.Region{X: 10, Y: 10, Width: 100, Height: 100}
 	for name, tc := range map[string]struct {

@@ -120,21 +120,13 @@ func needBrowsers(t *testing.T, browsers ...string) {
 	}
 }
 
-// turns bounds the parallel tests with a browser, and counting those whose frames count: a busy
-// machine loses frames. The others wait most of the time.
-var turns, counting = make(chan struct{}, 3), make(chan struct{}, 2)
+// turns bounds the parallel tests with a browser: a busy machine loses frames, and Firefox keys.
+var turns = make(chan struct{}, 2)
 
 // takeTurn waits until the test may start a browser. It has its turn until its end.
 func takeTurn(t *testing.T) {
 	turns <- struct{}{}
 	t.Cleanup(func() { <-turns })
-}
-
-// takeCountingTurn is takeTurn for a test of how a browser draws.
-func takeCountingTurn(t *testing.T) {
-	counting <- struct{}{}
-	t.Cleanup(func() { <-counting })
-	takeTurn(t)
 }
 
 // counted makes a run. A busy machine may reject it, or miss the figures of its link. Such a run is

@@ -26,7 +26,7 @@ func TestMessagesInsideThePicture(t *testing.T) {
 		t.Run(c.browser+" "+string(c.form), func(t *testing.T) {
 			t.Parallel()
 			needBrowsers(t, c.browser)
-			takeCountingTurn(t)
+			takeTurn(t)
 			tests := standardTests(t)
 			test := tests[slices.IndexFunc(tests, func(s *suite.Test) bool { return s.Name == "tell" })]
 			dir := filepath.Join(t.TempDir(), "run")

@@ -37,7 +37,7 @@ func profiledTest(t *testing.T, address, profile string) *suite.Test {
 func TestProfileNamesTheSlowFunction(t *testing.T) {
 	t.Parallel()
 	needBrowsers(t, "chromium")
-	takeCountingTurn(t)
+	takeTurn(t)
 	server := servePlanted(t, 1, 60, 400)
 	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}"), "chromium")
 	p := made.Found.Results.Profile
@@ -135,7 +135,7 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
 			t.Parallel() // with each other: no other test may run without these programs
-			takeCountingTurn(t)
+			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
 			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}"), browser)
 			p, notes := made.Found.Results.Profile, strings.Join(made.Record.Notes, "\n")

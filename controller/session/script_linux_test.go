@@ -156,7 +156,7 @@ func TestScriptsNameTheSlowFunction(t *testing.T) {
 		t.Run(browser, func(t *testing.T) {
 			t.Parallel()
 			needBrowsers(t, browser)
-			takeCountingTurn(t)
+			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
 			made, dir := playScripts(t, plantedTest(t, server.URL, "[calls, errors]"), browser)
 			s := made.Found.Results.Script
@@ -282,7 +282,7 @@ func TestScriptsKeepThePicture(t *testing.T) {
 	t.Parallel()
 	needNetwork(t)
 	needBrowsers(t, "chromium")
-	takeCountingTurn(t)
+	takeTurn(t)
 	const steps = 10
 	server := servePlanted(t, 12, steps, 0)
 	seed := maphash.MakeSeed()

@@ -65,32 +65,10 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	t.Logf("\n%s", &table)
 }
 
-// measuredAsDrawn makes a run of a test. Each of its numbers must be as the page drew it. A browser
-// of a busy machine may lose inputs. Such a run is made again, twice at most.
+// measuredAsDrawn makes a run of a test. Each of its numbers must be as the page drew it.
 func measuredAsDrawn(t *testing.T, local Device, test *suite.Test, browser string) *Record {
 	t.Helper()
-	takeCountingTurn(t)
-	r, dir := drawnOnce(t, local, test, browser)
-	for range 2 {
-		if !slices.ContainsFunc(r.ChecksFailed,
-			func(c string) bool { return strings.Contains(c, "inputs sent and told") }) {
-			break
-		}
-		t.Logf("%s lost inputs: %s", browser, checksOf(t, dir))
-		r, dir = drawnOnce(t, local, test, browser)
-	}
-	if slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "sandbox") }) {
-		t.Errorf("notes are %q; the page is the run's own", r.Notes)
-	}
-	if r.Checks == 0 || len(r.ChecksFailed) > 0 {
-		t.Errorf("%d checks were made: %s", r.Checks, checksOf(t, dir))
-	}
-	return r
-}
-
-// drawnOnce makes a run that counts, and returns its folder too.
-func drawnOnce(t *testing.T, local Device, test *suite.Test, browser string) (*Record, string) {
-	t.Helper()
+	takeTurn(t)
 	set, err := RunSet(t.Context(), SetOptions{
 		Test: test, Variants: []Variant{{Device: local, Browser: browser}}, Repeat: 1, Retries: 3,
 		Dir:     filepath.Join(t.TempDir(), "set"),
@@ -103,7 +81,14 @@ func drawnOnce(t *testing.T, local Device, test *suite.Test, browser string) (*R
 	if len(counted) != 1 {
 		t.Fatalf("%d runs count of %s", len(counted), reasons(set, 0))
 	}
-	return counted[0].Record, filepath.Join(set.Dir, counted[0].Dir)
+	r := counted[0].Record
+	if slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "sandbox") }) {
+		t.Errorf("notes are %q; the page is the run's own", r.Notes)
+	}
+	if r.Checks == 0 || len(r.ChecksFailed) > 0 {
+		t.Errorf("%d checks were made: %s", r.Checks, checksOf(t, filepath.Join(set.Dir, counted[0].Dir)))
+	}
+	return r
 }
 
 // shorten leaves of a test what its checks need: fewer answers, and fewer pixels. The strip fits

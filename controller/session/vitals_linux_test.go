@@ -76,7 +76,7 @@ func TestVitals(t *testing.T) {
 			t.Parallel()
 			d := theLocalDevice(t)
 			needBrowsers(t, browser)
-			takeCountingTurn(t)
+			takeTurn(t)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/own.js" {
 					w.Header().Set("Content-Type", "text/javascript")
