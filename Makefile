@@ -67,7 +67,7 @@ check: deps webui lint
 PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth capture/video codec/recording codec/rowdelta \
 	controller/input/script controller/input/touch controller/input/windows controller/sources controller/suite deploy/api \
 	deploy/config deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument \
-	netsim/internal netsim/site) $(addprefix ./,deploy/server netsim/dns pattern)
+	netsim/internal netsim/site) $(addprefix ./,netsim/dns pattern)
 
 # One test program runs at a time. Meanwhile the next one is linked, at a low priority.
 SERIAL = -p 2 -toolexec 'nice -n 10' -exec 'flock -o $(CURDIR)/out/realtime.lock'

@@ -267,6 +267,7 @@ func recordedAndReplayed(t *testing.T, name string) {
 	}
 	var again []url.Values
 	for _, v.name = range []string{"chromium", "firefox"} {
+		v.done = make(chan url.Values, 10)
 		again = append(again, replayedTo(t, v, a))
 	}
 	for i, v := range again {

@@ -100,7 +100,7 @@ func faults() []fault {
 			want: outcome{lost: missing(frame.FormatChange), formats: []string{"800x600 YUYV", "720x480 YUYV",
 				"800x600 YUYV"}, told: events("format changed", "signal described", "format changed",
 				"signal described")}},
-		{name: "no signal, then another", rare: true,
+		{name: "no signal, then another",
 			during: acts(stored(10), set(signalMode, noSignal), told("signal lost"), see("800x600p60"),
 				told("format changed"), stored(10)),
 			want: outcome{reasons: reasons("no cable"), formats: []string{"640x480 YUYV", "800x600 YUYV"},

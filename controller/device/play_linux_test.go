@@ -29,10 +29,10 @@ const width, height = 800, 450 // the strip fits, and a frame has two fifths of 
 // than this package does.
 var playedElsewhere = []string{"checkerboard-scroll", "framerate", "load", "stutter", "tearing-combined", "tell"}
 
-// variants differ by a number or a part from a page that is played: checkerboard-scroll,
-// framerate-uneven, load and tearing-combined, which has all three layers.
-var variants = []string{"checkerboard", "framerate-boast", "framerate-half", "framerate-video", "load-slow",
-	"tearing-canvas", "tearing-dom", "tearing-video"}
+// variants differ by a number or a part from a page that is played: framerate-uneven, load and
+// tearing-combined, which has all three layers.
+var variants = []string{"framerate-half", "framerate-video", "load-slow", "tearing-canvas", "tearing-dom",
+	"tearing-video"}
 
 // TestBrowserPlaysTheTestPages has a browser on a virtual display play pages that play by
 // themselves, one of each kind. With EIDETICKER_SOAK it plays all of them. The screen must show

@@ -80,7 +80,7 @@ func TestBrowsersAskNobody(t *testing.T) {
 			defer listening.Close()
 
 			// what browsers do by themselves begins within seconds, and most of it at once
-			quiet := 10 * time.Second
+			quiet := 20 * time.Second
 			if os.Getenv("EIDETICKER_SOAK") != "" {
 				quiet = time.Minute
 			}

@@ -18,8 +18,7 @@ import (
 
 // TestUntrustedTests has each browser try what an untrusted test is kept from: services of this
 // machine (see reachesServices), then files (see readsFiles). A browser that is not kept from them
-// must reach them, or the test would show nothing. Firefox is that control with EIDETICKER_SOAK.
-// The session's TestUntrustedTest has it reach a service.
+// must reach them, or the test would show nothing.
 //
 // Fault: A page, script or typed address that leads to a service of the box
 // Fault: A test that opens files, file dialogs or developer tools in the browser
@@ -30,9 +29,6 @@ func TestUntrustedTests(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds() {
 		for _, untrusted := range []bool{false, true} {
-			if k.name == "firefox" && !untrusted && os.Getenv("EIDETICKER_SOAK") == "" {
-				continue
-			}
 			t.Run(fmt.Sprintf("%s/untrusted=%v", k.name, untrusted), func(t *testing.T) {
 				t.Parallel()
 				path, err := find(k.pkg, k.programs...)

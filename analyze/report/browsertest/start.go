@@ -64,6 +64,7 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 		return twice(t, ctx, path, t.Cleanup)
 	}
 	if shared.ctx == nil || shared.ctx.Err() != nil {
+		shared.ctx = nil // until one has started
 		shared.ctx = twice(t, context.Background(), path, func(end func()) { shared.ends = append(shared.ends, end) })
 	}
 	ctx, cancel := context.WithTimeout(shared.ctx, patience)
@@ -71,6 +72,7 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil {
+		shared.ctx = nil // the next test has another browser
 		t.Fatal(err)
 	}
 	return ctx
@@ -108,5 +110,7 @@ func start(t testing.TB, ctx context.Context, path string, atEnd func(func())) (
 	atEnd(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	atEnd(cancel)
+	late := time.AfterFunc(startPatience, cancel)
+	defer late.Stop()
 	return ctx, chromedp.Do(ctx)
 }

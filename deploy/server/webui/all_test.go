@@ -93,11 +93,7 @@ func TestAllPages(t *testing.T) {
 		name := fmt.Sprintf("%s-%s-%d", page.name, scheme, width)
 		b.Look(scheme, width)
 		b.drawn()
-		if scheme == "light" {
-			b.Audited(name)
-		} else {
-			b.AuditedColours(name)
-		}
+		b.Audited(name)
 		b.picture(name)
 	}
 	widths, dark := []int64{360}, int64(1400)

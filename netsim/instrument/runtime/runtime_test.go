@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -127,6 +128,7 @@ type realm struct {
 // its input.
 type realms struct {
 	test    string
+	cmd     *exec.Cmd
 	input   io.WriteCloser
 	results *json.Decoder
 }
@@ -155,7 +157,7 @@ func newRealms(t *testing.T, test string) *realms {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return &realms{test, input, json.NewDecoder(output)}
+	return &realms{test, cmd, input, json.NewDecoder(output)}
 }
 
 // ran runs a realm in Node. The page must not notice a failure.
@@ -164,7 +166,9 @@ func ran(t *testing.T, c realm) (r result) {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	if running == nil || running.test != test {
 		if running != nil {
-			_ = running.input.Close() // its test is over
+			if err := errors.Join(running.input.Close(), running.cmd.Wait()); err != nil {
+				t.Errorf("Node after %s: %v", running.test, err)
+			}
 		}
 		running = newRealms(t, test)
 	}

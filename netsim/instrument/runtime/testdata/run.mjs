@@ -144,7 +144,9 @@ async function run({prelude, code, worker}) {
     result.value = await new Promise((done, fail) => { then.call(promise, done, fail); });
     await rig.timers(0);
   } catch (e) { result.thrown = String(e?.stack ?? e); }
-  return Object.assign(result, {requests, failures, batches: await Promise.all(batches)});
+  const sent = await Promise.all(batches);
+  await turn(); // for rejections that come late
+  return Object.assign(result, {requests, failures, batches: sent});
 }
 
 // Realms share some objects of Node, which get back what preludes and pages change.
