@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/result"
@@ -10,7 +11,8 @@ import (
 )
 
 // profiles withholds the verdicts if profiled runs would be compared with plain ones. A profiler
-// slows its target. If B is profiled, A is plain, and they took turns, the difference is the cost.
+// slows its target. If B is profiled, A is plain, all else is equal, and they took turns, the
+// difference is the cost.
 func (c *Comparison) profiles(tookTurns bool) {
 	plainA, profiledA := c.A.profiled()
 	plainB, profiledB := c.B.profiled()
@@ -18,7 +20,7 @@ func (c *Comparison) profiles(tookTurns bool) {
 	switch {
 	case !mixed || c.options.JudgeUnlike:
 		return
-	case tookTurns && !profiledA && !plainB:
+	case tookTurns && !profiledA && !plainB && c.onlyProfileDiffers():
 		c.cost = true
 		c.withhold("B is profiled, and A is not: the difference is the profile's cost", "")
 	case profiledA && plainA || profiledB && plainB:
@@ -33,6 +35,15 @@ func (c *Comparison) profiles(tookTurns bool) {
 	for i := range c.Values {
 		c.Values[i].Verdict = stats.Untested
 	}
+}
+
+// onlyProfileDiffers reports whether the runs are of one test under equal conditions but for the
+// profile.
+func (c *Comparison) onlyProfileDiffers() bool {
+	test := c.A.Runs[0].Test
+	other := func(r Run) bool { return r.Test != test }
+	return !slices.ContainsFunc(slices.Concat(c.A.Runs, c.B.Runs), other) &&
+		!slices.ContainsFunc(c.Unlike, func(u Unlike) bool { return u.Name != result.EnvProfile })
 }
 
 // profiled reports which kinds of runs a set has.

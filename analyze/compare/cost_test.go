@@ -17,25 +17,27 @@ func TestCost(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		plan string
+		test string         // of B; A's has no name
 		a, b func(int) bool // is a run profiled?
 		o    Options
 		cost bool
 		want Outcome
 		text string // of the answer
 	}{
-		{"in turns", "p", none, all, Options{}, true, Inconclusive, "Cost of the profile (samples): "},
-		{"one after the other", "", none, all, Options{}, false, Inconclusive, "one side is profiled"},
-		{"the other way round", "p", all, none, Options{}, false, Inconclusive, "one side is profiled"},
-		{"mixed", "p", none, func(i int) bool { return i > 2 }, Options{}, false, Inconclusive, "are mixed"},
-		{"both profiled", "p", all, all, Options{}, false, Regressed, "is worse"},
-		{"both plain", "p", none, none, Options{}, false, Regressed, "is worse"},
-		{"asked for", "p", none, all, Options{JudgeUnlike: true}, false, Regressed, "is worse"},
+		{"in turns", "p", "", none, all, Options{}, true, Inconclusive, "Cost of the profile (samples): "},
+		{"one after the other", "", "", none, all, Options{}, false, Inconclusive, "one side is profiled"},
+		{"the other way round", "p", "", all, none, Options{}, false, Inconclusive, "one side is profiled"},
+		{"another test", "p", "b", none, all, Options{}, false, Inconclusive, "one side is profiled"},
+		{"mixed", "p", "", none, func(i int) bool { return i > 2 }, Options{}, false, Inconclusive, "are mixed"},
+		{"both profiled", "p", "", all, all, Options{}, false, Regressed, "is worse"},
+		{"both plain", "p", "", none, none, Options{}, false, Regressed, "is worse"},
+		{"asked for", "p", "", none, all, Options{JudgeUnlike: true}, false, Regressed, "is worse"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			of := func(ms float64, profiled func(int) bool) *Set {
+			of := func(ms float64, test string, profiled func(int) bool) *Set {
 				s := valued(tc.plan, 8, load(ms))
 				for i := range s.Runs {
-					s.Runs[i].Environment = result.Environment{}
+					s.Runs[i].Environment, s.Runs[i].Test = result.Environment{}, test
 					if profiled(i) {
 						s.Runs[i].Environment[result.EnvProfile] = "samples"
 					}
@@ -43,7 +45,7 @@ func TestCost(t *testing.T) {
 				return s
 			}
 			tc.o.Primary = []string{"speedindex.first_visual_change"}
-			c := analyzetest.Must(Compare(of(1000, tc.a), of(3000, tc.b), tc.o))(t)
+			c := analyzetest.Must(Compare(of(1000, "", tc.a), of(3000, tc.test, tc.b), tc.o))(t)
 			if o, _ := c.Outcome(); o != tc.want || c.Cost() != tc.cost || !strings.Contains(c.Answer(), tc.text) {
 				t.Errorf("%s, cost %t: %s", o, c.Cost(), c.Answer())
 			}

@@ -18,7 +18,7 @@ func (packCmd) Help() string {
 
 Frames, changes, events and results stay the same. The packed file is decoded and compared with the old
 one, and then replaces it. Until then the old file is not touched. Ctrl-C ends the command at any time.
-Older versions of eideticker cannot read packed recordings.`
+Older versions of eideticker read neither packed recordings nor new ones.`
 }
 
 // packJSON is what pack --json prints.

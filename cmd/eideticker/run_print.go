@@ -230,6 +230,11 @@ func (r *testRun) costs(sets []*compare.Set) (all []*compare.Comparison, err err
 		if err != nil {
 			return nil, err
 		}
+		if !c.Cost() {
+			fmt.Fprintf(r.err, "The cost of the profile of %s is unknown: it was not recorded in each of its runs.\n",
+				r.options.Variants[i+1].Name())
+			continue
+		}
 		all = append(all, c)
 	}
 	return all, nil

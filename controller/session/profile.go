@@ -351,7 +351,7 @@ func profileOf(dir, recording string, windows []result.Window, fall *har.Waterfa
 	var found *result.Profile
 	if len(measured) > 0 {
 		found = frames.Results(measured, windows)
-		suspect(found.Late, fall)
+		suspect(found.Late, windows, fall)
 	}
 	for _, t := range all {
 		if t.Info().Name == sockets.TraceName {

@@ -253,7 +253,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		dir = filepath.Join(base, warmUpDir, name)
 	}
 	record, found, err := Run(ctx, Options{
-		Plan: s.planFile(turn.Variant), Meta: len(s.Compared()) == 1 && !v.Plain && s.Repeat >= plan.LeastMeta,
+		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
 		BrowserBuild: v.Build, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),

@@ -24,7 +24,8 @@ func TestStandardSuiteIsMeasuredAsDrawn(t *testing.T) {
 	browsers := []string{"chromium", "firefox"}
 	needBrowsers(t, browsers...)
 	on := map[string]string{"checkerboard-pan": "chromium", "hover": "chromium", "tearing-combined": "chromium",
-		"pingpong": "chromium", "window-open": "chromium", "zoom": "chromium", "scroll": "firefox", "stutter": "firefox", "typing": "firefox"}
+		"pingpong": "chromium", "window-open": "chromium", "zoom": "chromium", "scroll": "firefox",
+		"stutter": "firefox", "typing": "firefox"}
 	whole := os.Getenv("EIDETICKER_SOAK") != ""
 	local := theLocalDevice(t)
 	var table strings.Builder

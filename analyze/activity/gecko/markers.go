@@ -43,8 +43,11 @@ func (t *thread) claim(row int64, raw []byte) (bytes int) {
 			bytes += 2*len(n.key) + 128
 		}
 	case "UserTiming":
-		if name := text("name"); strings.HasPrefix(name, activity.StripMark) && len(t.strips) < activity.MaxStrips {
+		const most = 64 // bytes: a mark has two numbers
+		if name := text("name"); strings.HasPrefix(name, activity.StripMark) && len(name) <= most &&
+			len(t.strips) < activity.MaxStrips {
 			t.strips[row] = name
+			bytes += 2 * most
 		}
 	case "DOMEvent":
 		kind := inputKinds[text("eventType")]
