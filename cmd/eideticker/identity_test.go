@@ -17,8 +17,8 @@ import (
 // TestRawComesBack records raw files and exports them: for every pixel format, the sizes of the
 // issue's proof and the smallest there are, without padding and with. Padding and hidden bytes are
 // random and must come back too. With EIDETICKER_SOAK most formats come in large sizes, and all
-// without padding. Otherwise a packed and a planar one stand for large sizes, and the packed one for
-// the largest. Of the small ones each has padding in turn.
+// without padding. Otherwise a packed and a planar one stand for large sizes, and the packed one
+// for the largest. Of the small ones each has padding in turn.
 func TestRawComesBack(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {342, 190}, {1366, 768}, {4096, 2160}}
