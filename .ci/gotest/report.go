@@ -44,6 +44,7 @@ type report struct {
 type results struct {
 	lines  []event
 	passed map[string]bool
+	race   bool      // the lines are of the race detector, and of no test
 	began  time.Time // the first test did: its program may have waited for others until then
 }
 
@@ -96,6 +97,10 @@ func (r *report) take(line string) {
 	case e.Action == "output":
 		if strings.HasPrefix(e.Output, "=== ") { // go test prints these with -v only
 			return
+		}
+		if p.race = p.race || strings.HasPrefix(e.Output, "WARNING: DATA RACE"); p.race {
+			e.Test = ""
+			p.race = !strings.HasPrefix(e.Output, "=====")
 		}
 		p.lines = append(p.lines, e)
 	case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":

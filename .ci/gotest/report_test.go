@@ -109,6 +109,28 @@ func TestSlowest(t *testing.T) {
 	}
 }
 
+// TestRace: the report of a race is printed, though a test that passed was running.
+func TestRace(t *testing.T) {
+	var printed strings.Builder
+	r := newReport(&printed)
+	for _, e := range []event{{Action: "output", Test: "TestA", Output: "hidden\n"},
+		{Action: "output", Test: "TestA", Output: "WARNING: DATA RACE\n"},
+		{Action: "output", Test: "TestA", Output: "  main.f()\n"},
+		{Action: "output", Test: "TestA", Output: "==================\n"},
+		{Action: "output", Test: "TestA", Output: "hidden too\n"},
+		{Action: "pass", Test: "TestA"}, {Action: "fail", Test: "TestB"}, {Action: "fail"}} {
+		e.Package = "x"
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.take(string(line))
+	}
+	if text := printed.String(); text != "WARNING: DATA RACE\n  main.f()\n==================\n" {
+		t.Error(text)
+	}
+}
+
 // TestWait: a package's time begins with its first test. Before that its program may have waited
 // for the lock of tests in real time.
 func TestWait(t *testing.T) {

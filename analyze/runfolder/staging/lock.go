@@ -5,12 +5,24 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
+)
+
+// A process that an owner starts has a copy of its lock from fork to exec, also after the owner has
+// closed it. So Lock tries again for this time.
+const (
+	lockPatience = time.Second
+	lockEvery    = 10 * time.Millisecond
 )
 
 // Lock makes a file and locks it, until it is closed or the program ends. The lock shows others
 // that the owner lives.
 func Lock(path string) (io.Closer, error) {
 	f, err := lockOwner(path, os.O_CREATE)
+	for until := time.Now().Add(lockPatience); errors.Is(err, errOwned) && time.Now().Before(until); {
+		time.Sleep(lockEvery)
+		f, err = lockOwner(path, os.O_CREATE)
+	}
 	if errors.Is(err, errOwned) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
