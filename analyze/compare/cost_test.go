@@ -58,3 +58,46 @@ func TestCost(t *testing.T) {
 		})
 	}
 }
+
+// TestProfiledVariants: a set compares its profiled variants with each other, or its only one with
+// the plain runs. A set that measures the observer effect has a verdict, as when it was made.
+func TestProfiledVariants(t *testing.T) {
+	plain, profiled := []string{"plain", "profiled"}, []string{"a-plain", "a", "b-plain", "b"}
+	for name, tc := range map[string]struct {
+		plan  plan
+		want  Outcome
+		text  string // of the answer
+		costs int
+	}{
+		"one profile": {plan{Variants: plain, Plain: plain[:1]}, Inconclusive, "Cost of the profile (samples): ", 1},
+		"two profiles": {plan{Variants: profiled, Plain: []string{"a-plain", "b-plain"}}, Regressed,
+			"b is worse than a", 2},
+		"observer effect": {plan{Variants: []string{"plain", "instrumented"}, ObserverEffect: true}, Regressed,
+			"instrumented is worse than plain", 0},
+		"nothing stated": {plan{Variants: []string{"x", "y"}}, Inconclusive, "Cost of the profile (samples): ", 0},
+	} {
+		s := &SetFolder{plan: tc.plan}
+		for i, name := range tc.plan.Variants {
+			one := valued("p", 8, load(float64(1000*(i+1))))
+			one.Path = name
+			for k := range one.Runs {
+				if one.Runs[k].Environment = (result.Environment{}); i%2 == 1 {
+					one.Runs[k].Environment[result.EnvProfile] = "samples"
+				}
+			}
+			s.variants = append(s.variants, one)
+		}
+		c, err := s.Compare(Options{Primary: []string{"speedindex.first_visual_change"}})
+		if err != nil || c == nil {
+			t.Fatalf("%s: %v, %v", name, c, err)
+		}
+		if o, _ := c.Outcome(); o != tc.want || !strings.HasPrefix(c.Answer(), tc.text) || len(s.costs()) != tc.costs {
+			t.Errorf("%s: %s, %s, costs %q", name, o, c.Answer(), s.costs())
+		}
+		page, err := s.Page(SetLinks{Compared: true})
+		if last := tc.plan.Variants[len(tc.plan.Variants)-1]; err != nil ||
+			!strings.Contains(string(page), `"`+last+`"],"costs":[`) {
+			t.Errorf("%s: %v, %s", name, err, page)
+		}
+	}
+}

@@ -26,9 +26,12 @@ type SetFolder struct {
 
 // plan is the content of set.json. For a folder without it, the runs fill it in.
 type plan struct {
-	Test     string    `json:"test"`
-	Variants []string  `json:"variants"`
-	Runs     []planRun `json:"runs"`
+	Test     string   `json:"test"`
+	Variants []string `json:"variants"`
+	Plain    []string `json:"plain"` // variants without the profile of the next one
+	// ObserverEffect states that the variants differ in their load on purpose.
+	ObserverEffect bool      `json:"observer_effect"`
+	Runs           []planRun `json:"runs"`
 }
 
 type planRun struct {
@@ -143,17 +146,48 @@ func (s *SetFolder) found() {
 	}
 }
 
-// Compare compares the variants of a set of two. Nil without an error: it has not two.
+// Compare compares the variants of a set of two. Plain ones beside profiled ones do not count, if
+// two others are left. Nil without an error: it has not two.
 func (s *SetFolder) Compare(o Options) (*Comparison, error) {
-	if len(s.variants) != 2 {
+	sides := s.compared()
+	if len(sides) != 2 {
 		return nil, nil
 	}
-	for i, v := range s.variants {
-		if v == nil {
+	o.JudgeUnlike = o.JudgeUnlike || s.plan.ObserverEffect
+	return s.compare(sides[0], sides[1], o)
+}
+
+func (s *SetFolder) compare(a, b int, o Options) (*Comparison, error) {
+	for _, i := range []int{a, b} {
+		if s.variants[i] == nil {
 			return nil, fmt.Errorf("%s has no results", s.plan.Variants[i])
 		}
 	}
-	return Compare(s.variants[0], s.variants[1], o)
+	return Compare(s.variants[a], s.variants[b], o)
+}
+
+// compared returns the variants that are compared with each other.
+func (s *SetFolder) compared() (sides []int) {
+	for i := range s.variants {
+		if len(s.variants) == 2 || !slices.Contains(s.plan.Plain, s.plan.Variants[i]) {
+			sides = append(sides, i)
+		}
+	}
+	return sides
+}
+
+// costs states the cost of each profile that has plain runs.
+func (s *SetFolder) costs() []string {
+	all := []string{}
+	for i := range len(s.variants) - 1 {
+		if !slices.Contains(s.plan.Plain, s.plan.Variants[i]) {
+			continue
+		}
+		if c, err := s.compare(i, i+1, Options{}); err == nil && c.Cost() {
+			all = append(all, c.Answer())
+		}
+	}
+	return all
 }
 
 // setPage is the data of the page's program, set.js.
@@ -163,7 +197,9 @@ type setPage struct {
 	Variants []string   `json:"variants"`
 	Values   []setValue `json:"values"`
 	Runs     []planRun  `json:"runs"`
-	Compare  string     `json:"compare"` // address of the comparison; "": none
+	Compare  string     `json:"compare"`  // address of the comparison; "": none
+	Compared []string   `json:"compared"` // variants of the comparison
+	Costs    []string   `json:"costs"`    // of profiles, in words
 	Warnings []string   `json:"warnings"`
 }
 
@@ -206,7 +242,10 @@ func (s *SetFolder) Page(l SetLinks) ([]byte, error) {
 		return nil, err
 	}
 	p := &setPage{Name: filepath.Base(abs), Test: s.plan.Test, Variants: s.plan.Variants, Values: s.values(),
-		Runs: slices.Clone(s.plan.Runs), Warnings: []string{}}
+		Runs: slices.Clone(s.plan.Runs), Warnings: []string{}, Compared: []string{}, Costs: s.costs()}
+	for _, i := range s.compared() {
+		p.Compared = append(p.Compared, s.plan.Variants[i])
+	}
 	for _, err := range s.unread {
 		p.Warnings = append(p.Warnings, wording.Sentence(err))
 	}

@@ -89,8 +89,8 @@ type ProfileLate struct {
 	Lost []string `json:"lost"`
 	// Sentence states the longest activity in words. It is measured.
 	Sentence string `json:"sentence"`
-	// Suspected states a response that came just before; empty: none. No measurement relates it to the
-	// frame.
+	// Suspected states the last response that ended within the interval, before the picture was
+	// sampled; empty: none. No measurement relates it to the frame.
 	Suspected string `json:"suspected"`
 }
 

@@ -189,7 +189,7 @@ func sampleProfile() *Profile {
 				Lane: []uint8{}, FromNS: 950_000_000, StepNS: 50_000_000}},
 		Late: []ProfileLate{{Window: 0, Frame: 104, Response: true, FromNS: 1_016_683_350, ToNS: 1_050_050_050,
 			Lost:      []string{"js lost records of Compositor: the buffer was full"},
-			Suspected: "Suspected, not measured: the response of a.test/app.js came just before, 12 ms earlier.",
+			Suspected: "Suspected, not measured: the response of a.test/app.js came 12 ms before.",
 			Threads: []ProfileActive{{Thread: 1, Running: span(30, 29, 31), Runnable: span(1, 0.5, 1.5),
 				Waiting: span(2, 1.5, 2.5), Function: 1, FunctionNS: span(29, 28, 30), Sampled: true,
 				Tree: []ProfileNode{{Function: 1, NS: 29_000_000, LowNS: 28_000_000, HighNS: 30_000_000, Samples: 29,

@@ -209,6 +209,10 @@ func TestFleet(t *testing.T) {
 		"ok on lab-03/a") {
 		t.Errorf("%s", text)
 	}
+	if text := f.well(append(job, "--needs", "room=03", "--repeat", "2", "--profile", "samples")...); !strings.Contains(
+		text, "Cost of the profile (samples): fps.") {
+		t.Errorf("no cost of the profile: %s", text)
+	}
 	if code, _, errOut := f.do("run", "scene", "--needs", "room=30"); code != exitUsage || !strings.Contains(errOut,
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)
@@ -261,7 +265,7 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	sets, err := filepath.Glob(filepath.Join(dir, "lab-0*", "data", "runs", "s-*"))
-	if err != nil || len(sets) > 3 {
+	if err != nil || len(sets) > 4 {
 		t.Errorf("%q, %v: want one set of each attempt", sets, err)
 	}
 

@@ -219,12 +219,10 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if o, err = session.NewSet(t, on, numbers); err != nil {
 		return o, outOfRange(err)
 	}
-	if o.Repeat > 1 && !c.UntilFail && !c.ProfiledOnly && c.ObserverEffect == nil {
-		if on, err = o.Alternated(api.MaxVariants); err != nil {
+	o.UntilFail, o.ObserverEffect = c.UntilFail, c.ObserverEffect != nil
+	if !c.ProfiledOnly && !o.ObserverEffect {
+		if err := o.Alternate(numbers, api.MaxVariants); err != nil {
 			return o, usagef("--profile: %w; or add --profiled-only", err)
-		}
-		if o, err = session.NewSet(t, on, numbers); err != nil { // with more retries
-			return o, outOfRange(err)
 		}
 	}
 	if err := c.check(e, &o); err != nil {
@@ -244,7 +242,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 		return o, err
 	}
 	o.Looks = looks
-	o.UntilFail, o.NoVideo, o.Program, o.Progress = c.UntilFail, c.NoVideo, program(), e
+	o.NoVideo, o.Program, o.Progress = c.NoVideo, program(), e
 	o.FilmstripStep = time.Duration(c.FilmstripStep)
 	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
 	if o.Seed = c.Seed; o.Seed == 0 {

@@ -35,7 +35,7 @@ func (r *testRun) budgets(sets []*compare.Set) (all []checkedBudget, err error) 
 		return nil, err
 	}
 	for i, s := range sets {
-		if i > 0 && r.options.Variants[i-1].Plain {
+		if r.options.HasPlain(i) {
 			continue
 		}
 		if s == nil {

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/client"
 )
@@ -120,9 +125,13 @@ func (h *hubRun) outcome() error {
 	} else {
 		fmt.Fprintln(h.out, fleetJobText(j))
 		for _, a := range j.Attempts {
-			if a.Set != "" && !a.Superseded {
-				fmt.Fprintln(h.out, h.address("#/fleet/"+a.Set))
+			if a.Set == "" || a.Superseded {
+				continue
 			}
+			if err := h.printCosts(a.Set); err != nil {
+				return fmt.Errorf("read the cost of the profile: %w", err)
+			}
+			fmt.Fprintln(h.out, h.address("#/fleet/"+a.Set))
 		}
 	}
 	if j.State != "ok" {
@@ -136,6 +145,50 @@ func (h *hubRun) outcome() error {
 		return verdictError{code: exitRegression, what: "the job regressed"}
 	case j.Verdict == "" || strings.Contains(j.Verdict, "inconclusive"):
 		return verdictError{code: exitInconclusive, what: "the job has no clear verdict"}
+	}
+	return nil
+}
+
+// maxPlan bounds set.json.
+const maxPlan = 1 << 20
+
+// printCosts prints what the profiles of a set cost: its profiled runs against the plain ones.
+func (h *hubRun) printCosts(set string) error {
+	if h.job.State != "ok" {
+		return nil
+	}
+	body, err := h.client.FleetFile(h.ctx, set, session.SetFile)
+	if err != nil {
+		return err
+	}
+	var plan struct{ Variants, Plain []string }
+	err = json.NewDecoder(io.LimitReader(body, maxPlan)).Decode(&plan)
+	if err = errors.Join(err, body.Close()); err != nil {
+		return err
+	}
+	for _, plain := range plan.Plain {
+		at := slices.Index(plan.Variants, plain) + 1
+		if at == 0 || at == len(plan.Variants) {
+			continue
+		}
+		var got api.Compared
+		p := api.CompareParams{Base: set + "~" + plain, With: set + "~" + plan.Variants[at],
+			Primary: strings.Join(h.cmd.Primary, ",")}
+		if err := h.client.Call(h.ctx, "compare", p, &got); err != nil {
+			return err
+		}
+		var c struct {
+			Answer string `json:"answer"`
+			Cost   bool   `json:"cost"`
+		}
+		if err := json.Unmarshal(got.Comparison, &c); err != nil {
+			return err
+		}
+		text := c.Answer
+		if !c.Cost {
+			text = unknownCost(plan.Variants[at])
+		}
+		fmt.Fprintln(h.out, terminal.Clean(text))
 	}
 	return nil
 }

@@ -231,13 +231,16 @@ func (r *testRun) costs(sets []*compare.Set) (all []*compare.Comparison, err err
 			return nil, err
 		}
 		if !c.Cost() {
-			fmt.Fprintf(r.err, "The cost of the profile of %s is unknown: it was not recorded in each of its runs.\n",
-				r.options.Variants[i+1].Name())
+			fmt.Fprintln(r.err, unknownCost(r.options.Variants[i+1].Name()))
 			continue
 		}
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+func unknownCost(variant string) string {
+	return fmt.Sprintf("The cost of the profile of %s is unknown: it was not recorded in each of its runs.", variant)
 }
 
 // load reads the accepted runs of each variant; nil: none.

@@ -75,6 +75,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
 		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh, Script: c.Script,
 		Profile: c.Profile.text, TraceLimit: int64(c.TraceLimit), Strict: c.Strict,
+		ProfiledOnly: c.ProfiledOnly,
 	}
 	switch {
 	case len(c.Tests) == 0 && len(c.Variant) == 0:

@@ -25,7 +25,7 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	var all []api.Compared
 	for i, v := range t.options.Variants {
 		runs := t.set.Of(i)
-		if len(runs) == 0 {
+		if len(runs) == 0 || t.options.HasPlain(i) {
 			continue
 		}
 		got, err := r.compare(ctx, runs[0].Dir)

@@ -96,7 +96,8 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 	if p := r.job.Params; p != nil {
 		t.options.Repeat, t.options.WarmUp, t.options.UntilFail = p.Repeat, p.WarmUp, p.UntilFail
 		for _, name := range p.Variants {
-			t.options.Variants = append(t.options.Variants, session.Variant{Device: elsewhere(""), Called: name})
+			t.options.Variants = append(t.options.Variants, session.Variant{Device: elsewhere(""), Called: name,
+				Plain: slices.Contains(p.Plain, name)})
 		}
 	}
 	t.set = &session.Set{Dir: dir, Single: r.job.Total == 1}
@@ -123,6 +124,7 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 			at = len(t.options.Variants)
 			t.options.Variants = append(t.options.Variants, v)
 		}
+		v.Plain = t.options.Variants[at].Plain
 		v.Test = &suite.Test{Name: m.Record.Test, Primary: m.Record.Primary}
 		m.Variant, t.options.Variants[at] = at, v
 		t.options.Test.Primary = t.options.TestOf(0).Primary

@@ -18,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/server"
+	"github.com/eideticker/eideticker/deploy/store"
 )
 
 // A run on a rig ends as one on this machine: the same table, the same exit codes.
@@ -167,6 +168,70 @@ func TestRunTestsOnRig(t *testing.T) {
 	} {
 		if code, _, errOut := runOn(t, address, args...); code != exitUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%q: exit code %d: %s, want %s", args, code, errOut, want)
+		}
+	}
+}
+
+// TestRunProfiledOnRig: several profiled runs take turns with plain ones on a rig, as on this
+// machine. Their difference is the cost of the profile. The plain runs are held against a baseline.
+func TestRunProfiledOnRig(t *testing.T) {
+	t.Parallel()
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
+	address := answering(t, rig, nil)
+	base := played(t, rig, api.StartParams{Repeat: 1}).ID
+	for args, want := range map[string]string{
+		"scene --repeat 2 --baseline " + base: "plain profiled; plain/profiled",
+		"scene --repeat 2 --profiled-only":    "local; ",
+		"scene judged --repeat 2": "judged judged-plain scene scene-plain; " +
+			"scene-plain/scene judged-plain/judged",
+	} {
+		var got struct {
+			Runs       []struct{ Variant string }
+			Comparison struct{ A, B struct{ Path string } }
+			Costs      []struct {
+				Answer string
+				Cost   bool
+				A, B   struct{ Path string }
+			}
+		}
+		code, out, errOut := runOn(t, address, append(strings.Fields(args), "--profile", "samples", "--max-lost",
+			"100%", "--json")...)
+		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK {
+			t.Fatalf("%s: exit code %d, %v\n%s\n%s", args, code, err, out, errOut)
+		}
+		var names, costs []string
+		for _, r := range got.Runs {
+			names = append(names, r.Variant)
+		}
+		slices.Sort(names)
+		for _, c := range got.Costs {
+			costs = append(costs, filepath.Base(c.A.Path)+"/"+filepath.Base(c.B.Path))
+			if !c.Cost || !strings.HasPrefix(c.Answer, "Cost of the profile (samples): fps.") {
+				t.Errorf("%s: %+v", args, c)
+			}
+		}
+		if text := strings.Join(slices.Compact(names), " ") + "; " + strings.Join(costs, " "); text != want {
+			t.Errorf("%s: %s, want %s", args, text, want)
+		}
+		if c := got.Comparison; len(costs) == 2 && (filepath.Base(c.A.Path) != "scene" ||
+			filepath.Base(c.B.Path) != "judged") {
+			t.Errorf("%s: the profiled runs are not compared: %+v", args, c)
+		}
+		if !strings.Contains(args, base) {
+			continue
+		}
+		if !strings.Contains(errOut, "plain against "+base) || strings.Contains(errOut, "profiled against") {
+			t.Errorf("the plain runs alone are held against the baseline: %s", errOut)
+		}
+		page, err := rig.Store.List(t.Context(), store.Query{Set: rig.Jobs(true)[0].ID, Limit: store.MaxLimit})
+		if err != nil || len(page.Runs) < 4 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		for _, r := range page.Runs {
+			_, v, err := rig.Store.Judged(r.ID)
+			if counts := strings.Contains(r.ID, "~plain~run-"); err != nil || (v != nil) != counts {
+				t.Errorf("the verdict of %s is %+v, %v", r.ID, v, err)
+			}
 		}
 	}
 }

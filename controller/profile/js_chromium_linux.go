@@ -27,11 +27,13 @@ const (
 )
 
 // chromium records Chromium's trace by a pipe to its developer tools. Pages cannot reach the pipe.
-// Chromium ends with the pipe, so it stays open until then.
+// Chromium ends with the pipe, so it stays open until then. Chromium has one pipe. If another user
+// opened it, the trace takes that user's connection.
 type chromium struct {
 	tracer
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	shared   bool // the connection is another user's
 	to, from *os.File
 	theirs   []*os.File
 	conn     *devtools.Conn // nil: the browser was not started
@@ -48,8 +50,10 @@ func (c *chromium) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	if len(cmd.ExtraFiles) > 0 || slices.Contains(cmd.Args, pipeFlag) {
-		return &missingError{jsDir, "its developer tools are in use", "leave out vitals"}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.file = filepath.Join(raw, chromiumFile)
+	if c.shared = slices.Contains(cmd.Args, pipeFlag); c.shared {
+		return nil
 	}
 	in, to, err := os.Pipe()
 	if err != nil {
@@ -59,9 +63,7 @@ func (c *chromium) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 	if err != nil {
 		return errors.Join(err, in.Close(), to.Close())
 	}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.to, c.from, c.theirs = to, from, []*os.File{in, out}
-	c.file = filepath.Join(raw, chromiumFile)
 	cmd.ExtraFiles = c.theirs // files 3 and 4, as the browser expects
 	cmd.Args = slices.Insert(cmd.Args, at+1, pipeFlag)
 	return nil
@@ -74,19 +76,34 @@ var traceConfig = json.RawMessage(`{"transferMode": "ReturnAsStream", "streamFor
 	"excludedCategories": ["*"]}}`)
 
 func (c *chromium) Started(pid int) {
-	c.root = pid
+	if c.root = pid; c.shared {
+		c.failed = errors.New("the developer tools were not opened")
+		return // see inspected
+	}
 	for _, f := range c.theirs {
 		_ = f.Close() // the browser has its own
 	}
 	c.conn = devtools.New(struct {
 		io.Reader
 		io.Writer
-	}{c.from, c.to}, "Tracing.tracingComplete")
-	c.joined.Go(func() {
-		var ignored json.RawMessage
-		c.failed = c.conn.Call(c.ctx, "", "Tracing.start", traceConfig, &ignored)
-		c.info.BeginNS = int64(timeline.Monotonic().Now())
-	})
+	}{c.from, c.to}, devtools.TraceComplete)
+	c.joined.Go(c.begin)
+}
+
+// inspected implements [inspector].
+func (c *chromium) inspected(conn *devtools.Conn) {
+	if c.shared && c.root != 0 {
+		c.conn = conn
+		late := time.AfterFunc(patience, func() { c.cancel(errSilent) })
+		c.begin()
+		late.Stop()
+	}
+}
+
+func (c *chromium) begin() {
+	var ignored json.RawMessage
+	c.failed = c.conn.Call(c.ctx, "", "Tracing.start", traceConfig, &ignored)
+	c.info.BeginNS = int64(timeline.Monotonic().Now())
 }
 
 func (c *chromium) Stop(ctx context.Context) (activity.Info, error) {
@@ -101,7 +118,9 @@ func (c *chromium) Stop(ctx context.Context) (activity.Info, error) {
 	if c.failed == nil {
 		c.failed = c.fetch(ctx)
 	}
-	c.conn.Close()
+	if !c.shared {
+		c.conn.Close()
+	}
 	c.info.EndNS = int64(timeline.Monotonic().Now())
 	return c.info, nil
 }

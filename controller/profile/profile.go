@@ -18,6 +18,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/internal/devtools"
 )
 
 // Ways of recording native code, and JavaScript.
@@ -329,6 +330,21 @@ func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
 	}
 	s.joined.Go(s.guard)
 	return nil
+}
+
+// inspector is an engine that takes another user's connection to the developer tools.
+type inspector interface{ inspected(*devtools.Conn) }
+
+// Inspected reports that the program's developer tools were opened. The connection must be idle
+// then, and in Stop. It must stay open until Stop.
+func (s *Session) Inspected(conn *devtools.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.engines {
+		if i, ok := e.(inspector); ok && conn != nil {
+			i.inspected(conn)
+		}
+	}
 }
 
 // rawDir makes the folder for raw files of a trace.

@@ -7,9 +7,22 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Alternated returns the variants of a set with a plain one before each that has a profile. Its
-// runs show the cost of the profile. limit is the maximum number of variants.
-func (o *SetOptions) Alternated(limit int) ([]Variant, error) {
+// Alternate adds plain runs to a set with several runs of a profile. They take turns, so that their
+// difference is the cost of the profile. A set until a failure has none. limit is the maximum
+// number of variants.
+func (o *SetOptions) Alternate(asked Numbers, limit int) error {
+	if o.Repeat < 2 || o.UntilFail {
+		return nil
+	}
+	all, err := o.alternated(limit)
+	if err == nil {
+		o.Variants, o.Retries = all, retries(o.Test, asked, o.Repeat*len(all))
+	}
+	return err
+}
+
+// alternated returns the variants of a set with a plain one before each that has a profile.
+func (o *SetOptions) alternated(limit int) ([]Variant, error) {
 	var all []Variant
 	for i, v := range o.Variants {
 		t := o.TestOf(i)
@@ -35,6 +48,19 @@ func (o *SetOptions) Alternated(limit int) ([]Variant, error) {
 		return nil, fmt.Errorf("%d variants with those of plain runs: at most %d can take turns", len(all), limit)
 	}
 	return all, nil
+}
+
+// HasPlain reports whether a variant has plain runs beside it. Budgets and baselines judge those.
+func (o *SetOptions) HasPlain(variant int) bool { return variant > 0 && o.Variants[variant-1].Plain }
+
+// Plains returns the names of plain variants. The next variant of each has the profile.
+func (o *SetOptions) Plains() (names []string) {
+	for _, v := range o.Variants {
+		if v.Plain {
+			names = append(names, v.Name())
+		}
+	}
+	return names
 }
 
 // Compared returns the variants that are compared with each other. Plain runs beside profiled ones

@@ -161,6 +161,30 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 	}
 }
 
+// TestTraceBesideVitals: Chromium's trace and the claims of its page share the one pipe to its
+// developer tools. Both are there, on the clock of the recording.
+func TestTraceBesideVitals(t *testing.T) {
+	t.Parallel()
+	needBrowsers(t, "chromium")
+	takeTurn(t)
+	server := servePlanted(t, 1, 60, 400)
+	test := profiledTest(t, server.URL, "{js: trace}")
+	test.Vitals = true
+	made, dir := playScripts(t, test, "chromium")
+	p, claims := made.Found.Results.Profile, made.Found.Results.Vitals
+	if p == nil || claims == nil || claims.Result.Refusal != "" {
+		t.Fatalf("profile %+v, claims %+v, notes %q", p, claims, made.Record.Notes)
+	}
+	slowFunction(t, p)
+	if _, ok := claims.Result.Find("ttfb"); !ok {
+		t.Errorf("claims %+v", claims.Result)
+	}
+	info, err := activity.ReadInfo(filepath.Join(dir, made.Dir, activity.TracesDir, "js"))
+	if err != nil || info.Way != "trace" || !info.Clock.Exact || len(info.Warnings) > 0 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 // onlyBrowsers returns a PATH with all programs but those of engines.
 func onlyBrowsers(t *testing.T) string {
 	t.Helper()

@@ -58,10 +58,12 @@ type SetOptions struct {
 	Decided func(*Set) bool
 	Seed    uint64
 	Dir     string // of the set; with one run of one variant, the run folder itself
-	Folder  bool   // Dir is a set's folder also with one run
-	Program string
-	MaxLost float64
-	NoVideo bool
+	// ObserverEffect states that the set compares a test with itself under load.
+	ObserverEffect bool
+	Folder         bool // Dir is a set's folder also with one run
+	Program        string
+	MaxLost        float64
+	NoVideo        bool
 	// FilmstripStep is that of the folders; 0: by the length of each window.
 	FilmstripStep time.Duration
 	// NoPictures leaves out all that only people look at, also the video.
@@ -128,6 +130,10 @@ type setJSON struct {
 	Repeat   int      `json:"repeat"`
 	WarmUp   int      `json:"warm_up"`
 	Variants []string `json:"variants"`
+	// Plain has the variants without the profile of the next one.
+	Plain []string `json:"plain,omitempty"`
+	// ObserverEffect states that the variants differ in their load on purpose.
+	ObserverEffect bool `json:"observer_effect,omitempty"`
 	// Builds has the builds of the variants' browsers, by variant.
 	Builds map[string]string `json:"builds,omitempty"`
 	// Looks share the level of a verdict; absent: it has one.
@@ -346,7 +352,7 @@ func (s *setRun) write() error {
 		return nil
 	}
 	out := setJSON{Schema: "eideticker.set", Version: 1, Test: s.Test.Name, Seed: s.Seed, Repeat: s.Repeat,
-		WarmUp: s.WarmUp, Looks: s.Looks, Runs: []runJSON{}}
+		WarmUp: s.WarmUp, Plain: s.Plains(), ObserverEffect: s.ObserverEffect, Looks: s.Looks, Runs: []runJSON{}}
 	for _, v := range s.Variants {
 		out.Variants = append(out.Variants, v.Name())
 		if v.Build != "" {
@@ -431,12 +437,13 @@ func NewSet(t *suite.Test, on []Variant, asked Numbers) (SetOptions, error) {
 		Cooldown: or(asked.Cooldown, t.Cooldown), Quiet: or(asked.WaitForQuiet, 0),
 		MaxLost: or(asked.MaxLost, defaultMaxLost),
 	}
-	usual := t.Retries
-	if usual == 0 {
-		usual = min(o.Repeat*len(on), suite.MaxRuns)
-	}
-	o.Retries = or(asked.Retries, usual)
+	o.Retries = retries(t, asked, o.Repeat*len(on))
 	return o, nil
+}
+
+// retries returns the limit for retries in a set of so many runs.
+func retries(t *suite.Test, asked Numbers, runs int) int {
+	return or(asked.Retries, cmp.Or(t.Retries, min(runs, suite.MaxRuns)))
 }
 
 func or[T any](asked *T, usual T) T {

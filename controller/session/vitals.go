@@ -58,6 +58,9 @@ func (s *localStage) observe(ctx context.Context, address string) (err error) {
 	} else if s.side, err = inspect.Open(ctx, s.browser); err != nil {
 		return fmt.Errorf("observe the page: %w", err)
 	}
+	if s.wanted.Profile != nil {
+		s.wanted.Profile.Inspected(inspect.Tools(s.side))
+	}
 	if err := s.side.Preload(ctx, vitals.Script); err != nil {
 		return fmt.Errorf("observe the page: %w", err)
 	}

@@ -15,9 +15,11 @@ type StartParams struct {
 	Script   []string  `json:"script,omitempty" doc:"policies that instrument the page's scripts (default: the test's)"`
 	Profile  string    `json:"profile,omitempty" doc:"such as samples,js,sockets (default: the test's)"`
 	// TraceLimit and Strict are those of the profile.
-	TraceLimit int64     `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine (default: 2 GiB)"`
-	Strict     bool      `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
-	Variants   []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
+	TraceLimit int64 `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine (default: 2 GiB)"`
+	Strict     bool  `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
+	// ProfiledOnly leaves the cost of the profile unknown.
+	ProfiledOnly bool      `json:"profiled_only,omitempty" doc:"make no plain runs between several profiled ones"`
+	Variants     []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"or KIND@FEED:BUILD, in turns; the device's first if not given"`
@@ -120,6 +122,7 @@ type StartView struct {
 	NoVideo   bool `json:"no_video"`
 	// Variants name the folders of a set.
 	Variants []string `json:"variants" doc:"that take turns; the others are compared with the first"`
+	Plain    []string `json:"plain,omitempty" doc:"variants without the profile of the next one, for its cost"`
 }
 
 // Made is a run of a job that is over.

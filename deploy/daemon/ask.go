@@ -76,8 +76,14 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if out.set, err = session.NewSet(subjects[0].Test, on, asked); err != nil {
 		return nil, outOfRange(err)
 	}
+	// the sides of a schedule's job are those of its origin
+	if out.set.UntilFail = p.UntilFail; !p.ProfiledOnly && p.Origin == nil {
+		if err := out.set.Alternate(asked, api.MaxVariants); err != nil {
+			return nil, api.Errorf(api.InvalidParams, "profile: %v; or set profiled_only", err)
+		}
+	}
 	follows := false
-	for i, v := range on {
+	for i, v := range out.set.Variants {
 		t := out.set.TestOf(i)
 		if t.Vitals && untrusted {
 			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
@@ -93,7 +99,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if p.Fresh && !follows {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
 	}
-	out.set.UntilFail, out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.UntilFail, p.Seed, p.NoVideo, step
+	out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.Seed, p.NoVideo, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}

@@ -45,10 +45,13 @@ func (d *Daemon) baselineNamed(ctx context.Context, name string) (baseline, erro
 	return baseline{name: name, id: id}, err
 }
 
-// judge compares the runs of each variant of a set with their baseline, and stores the verdict. The
-// set is complete without it: errors go to the log.
+// judge compares the runs of each variant of a set with their baseline, and stores the verdict.
+// Plain runs stand for profiled ones. The set is complete without it: errors go to the log.
 func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
 	for i, dir := range set.Dirs {
+		if o.HasPlain(i) {
+			continue
+		}
 		id, err := d.store.ID(dir)
 		if err == nil {
 			err = d.judgeVariant(j, o, id, i)

@@ -97,7 +97,7 @@ func (p *plan) describe(j *api.Job) {
 		j.Total = len(o.Variants) * (o.Repeat + o.WarmUp)
 	}
 	j.Params = &api.StartView{Repeat: o.Repeat, WarmUp: o.WarmUp, Retries: o.Retries, UntilFail: o.UntilFail,
-		NoVideo: o.NoVideo, Variants: []string{}}
+		NoVideo: o.NoVideo, Variants: []string{}, Plain: o.Plains()}
 	for _, v := range o.Variants {
 		j.Params.Variants = append(j.Params.Variants, v.Name())
 	}

@@ -2,6 +2,8 @@ package daemon_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,6 +145,42 @@ func TestSubmit(t *testing.T) {
 	clients.Origin = nil
 	if _, err := r.Start(t.Context(), "x", clients); code(err) != api.InvalidParams {
 		t.Errorf("a client's single variant: %v", err)
+	}
+}
+
+// TestPlainRuns: several profiled runs take turns with plain ones. Runs of a schedule do not, since
+// its origin names their variants.
+func TestPlainRuns(t *testing.T) {
+	t.Parallel()
+	d := daemontest.New("a")
+	d.Hold() // until the rig ends
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
+	for name, tc := range map[string]struct {
+		p    api.StartParams
+		want string // variants, plain ones, runs
+	}{
+		"one run":         {api.StartParams{}, "[a] [] 1"},
+		"several":         {api.StartParams{Repeat: 3}, "[plain profiled] [plain] 6"},
+		"profiled only":   {api.StartParams{Repeat: 3, ProfiledOnly: true}, "[a] [] 3"},
+		"until a failure": {api.StartParams{Repeat: 3, UntilFail: true}, "[a] [] 0"},
+		"of a schedule":   {api.StartParams{Repeat: 3, Origin: []byte("{}")}, "[a] [] 3"},
+	} {
+		tc.p.Devices, tc.p.Profile = []string{"a"}, "samples"
+		j := r.Scene("ci", tc.p)
+		if got := fmt.Sprint(j.Params.Variants, j.Params.Plain, j.Total); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	names := []string{"b", "b-plain"}
+	var both []api.Variant
+	for _, name := range names {
+		both = append(both, api.Variant{Name: name, Test: "scene"})
+	}
+	_, err := r.Start(t.Context(), "ci", api.StartParams{Variants: both, Devices: []string{"a"}, Profile: "samples",
+		Repeat: 2})
+	if told := (*api.Error)(nil); !errors.As(err, &told) || told.Code != api.InvalidParams ||
+		!strings.Contains(told.Message, "or set profiled_only") {
+		t.Errorf("two variants of one name: %v", err)
 	}
 }
 

@@ -35,6 +35,8 @@ import {counted, stateWord, titled} from './words.js';
  * @property {SetValue[]} values
  * @property {SetRun[]} runs
  * @property {string} compare address; empty: none
+ * @property {string[]} compared variants of the comparison
+ * @property {string[]} costs of profiles, in words
  * @property {string[]} warnings
  */
 
@@ -82,7 +84,9 @@ export function setView(set, title, heading) {
       ? `, and ${bad.length} failed or rejected` : ''),
     h('p.about', null, h('span', null, set.name), set.variants.length > 1
       ? h('span', null, set.variants.join(' and ')) : null),
-    set.compare ? h('a.button.main', {href: set.compare}, `Compare ${set.variants.join(' and ')}`) : null),
+    set.compare ? h('a.button.main', {href: set.compare}, `Compare ${set.compared.join(' and ')}`) : null),
+  set.costs.length ? h('section.card', {'aria-label': 'Cost of profiles'}, set.costs.map((c) => h('p', null, c)))
+    : null,
   set.warnings.length ? h('div.warnings', null, set.warnings.map((w) => h('p', null, titled(w)))) : null,
   set.values.length ? values(set, heading) : null,
   h('section.card', {'aria-label': 'Runs'}, h('h2', null, 'Runs'), set.runs.length

@@ -33,6 +33,9 @@ type message struct {
 	} `json:"error"`
 }
 
+// TraceComplete is the event at the end of a trace.
+const TraceComplete = "Tracing.tracingComplete"
+
 // maxMessage limits a message of the browser.
 const maxMessage = 4 << 20
 

@@ -20,7 +20,7 @@ type devtools struct {
 
 // newDevtools reads from the pipe until that ends or Close is called.
 func newDevtools(pipe io.ReadWriter) *devtools {
-	return &devtools{Conn: internal.New(pipe, ""), clock: timeline.Monotonic()}
+	return &devtools{Conn: internal.New(pipe, internal.TraceComplete), clock: timeline.Monotonic()}
 }
 
 func (d *devtools) call(ctx context.Context, method string, params, result any) error {

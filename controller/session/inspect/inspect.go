@@ -7,6 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input/webdriver"
+	internal "github.com/eideticker/eideticker/controller/internal/devtools"
 )
 
 // Page is the page of a browser. It belongs to one goroutine.
@@ -39,4 +40,13 @@ func Open(ctx context.Context, b browser) (Page, error) {
 		return nil, err
 	}
 	return webdriver.Open(ctx, endpoint)
+}
+
+// Tools returns the connection to the developer tools that a page uses; nil: it uses another
+// channel. It belongs to the page's goroutine.
+func Tools(p Page) *internal.Conn {
+	if d, ok := p.(*devtools); ok {
+		return d.Conn
+	}
+	return nil
 }

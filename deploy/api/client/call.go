@@ -53,7 +53,16 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 
 // File opens a file of a run's folder. The caller closes it.
 func (c *Client) File(ctx context.Context, id, name string) (io.ReadCloser, error) {
-	res, err := c.do(ctx, http.MethodGet, "/api/v1/runs/"+id+"/"+name, nil, nil, http.StatusOK)
+	return c.file(ctx, "/api/v1/runs/"+id+"/"+name)
+}
+
+// FleetFile opens a file of a set on a hub, such as lab-07/s-1.1. The caller closes it.
+func (c *Client) FleetFile(ctx context.Context, set, name string) (io.ReadCloser, error) {
+	return c.file(ctx, "/fleet/v1/runs/"+set+"/"+name)
+}
+
+func (c *Client) file(ctx context.Context, path string) (io.ReadCloser, error) {
+	res, err := c.do(ctx, http.MethodGet, path, nil, nil, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}

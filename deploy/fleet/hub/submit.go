@@ -320,6 +320,9 @@ func runsOf(p api.StartParams, devices int) int {
 	if p.WarmUp != nil {
 		each += max(0, *p.WarmUp)
 	}
+	if p.Profile != "" && p.Repeat > 1 && !p.ProfiledOnly && !p.UntilFail && p.Origin == nil {
+		each *= 2 // with plain runs
+	}
 	return min(maxRuns, each*max(1, len(p.Variants))*max(1, len(p.Browsers))*devices)
 }
 

@@ -285,6 +285,10 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		return api.Trend{Unit: "frames/s", Points: p.trend}, nil
 	case "compare":
 		c := compared(params.Base, params.With)
+		if strings.HasSuffix(params.Base, "-plain") && params.Base == params.With+"-plain" {
+			c.Comparison = []byte(`{"cost": true, "measures": [], "answer": "Cost of the profile (` +
+				params.With[strings.LastIndexByte(params.With, '~')+1:] + `): −1 %."}`)
+		}
 		if p.unlike && !params.JudgeUnlike {
 			c.Outcome = "inconclusive"
 			c.Comparison = []byte(`{"withheld": "A and B were not measured alike", ` + string(c.Comparison[1:]))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ import (
 // plan gives a set a plan, of which the first variant is the base.
 func (p *played) plan(id string, variants ...string) string {
 	dir := p.TempDir()
-	raw, err := json.Marshal(map[string]any{"schema": "eideticker.set", "version": 1, "variants": variants})
+	plain := slices.DeleteFunc(slices.Clone(variants), func(v string) bool { return !strings.HasSuffix(v, "-plain") })
+	raw, err := json.Marshal(map[string]any{"schema": "eideticker.set", "version": 1, "variants": variants,
+		"plain": plain})
 	p.check(errors.Join(err, os.WriteFile(filepath.Join(dir, session.SetFile), raw, 0o600)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,20 +48,24 @@ func (p *played) makeSet(id string) string {
 	return p.plan(id, "chromium", "firefox")
 }
 
-// makeVariants adds a set of two named variants of one browser, and returns its ID.
-func (p *played) makeVariants(id string) string {
+// makeVariants adds a set of named variants of one browser, with two runs each, and returns its ID.
+func (p *played) makeVariants(id string, names ...string) string {
 	at := time.Date(2026, 11, 20, 11, 15, 30, 0, time.UTC)
-	for i, name := range []string{"slow~run-01", "fast~run-01", "slow~run-02", "fast~run-02"} {
+	for i := range 2 * len(names) {
+		name := fmt.Sprintf("%s~run-%02d", names[i%len(names)], 1+i/len(names))
 		r := info(id+"~"+name, 90, at.Add(time.Duration(i)*time.Minute))
 		r.Set, r.Values = id, []api.Value{{Measure: "fps", Name: "framerate", Unit: "frames/s", Value: 70 + float64(i)}}
 		p.runs = append([]api.RunInfo{r}, p.runs...)
 	}
-	for i, name := range []string{"slow", "fast"} {
+	for i, name := range names {
 		p.trend = append(p.trend, api.Point{ID: id, Variant: name, Device: "local", Browser: "chromium", Runs: 2,
 			Median: 71 + float64(i), Text: fmt.Sprintf("7%d frames/s", 1+i)})
 	}
-	return p.plan(id, "slow", "fast")
+	return p.plan(id, names...)
 }
+
+// compareLink is the text and the address of the link to a set's comparison.
+const compareLink = `(a => a.textContent + a.hash)(document.querySelector('a.button.main'))`
 
 // TestSetPage: a set has its values and runs, a way to its comparison, and a place in the list.
 func TestSetPage(t *testing.T) {
@@ -116,7 +123,7 @@ func TestSetPage(t *testing.T) {
 	}
 
 	b.Log("named variants of one browser are told apart")
-	id = p.makeVariants("20261120-111530-example.org-v4r2")
+	id = p.makeVariants("20261120-111530-example.org-v4r2", "slow", "fast")
 	b.open("#/runs/" + id)
 	b.await("both are shown", `document.querySelectorAll('.dots circle').length === 4`)
 	text = browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
@@ -125,8 +132,7 @@ func TestSetPage(t *testing.T) {
 			t.Errorf("the page does not say %q: %s", want, text)
 		}
 	}
-	if link := browsertest.Eval[string](b.Tab, `document.querySelector('a.button.main').textContent
-		+ document.querySelector('a.button.main').hash`); link != fmt.Sprintf(
+	if link := browsertest.Eval[string](b.Tab, compareLink); link != fmt.Sprintf(
 		"Compare slow and fast#/compare?a=%[1]s%%7Eslow&b=%[1]s%%7Efast", id) {
 		t.Errorf("the base is not the first of the plan: %s", link)
 	}
@@ -135,6 +141,24 @@ func TestSetPage(t *testing.T) {
 		t.Errorf("the medians are in another order than the plan: %s", order)
 	}
 	b.picture("set-variants")
+
+	b.Log("plain runs are no sides beside profiled ones, and show the cost of the profiles")
+	id = p.makeVariants("20261120-121530-example.org-p4r2", "slow-plain", "slow", "fast-plain", "fast")
+	b.open("#/runs/" + id)
+	b.await("both costs are shown", `document.querySelector('[aria-label="Cost of profiles"]')?.textContent ===
+		'Cost of the profile (slow): −1 %.Cost of the profile (fast): −1 %.'`)
+	if link := browsertest.Eval[string](b.Tab, compareLink); link != fmt.Sprintf(
+		"Compare slow and fast#/compare?a=%[1]s%%7Eslow&b=%[1]s%%7Efast", id) {
+		t.Errorf("the profiled runs are not compared: %s", link)
+	}
+	id = p.makeVariants("20261120-131530-example.org-q4r2", "x-plain", "x")
+	b.open("#/runs/" + id)
+	b.await("the cost is shown", `document.querySelector('[aria-label="Cost of profiles"]')?.textContent ===
+		'Cost of the profile (x): −1 %.'`)
+	if link := browsertest.Eval[string](b.Tab, compareLink); link != fmt.Sprintf(
+		"Compare x-plain and x#/compare?a=%[1]s%%7Ex-plain&b=%[1]s%%7Ex", id) {
+		t.Errorf("the only profile is not compared with its plain runs: %s", link)
+	}
 
 	b.Log("a name of nothing is an error")
 	b.open("#/runs/nothing")

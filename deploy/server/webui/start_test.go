@@ -63,6 +63,7 @@ func TestAddressOnThePage(t *testing.T) {
 	b.click(".profiles > summary")
 	b.click(`.profiles input[value="sockets"]`)
 	b.click(`.profiles input[value="samples"]`)
+	b.click(".profiles > .check input")
 	b.write("Network of B", "cable")
 	b.write("Address of B", "http://b.example/")
 	b.Log("the keyboard starts it")
@@ -74,7 +75,7 @@ func TestAddressOnThePage(t *testing.T) {
 		got.Variants[0] != (api.Variant{Name: "A"}) || got.Variants[1].URL != "http://b.example/" ||
 		got.Variants[1].Network != "cable" || got.Variants[1].Name != "B" ||
 		got.Gestures == nil || !slices.Equal(got.Gestures.Click, []string{"#menu"}) ||
-		!slices.Equal(got.Script, []string{"errors"}) || got.Profile != "samples,sockets" ||
+		!slices.Equal(got.Script, []string{"errors"}) || got.Profile != "samples,sockets" || !got.ProfiledOnly ||
 		!slices.Equal(got.Devices, []string{"local"}) {
 		t.Errorf("started %s", p.started)
 	}

@@ -833,6 +833,7 @@ export interface StartView {
   until_fail: boolean;
   no_video: boolean;
   variants: string[];
+  plain?: string[];
 }
 
 export interface Job {
@@ -1051,6 +1052,7 @@ export interface StartParams {
   profile?: string;
   trace_limit_bytes?: number;
   strict?: boolean;
+  profiled_only?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];
@@ -1698,6 +1700,7 @@ export interface JobParams {
   profile?: string;
   trace_limit_bytes?: number;
   strict?: boolean;
+  profiled_only?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];

@@ -1,6 +1,7 @@
 // A set of the store's runs: its values, and its runs in the order in which they were made.
 
 import {complain, fill, later} from '../shared/dom.js';
+import {verdict} from '../shared/compared.js';
 import {setView} from '../shared/setview.js';
 import {fetchFile} from './api.js';
 import {baselineOf} from './baseline.js';
@@ -16,21 +17,32 @@ import {address} from './router.js';
 export async function setPage({main, rig, signal}, id) {
   /** @type {Element | null} */
   let baseline = null; // it stays, since it may be being clicked
+  /** @type {Plan} */
+  let plan = {variants: [], plain: [], judged: false}; // it does not change
   /** @type {string[]} */
-  let plan = []; // it does not change
+  let costs = [];
+  let compared = 0; // runs of which they are
   const show = async () => {
     const runs = await allRuns(rig, id);
     const variantOf = variantsOf(runs, id);
-    if (!plan.length && new Set(runs.map(variantOf)).size > 1) {
+    if (!plan.variants.length && new Set(runs.map(variantOf)).size > 1) {
       plan = await planOf(id, signal);
     }
-    const byPlan = ordered(runs, id, plan);
+    const byPlan = ordered(runs, id, plan.variants);
     const values = await valuesOf(rig, id, byPlan);
+    const sides = comparedOf(byPlan, id, plan);
+    const good = byPlan.filter((r) => r.state === 'ok').length;
+    if (good !== compared) { // not at each event
+      [costs, compared] = [await costsOf(rig, id, byPlan, plan), good];
+    }
     if (runs.length && !signal.aborted) {
       main.className = 'comparison';
       const variants = [...new Set(byPlan.map(variantOf))];
       baseline ??= baselineOf(rig, id, runs[0].test);
-      fill(main, setView({name: id, test: runs[0].test, variants, values, compare: comparison(byPlan, id), warnings: [],
+      fill(main, setView({name: id, test: runs[0].test, variants, values, costs, warnings: [],
+        compare: sides.length ? address(['compare'], {a: `${id}~${sides[0]}`, b: `${id}~${sides[1]}`,
+          ...plan.judged ? {unlike: '1'} : {}}) : '',
+        compared: variants.filter((v) => byPlan.some((r) => variantOf(r) === v && sides.includes(folderOf(r, id)))),
         runs: runs.map((r) => ({dir: nameOf(r, id), variant: variantOf(r), state: r.state, reason: r.reason ?? '',
           warm_up: r.warm_up, report: address(['runs', r.run])}))}, 'Set', 'Values'));
       main.querySelector('header')?.append(' ', baseline ?? '');
@@ -63,17 +75,23 @@ async function allRuns(rig, set) {
 }
 
 /**
- * planOf returns the folders of a set's variants, the base first; empty: the set has no plan.
+ * Plan has the folders of a set's variants, the base first, and those of plain runs, each before its profiled ones.
+ * @typedef {{variants: string[], plain: string[], judged: boolean}} Plan
+ */
+
+/**
+ * planOf returns the plan of a set; without variants: the set has none.
  * @param {string} set
  * @param {AbortSignal} signal
- * @returns {Promise<string[]>}
+ * @returns {Promise<Plan>}
  */
 async function planOf(set, signal) {
+  const list = (/** @type {any} */ names) => Array.isArray(names) ? names.map(String) : [];
   try {
-    const {variants} = await (await fetchFile(set, 'set.json', signal)).json();
-    return Array.isArray(variants) ? variants : [];
+    const plan = await (await fetchFile(set, 'set.json', signal)).json();
+    return {variants: list(plan.variants), plain: list(plan.plain), judged: plan.observer_effect === true};
   } catch {
-    return []; // the page is gone, or somebody pushed the set without it
+    return {variants: [], plain: [], judged: false}; // the page is gone, or somebody pushed the set without it
   }
 }
 
@@ -94,14 +112,41 @@ function ordered(runs, set, plan) {
 }
 
 /**
- * comparison is the address at which the two variants of a set are compared; empty: it has not two.
+ * foldersOf returns the folders of variants with runs that count.
  * @param {RunInfo[]} runs as planned
  * @param {string} set
  */
-function comparison(runs, set) {
-  const folders = [...new Set(runs.filter((r) => r.state === 'ok' && !r.warm_up)
-    .map((r) => r.run.slice(0, r.run.lastIndexOf('~'))))].filter((f) => f.startsWith(`${set}~`));
-  return folders.length === 2 ? address(['compare'], {a: folders[0], b: folders[1]}) : '';
+const foldersOf = (runs, set) => [...new Set(runs.filter((r) => r.state === 'ok' && !r.warm_up)
+  .map((r) => folderOf(r, set)).filter(Boolean))];
+
+/**
+ * comparedOf returns the two variants of a set that are compared; empty: it has not two. Plain ones beside profiled
+ * ones do not count, if two others are left.
+ * @param {RunInfo[]} runs as planned
+ * @param {string} set
+ * @param {Plan} plan
+ */
+function comparedOf(runs, set, {plain}) {
+  const folders = foldersOf(runs, set);
+  const sides = folders.length === 2 ? folders : folders.filter((f) => !plain.includes(f));
+  return sides.length === 2 ? sides : [];
+}
+
+/**
+ * costsOf states the costs of profiles: those of profiled runs against the plain ones beside them.
+ * @param {import('./api.js').Rig} rig
+ * @param {string} set
+ * @param {RunInfo[]} runs as planned
+ * @param {Plan} plan
+ */
+async function costsOf(rig, set, runs, {variants, plain}) {
+  const there = foldersOf(runs, set);
+  const pairs = plain.map((name) => [name, variants[variants.indexOf(name) + 1]])
+    .filter((pair) => pair.every((name) => there.includes(name)));
+  const compared = await Promise.all(pairs.map(([base, other]) =>
+    rig.call('compare', {base: `${set}~${base}`, with: `${set}~${other}`}).catch(() => null)));
+  return compared.flatMap((c) => c?.comparison?.cost
+    ? [verdict(c.outcome, c.sentence, c.comparison).sentence] : []);
 }
 
 /** @typedef {(of: {device: string, browser: string, run?: string, variant?: string}) => string} VariantOf */
@@ -122,6 +167,13 @@ function variantsOf(runs, set) {
     return name || (several ? [device, browser].filter(Boolean).join(' · ') : browser || device);
   };
 }
+
+/**
+ * folderOf is the folder of a run's variant; empty: its set has one variant.
+ * @param {RunInfo} r
+ * @param {string} set
+ */
+const folderOf = (r, set) => r.run.startsWith(`${set}~`) ? nameOf(r, set).split('/').slice(0, -1).join('/') : '';
 
 /**
  * nameOf is a run's name within its set.

@@ -62,6 +62,7 @@ export function startForm(rig, devices, {networks, policies}, asked) {
   policies.forEach((p, i) => policyBoxes[i].append(' ', h('small', null, p.meaning)));
   const profileBoxes = boxes(profileParts.map(([name]) => name), () => false);
   profileParts.forEach(([, about], i) => profileBoxes[i].append(' ', h('small', null, about)));
+  const profiledOnly = h('input', {type: 'checkbox'});
   const [label, branch, revision] = [textField(), textField(), textField()];
   const noVideo = h('input', {type: 'checkbox'});
   const other = {url: textField({maxlength: 2048, inputmode: 'url', placeholder: 'as A'}),
@@ -108,8 +109,10 @@ export function startForm(rig, devices, {networks, policies}, asked) {
         'the test decides.'), h('fieldset', null, h('legend', null, 'Policies'), policyBoxes)),
     h('details.profiles', null, h('summary', null, 'Profile the browser'),
       h('p.quiet-text', null, 'Profilers show what ran and what waited before late frames. They slow the browser. ',
-        'Compare profiled runs only with profiled ones. Without a choice, the test decides.'),
-      h('fieldset', null, h('legend', null, 'Parts of the profile'), profileBoxes)),
+        'Several runs take turns with plain ones, and the difference is the cost of the profile. ',
+        'Without a choice, the test decides.'),
+      h('fieldset', null, h('legend', null, 'Parts of the profile'), profileBoxes),
+      h('label.check', null, profiledOnly, ' no plain runs')),
     h('details', null, h('summary', null, 'Labels and files'), h('div.fields', null, field('Label', label),
       field('Branch', branch), field('Revision', revision), h('label.check', null, noVideo, ' no video'))),
     why, h('div.row', null, start));
@@ -132,7 +135,7 @@ export function startForm(rig, devices, {networks, policies}, asked) {
         ...asked.test(), devices: wanted, browsers: checked(browserBoxes), repeat: Number(repeat.value) || 1,
         network: network.value || undefined, variants: variants(),
         script: checked(policyBoxes).length ? checked(policyBoxes) : undefined,
-        profile: checked(profileBoxes).join() || undefined,
+        profile: checked(profileBoxes).join() || undefined, profiled_only: profiledOnly.checked || undefined,
         label: label.value.trim() || undefined, branch: branch.value.trim() || undefined,
         revision: revision.value.trim() || undefined, no_video: noVideo.checked || undefined,
         reservation: now.devices.filter((d) => on.includes(d.name)).map((d) => rig.reservation(d)).find((key) =>
