@@ -171,6 +171,20 @@ func (c *calls) Convert(_ context.Context, recording string, spans []timeline.In
 	if err != nil {
 		return info, fmt.Errorf("convert %s: %w", c.info.Way, err)
 	}
+	count(&info, counts)
+	return info, info.Write(filepath.Join(c.o.Dir, nativeDir))
+}
+
+// pass implements passer.
+func (c *calls) pass(to activity.Sink) (activity.Info, error) {
+	counts, err := uftrace.Read(os.DirFS(c.data()), to)
+	info := c.info
+	count(&info, counts)
+	return info, err
+}
+
+// count adds what a reader counted.
+func count(info *activity.Info, counts uftrace.Counts) {
 	for text, n := range map[string]int64{"%d records are lost.": counts.Lost,
 		"%d calls did not return.": counts.Closed, "%d calls have depth 1023; deeper ones are missing.": counts.Deep} {
 		if n > 0 {
@@ -179,7 +193,6 @@ func (c *calls) Convert(_ context.Context, recording string, spans []timeline.In
 	}
 	slices.Sort(info.Warnings)
 	info.Lost = max(info.Lost, counts.Lost)
-	return info, info.Write(filepath.Join(c.o.Dir, nativeDir))
 }
 
 // recorder is the common part of engines of native code.
