@@ -95,7 +95,7 @@ func (t *tables) stack(callers, function uint32) (id uint32, fault string) {
 	return id, ""
 }
 
-// Tables number threads and functions, as a [Sink] must. The zero value is not ready: see [NewTables].
+// Tables number threads and functions, as a [Sink] must. Use [NewTables].
 type Tables struct{ tables tables }
 
 // NewTables returns tables without entries.

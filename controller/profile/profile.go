@@ -275,7 +275,7 @@ type passer interface {
 	pass(to activity.Sink) (activity.Info, error)
 }
 
-// Pass passes the calls of functions or imports on, and writes no trace. Call it instead of Convert.
+// Pass passes the calls of functions or imports on. It writes no trace.
 func (s *Session) Pass(ctx context.Context, to activity.Sink) (activity.Info, error) {
 	if _, err := s.Stop(ctx); err != nil {
 		return activity.Info{}, err

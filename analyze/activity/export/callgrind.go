@@ -330,8 +330,7 @@ func (s *Selection) count(all []frames.Spans, threads []*collected) error {
 	return nil
 }
 
-// files returns the files in order, with their headers. Threads with calls have these, without their
-// samples.
+// files returns the files in order, with their headers. Threads with calls have no samples.
 func (g *grinder) files(of *frames.Source, selected int) (files []*File) {
 	var order []int
 	ran := func(i int) int64 { return g.threads[i].chosen().ran }

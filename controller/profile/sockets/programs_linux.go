@@ -260,9 +260,9 @@ func (p *programs) watch(rec place) asm.Instructions {
 	)
 }
 
-// output writes a record to the ring. It wakes the reader when the ring becomes filled to a part. Later
-// records do not: the reader reads until the ring is empty. Processors may write at the same time, so
-// records of a few KiB wake it.
+// output writes a record to the ring. It wakes the reader when the ring becomes filled to a part.
+// Later records do not: the reader reads until the ring is empty. Processors may write at the same
+// time, so records of a few KiB wake it.
 func (p *programs) output(rec place, size int32, then string) asm.Instructions {
 	return join(
 		p.losses(),
