@@ -85,7 +85,7 @@ func TestCommonImports(t *testing.T) {
 	for name, want := range map[string]bool{"memcpy": true, "__strcpy_chk": true, "bcmp": true, "wcrtomb": true,
 		"__ctype_b_loc": true, "free": true, "_Znwm": true, "pthread_mutex_lock": true, "pthread_mutex_unlock": true,
 		"pthread_mutexattr_settype": true, "pthread_cond_init": true, "clock_gettime": true, "floorf": true,
-		"round": true,
+		"round":  true,
 		"lround": true, "llrintf": true, "exp2": true, "expm1f": true, "log10": true, "sincosf": true, "tanh": true,
 		"pthread_cond_wait": false, "pthread_cond_signal": false, "pthread_join": false, "read": false,
 		"fopen": false, "expat": false, "logger": false, "sinister": false, "g_main_context_iteration": false} {
