@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,7 +21,8 @@ type tables struct {
 	threadIDs   map[Thread]uint32 // by threads without names
 	functionIDs map[Function]uint32
 	stackIDs    map[frame]uint32
-	size        int // bytes of names
+	size        int   // bytes of names
+	full        error // the limit that was reached
 }
 
 func (t *tables) init() {
@@ -30,6 +32,94 @@ func (t *tables) init() {
 
 func (t *tables) bounds() bounds {
 	return bounds{uint64(len(t.threads) - 1), uint64(len(t.functions) - 1), uint64(len(t.stacks) - 1)}
+}
+
+// thread returns the number of a thread.
+func (t *tables) thread(one Thread) uint32 {
+	one.Name, one.ProcessName = Clean(CutQueries(one.Name)), Clean(one.ProcessName)
+	key := Thread{Process: one.Process, ID: one.ID, Start: one.Start}
+	id := add(t, t.threadIDs, &t.threads, key, MaxThreads, "threads", 2*MaxName)
+	if id > 0 {
+		of := &t.threads[id]
+		of.Name, of.ProcessName = cmp.Or(one.Name, of.Name), cmp.Or(one.ProcessName, of.ProcessName)
+	}
+	return id
+}
+
+// function returns the number of a function.
+func (t *tables) function(f Function) uint32 {
+	f.Name, f.File = Clean(CutQueries(f.Name)), cleanFile(f.File)
+	f.Module, f.BuildID = Clean(f.Module), Clean(f.BuildID)
+	if f.Name != "" {
+		f.Offset = 0
+	}
+	f.Line = min(max(f.Line, 0), 1<<31-1)
+	return add(t, t.functionIDs, &t.functions, f, maxFuncs, "functions",
+		len(f.Name)+len(f.Module)+len(f.BuildID)+len(f.File))
+}
+
+// add returns the number of a thing in a table.
+func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, most int, name string, size int) uint32 {
+	if id, ok := ids[one]; ok {
+		return id
+	}
+	if t.size += size; len(*all) > most || t.size > maxStrings {
+		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
+		return 0
+	}
+	id := uint32(len(*all))
+	*all = append(*all, one)
+	ids[one] = id
+	return id
+}
+
+// stack returns the number of a stack, and its fault.
+func (t *tables) stack(callers, function uint32) (id uint32, fault string) {
+	key := frame{callers, function}
+	if id, ok := t.stackIDs[key]; ok {
+		return id, ""
+	}
+	switch {
+	case int(callers) >= len(t.stacks) || function == 0 || int(function) >= len(t.functions):
+		return 0, "stacks with unknown numbers"
+	case t.depths[callers] == MaxDepth:
+		return callers, "functions beyond the depth"
+	case len(t.stacks) > maxStacks:
+		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d stacks", maxStacks))
+		return 0, ""
+	}
+	id = uint32(len(t.stacks))
+	t.stacks = append(t.stacks, key)
+	t.depths = append(t.depths, t.depths[callers]+1)
+	t.stackIDs[key] = id
+	return id, ""
+}
+
+// Tables number threads and functions, as a [Sink] must. Use [NewTables].
+type Tables struct{ tables tables }
+
+// NewTables returns tables without entries.
+func NewTables() *Tables {
+	t := &Tables{}
+	t.tables.init()
+	return t
+}
+
+// Thread is that of a [Sink].
+func (t *Tables) Thread(one Thread) uint32 { return t.tables.thread(one) }
+
+// Function is that of a [Sink].
+func (t *Tables) Function(f Function) uint32 { return t.tables.function(f) }
+
+// Stack is that of a [Sink]. It has no place for faults.
+func (t *Tables) Stack(callers, function uint32) uint32 {
+	id, _ := t.tables.stack(callers, function)
+	return id
+}
+
+// Trace returns a trace without events. The error is the limit that was reached.
+func (t *Tables) Trace(info Info) (*Trace, error) {
+	return &Trace{info: info, tables: t.tables}, t.tables.full
 }
 
 // append writes the tables with one table of all strings before them.

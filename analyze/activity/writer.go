@@ -50,7 +50,7 @@ type Writer struct {
 	deep   map[uint32]int // open calls beyond MaxDepth, by thread
 	last   []int64        // time of the last event, by thread
 	latest int64          // time of an event
-	full   error          // the limit that was reached
+	full   error          // the limit of events, if it was reached
 	err    error
 	closed bool
 }
@@ -110,66 +110,17 @@ func (w *Writer) Skip(kind string) { w.info.Skipped[kind]++ }
 
 // Thread implements Sink. A thread with the process, number and start of an earlier one is that
 // one. Its names replace earlier ones if they are not empty.
-func (w *Writer) Thread(t Thread) uint32 {
-	t.Name, t.ProcessName = Clean(CutQueries(t.Name)), Clean(t.ProcessName)
-	key := Thread{Process: t.Process, ID: t.ID, Start: t.Start}
-	id := add(w, w.tables.threadIDs, &w.tables.threads, key, MaxThreads, "threads", 2*MaxName)
-	if id > 0 {
-		of := &w.tables.threads[id]
-		of.Name, of.ProcessName = cmp.Or(t.Name, of.Name), cmp.Or(t.ProcessName, of.ProcessName)
-	}
-	return id
-}
+func (w *Writer) Thread(t Thread) uint32 { return w.tables.thread(t) }
 
 // Function implements Sink.
-func (w *Writer) Function(f Function) uint32 {
-	f.Name, f.File = Clean(CutQueries(f.Name)), cleanFile(f.File)
-	f.Module, f.BuildID = Clean(f.Module), Clean(f.BuildID)
-	if f.Name != "" {
-		f.Offset = 0
-	}
-	f.Line = min(max(f.Line, 0), 1<<31-1)
-	return add(w, w.tables.functionIDs, &w.tables.functions, f, maxFuncs, "functions",
-		len(f.Name)+len(f.Module)+len(f.BuildID)+len(f.File))
-}
-
-// add returns the number of a thing in a table.
-func add[T comparable](w *Writer, ids map[T]uint32, all *[]T, one T, most int, name string, size int) uint32 {
-	if id, ok := ids[one]; ok {
-		return id
-	}
-	if w.tables.size += size; len(*all) > most || w.tables.size > maxStrings {
-		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
-		return 0
-	}
-	id := uint32(len(*all))
-	*all = append(*all, one)
-	ids[one] = id
-	return id
-}
+func (w *Writer) Function(f Function) uint32 { return w.tables.function(f) }
 
 // Stack implements Sink. A stack of MaxDepth functions is cut.
 func (w *Writer) Stack(callers, function uint32) uint32 {
-	t := &w.tables
-	key := frame{callers, function}
-	if id, ok := t.stackIDs[key]; ok {
-		return id
+	id, fault := w.tables.stack(callers, function)
+	if fault != "" {
+		w.Skip(fault)
 	}
-	switch {
-	case int(callers) >= len(t.stacks) || function == 0 || int(function) >= len(t.functions):
-		w.Skip("stacks with unknown numbers")
-		return 0
-	case t.depths[callers] == MaxDepth:
-		w.Skip("functions beyond the depth")
-		return callers
-	case len(t.stacks) > maxStacks:
-		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d stacks", maxStacks))
-		return 0
-	}
-	id := uint32(len(t.stacks))
-	t.stacks = append(t.stacks, key)
-	t.depths = append(t.depths, t.depths[callers]+1)
-	t.stackIDs[key] = id
 	return id
 }
 
@@ -178,8 +129,8 @@ func (w *Writer) Event(e Event) error {
 	if w.info.Events == w.most {
 		w.full = cmp.Or(w.full, fmt.Errorf("write trace: more than %d events", w.most))
 	}
-	if err := cmp.Or(w.err, w.full); err != nil {
-		return err
+	if w.full = cmp.Or(w.full, w.tables.full); w.full != nil || w.err != nil {
+		return cmp.Or(w.err, w.full)
 	}
 	if kind := w.impossible(e); kind != "" {
 		w.Skip(kind)
@@ -449,6 +400,7 @@ func (w *Writer) Close() (Info, error) {
 		return w.info, w.err
 	}
 	w.closed = true
+	w.full = cmp.Or(w.full, w.tables.full)
 	if gap := w.info.EndNS - w.latest; w.full != nil && gap > 0 && w.info.Events > 0 {
 		w.keep(Event{At: w.latest, Kind: Lost, Value: gap})
 	}

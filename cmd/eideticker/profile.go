@@ -53,6 +53,7 @@ func (profileCmd) Help() string {
   eideticker profile RUN --at-change 640x80+0+0 -o header.svg
   eideticker profile RUN --symbols /usr/lib/debug -o run.pftrace
   eideticker profile --native functions -- PROGRAM ARGS
+  eideticker profile --native functions -o calls.callgrind -- PROGRAM ARGS
 
 A frame's time begins at the changed frame before it, and ends at its own time. A frame is late if that is more than
 twice the median of its window.
@@ -299,7 +300,7 @@ func (c profileCmd) write(e *env, dir string, r *result.Results, traces []*activ
 	case "":
 		return "", c.print(e, r, traces, chosen)
 	case ".callgrind":
-		return c.callgrind(&s)
+		return c.callgrind(s.Callgrind())
 	case ".pftrace":
 		return c.perfetto(e, dir, r, traces, chosen)
 	}
@@ -334,8 +335,7 @@ func (c profileCmd) print(e *env, r *result.Results, traces []*activity.Trace, c
 }
 
 // callgrind writes a file per thread.
-func (c profileCmd) callgrind(s *activities.Selection) (string, error) {
-	files, err := s.Callgrind()
+func (c profileCmd) callgrind(files []*activities.File, err error) (string, error) {
 	if err == nil && len(files) == 0 {
 		err = errors.New("no thread has functions in these frames")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	activities "github.com/eideticker/eideticker/analyze/activity/export"
 	"github.com/eideticker/eideticker/analyze/activity/frames"
 	"github.com/eideticker/eideticker/analyze/activity/sockets"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -49,14 +51,24 @@ func (c profileCmd) record(e *env, program []string) error {
 	if o.Native == "" {
 		o.Native = profile.Samples
 	}
+	if ending := c.ending(); ending == ".pftrace" || ending == ".json" {
+		return usagef("profile: a program has no frames; OUT can be a folder or end in .callgrind .pb.gz .folded .svg")
+	}
 	cmd := exec.Command(program[0], program[1:]...)
 	if cmd.Err != nil {
 		return fmt.Errorf("profile: %w", cmd.Err)
 	}
-	dir := c.Output
-	if dir == "" {
+	dir, export := c.Output, slices.Contains([]string{".callgrind", ".pb.gz", ".folded", ".svg"}, c.ending())
+	err := cmp.Or(refuseExisting(dir, false), refuseExisting(dir+"-01", false))
+	switch {
+	case err != nil:
+	case dir == "":
 		dir = session.FreeFolder(filepath.Join("out", filepath.Base(program[0])+time.Now().Format("-20060102-150405")))
-	} else if err := refuseExisting(dir, false); err != nil {
+	case export:
+		dir, err = os.MkdirTemp(filepath.Dir(dir), ".profile-*")
+		defer func() { _ = os.RemoveAll(dir) }() // the output is what matters
+	}
+	if err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
 	o.Dir = filepath.Join(dir, activity.TracesDir)
@@ -73,27 +85,52 @@ func (c profileCmd) record(e *env, program []string) error {
 	if err != nil {
 		return err
 	}
-	infos, err := s.Convert(ctx, "")
+	if err := c.keep(e, s, dir, export); err != nil {
+		return err
+	}
+	if ended != nil {
+		return fmt.Errorf("profile %s: the program ended with %w", program[0], ended)
+	}
+	return nil
+}
+
+// keep writes what was recorded: traces in a folder, or one export.
+func (c profileCmd) keep(e *env, s *profile.Session, dir string, export bool) error {
+	if calls := c.Native == "functions" || c.Native == "imports"; calls && c.ending() == ".callgrind" && !c.Sockets {
+		g := activities.NewGrinder()
+		info, err := s.Pass(context.Background(), g)
+		if err != nil {
+			return err
+		}
+		for _, text := range info.Warnings {
+			fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(text))
+		}
+		wrote, err := c.callgrind(g.Files(info))
+		if err == nil {
+			_, err = fmt.Fprintln(e.out, wrote)
+		}
+		return err
+	}
+	infos, err := s.Convert(context.Background(), "")
 	if err != nil {
 		return err
 	}
 	var traces []*activity.Trace
 	for _, info := range infos {
-		t, err := activity.Open(filepath.Join(o.Dir, info.Name))
+		t, err := activity.Open(filepath.Join(dir, activity.TracesDir, info.Name))
 		if err != nil {
 			return fmt.Errorf("profile: %w", err)
 		}
 		defer t.Close()
 		traces = append(traces, t)
 	}
-	if err := printProgram(e, dir, traces); err != nil {
-		return err
+	if export {
+		return c.ofProgram(e, traces)
 	}
-	fmt.Fprintln(e.out, "\n"+terminal.Clean(dir))
-	if ended != nil {
-		return fmt.Errorf("profile %s: the program ended with %w", program[0], ended)
+	if err = printProgram(e, dir, traces); err == nil {
+		_, err = fmt.Fprintln(e.out, "\n"+terminal.Clean(dir))
 	}
-	return nil
+	return err
 }
 
 // attend runs a program to its end. The thread that starts it must live for as long, for its

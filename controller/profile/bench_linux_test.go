@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -80,6 +81,22 @@ func grind(t testing.TB, s *Session) map[string]int64 {
 	return grinded(out.String())
 }
 
+// ground writes a session's calls for KCachegrind without an index, and returns them.
+func ground(t testing.TB, s *Session) map[string]int64 {
+	t.Helper()
+	g := export.NewGrinder()
+	info, err := s.Pass(t.Context(), g)
+	files, failed := g.Files(info)
+	var out bytes.Buffer
+	for _, f := range files {
+		err = errors.Join(err, f.Write(&out))
+	}
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	return grinded(out.String())
+}
+
 // grinded returns the calls of each function in a text of callgrind.
 func grinded(text string) map[string]int64 {
 	names, calls, callee := map[string]string{}, map[string]int64{}, ""
@@ -142,13 +159,19 @@ func functionFigures(t testing.TB, turns, size int) []*activitytest.Figure {
 		Theirs: []float64{float64(valgrind["fib"] + valgrind["leaf"])}}
 	cost := &activitytest.Figure{Name: "functions, ns a call", Anchor: "uftrace record", Unit: "ns", Goal: 1.02}
 	cpu := &activitytest.Figure{Name: "functions, CPU to callgrind", Anchor: "uftrace report", Unit: "s", Goal: 0.25}
+	whole := &activitytest.Figure{Name: "the same, with index.etr", Anchor: "uftrace report", Unit: "s"}
 	arg := strconv.Itoa(size)
 	calls := int64(0)
 	for range turns {
 		out, s := record(t, Options{Native: functions}, compiled, arg)
 		begin := used(unix.RUSAGE_SELF)
-		all := grind(t, s)
+		all := ground(t, s)
 		cpu.Ours = append(cpu.Ours, used(unix.RUSAGE_SELF)-begin)
+		begin = used(unix.RUSAGE_SELF)
+		if indexed := grind(t, s); !maps.Equal(indexed, all) {
+			t.Errorf("calls are %v, those of the index %v", all, indexed)
+		}
+		whole.Ours = append(whole.Ours, used(unix.RUSAGE_SELF)-begin)
 		calls = all["fib"] + all["leaf"]
 		dir := filepath.Join(t.TempDir(), "data")
 		theirs := tried(t, "uftrace", "record", "--no-event", "-d", dir, compiled, arg)
@@ -162,7 +185,8 @@ func functionFigures(t testing.TB, turns, size int) []*activitytest.Figure {
 			t.Fatal(err)
 		}
 	}
-	return []*activitytest.Figure{cost, cpu, equal}
+	whole.Theirs = cpu.Theirs
+	return []*activitytest.Figure{cost, cpu, whole, equal}
 }
 
 // TestFunctionFigures runs a small form of the benchmark: both profilers count the same calls.

@@ -258,12 +258,41 @@ func (s *Session) Convert(ctx context.Context, recording string) ([]activity.Inf
 	}
 	infos, err := s.all(func(e engine) (activity.Info, error) { return e.Convert(ctx, recording, spans) })
 	for _, i := range infos {
-		if s.o.Strict && (i.Lost > 0 || i.Cut != "") {
-			err = errors.Join(err, fmt.Errorf("profile %s: %d records are lost; %s", i.Name, i.Lost,
-				cmp.Or(i.Cut, "it has gaps")))
-		}
+		err = errors.Join(err, s.o.complete(i))
 	}
 	return infos, err
+}
+
+// complete returns the error of a strict session for a trace without all records.
+func (o *Options) complete(i activity.Info) error {
+	if !o.Strict || i.Lost == 0 && i.Cut == "" {
+		return nil
+	}
+	return fmt.Errorf("profile %s: %d records are lost; %s", i.Name, i.Lost, cmp.Or(i.Cut, "it has gaps"))
+}
+
+// passer is an engine whose raw files have calls in the order of time.
+type passer interface {
+	pass(to activity.Sink) (activity.Info, error)
+}
+
+// Pass passes the calls of functions or imports on. It writes no trace.
+func (s *Session) Pass(ctx context.Context, to activity.Sink) (activity.Info, error) {
+	if _, err := s.Stop(ctx); err != nil {
+		return activity.Info{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.engines {
+		if p, ok := e.(passer); ok {
+			info, err := p.pass(to)
+			if err = cmp.Or(err, s.o.complete(info)); err != nil {
+				err = fmt.Errorf("profile: %w", err)
+			}
+			return info, err
+		}
+	}
+	return activity.Info{}, errors.New("profile: no calls were recorded")
 }
 
 // Discard stops the recording and removes its files, with the folder Dir. Call it instead of

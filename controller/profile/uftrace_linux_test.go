@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -75,6 +76,22 @@ func TestImports(t *testing.T) {
 	got := called(t, trace)
 	if got["usleep"] != 2 || got["pthread_create"] != 1 || got["strcmp"] != 0 || got["main"] != 0 {
 		t.Errorf("calls are %v", got)
+	}
+}
+
+// TestCommonImports: those of memory, strings and numbers are left out. Those that wait are not.
+func TestCommonImports(t *testing.T) {
+	all := regexp.MustCompile(strings.Join(common, "|"))
+	for name, want := range map[string]bool{"memcpy": true, "__strcpy_chk": true, "bcmp": true, "wcrtomb": true,
+		"__ctype_b_loc": true, "free": true, "_Znwm": true, "pthread_mutex_lock": true, "pthread_mutex_unlock": true,
+		"pthread_mutexattr_settype": true, "pthread_cond_init": true, "clock_gettime": true, "floorf": true,
+		"round":  true,
+		"lround": true, "llrintf": true, "exp2": true, "expm1f": true, "log10": true, "sincosf": true, "tanh": true,
+		"pthread_cond_wait": false, "pthread_cond_signal": false, "pthread_join": false, "read": false,
+		"fopen": false, "expat": false, "logger": false, "sinister": false, "g_main_context_iteration": false} {
+		if got := all.MatchString(name); got != want {
+			t.Errorf("%s is left out: %t, want %t", name, got, want)
+		}
 	}
 }
 

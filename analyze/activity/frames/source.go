@@ -32,13 +32,7 @@ func NewSource(t *activity.Trace) *Source {
 	s := &Source{Trace: t, groups: make([]int32, len(t.Functions()))}
 	known := map[activity.Function]int32{}
 	for i, f := range t.Functions() {
-		key := activity.Function{Name: f.Name, Module: f.Module, File: f.File, Lang: f.Lang}
-		if f.Lang == activity.Script {
-			key.Line = f.Line // anonymous functions
-		}
-		if f.Name == "" {
-			key = activity.Function{Module: f.Module, Lang: f.Lang}
-		}
+		key := Key(f)
 		g, ok := known[key]
 		if !ok {
 			g = int32(len(s.named))
@@ -52,6 +46,18 @@ func NewSource(t *activity.Trace) *Source {
 	}
 	s.stamps = make([]int, len(s.named))
 	return s
+}
+
+// Key returns the part of a function that is the same for all functions of its group.
+func Key(f activity.Function) activity.Function {
+	key := activity.Function{Name: f.Name, Module: f.Module, File: f.File, Lang: f.Lang}
+	switch {
+	case f.Name == "":
+		return activity.Function{Module: f.Module, Lang: f.Lang}
+	case f.Lang == activity.Script:
+		key.Line = f.Line // anonymous functions
+	}
+	return key
 }
 
 // recorded reports whether the trace has all records of a span: see [Source.findGaps].

@@ -37,6 +37,18 @@ func (all Spans) parts(from, to int64, f func(row int, ns int64)) {
 	}
 }
 
+// Within returns how much of a time is within the spans.
+func (all Spans) Within(from, to int64) (ns int64) {
+	i := 0
+	if len(all) > 1 {
+		i = sort.Search(len(all), func(i int) bool { return all[i].To > from })
+	}
+	for ; i < len(all) && all[i].From < to; i++ {
+		ns += max(0, min(to, all[i].To)-max(from, all[i].From))
+	}
+	return ns
+}
+
 // Part is a time within a span with one stack: a sample, or a piece of calls.
 type Part struct {
 	Row     int

@@ -103,11 +103,24 @@ func (w *Writer) Write(r *Record) error {
 	return w.write(r)
 }
 
-func (w *Writer) write(r *Record) (err error) {
-	if w.b, err = binary.Append(w.b[:0], binary.LittleEndian, r); err == nil {
-		_, err = w.w.Write(w.b)
-	}
+func (w *Writer) write(r *Record) error {
+	w.b = r.append(w.b[:0])
+	_, err := w.w.Write(w.b)
 	return err
+}
+
+// append writes the record as binary.Append does, but without reflection.
+func (r *Record) append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(append(b, byte(r.Kind), byte(r.Name), byte(r.Flags), 0), uint32(r.FD))
+	b = le.AppendUint64(le.AppendUint64(b, uint64(r.Begin)), uint64(r.End))
+	b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, uint64(r.Result)), uint32(r.Process)), uint32(r.ID))
+	b = le.AppendUint64(le.AppendUint64(b, uint64(r.Start)), r.Inode)
+	b = le.AppendUint16(le.AppendUint16(b, r.Family), r.Type)
+	b = le.AppendUint16(append(b, r.Local.IP[:]...), r.Local.Port)
+	b = le.AppendUint16(append(b, r.Remote.IP[:]...), r.Remote.Port)
+	b = le.AppendUint32(le.AppendUint32(b, r.Sequence), r.Origin)
+	return append(append(b, r.Thread[:]...), r.Leader[:]...)
 }
 
 // Flush hands all records to the writer below.

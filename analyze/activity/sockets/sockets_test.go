@@ -2,9 +2,11 @@ package sockets
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -31,6 +33,24 @@ const (
 )
 
 // call is a call of a thread without a socket.
+// TestRecordsHaveTheirLayout compares records with those of reflection.
+func TestRecordsHaveTheirLayout(t *testing.T) {
+	random, raw := rand.New(rand.NewPCG(1, 1)), make([]byte, recordSize)
+	for range 20 {
+		for i := range raw {
+			raw[i] = byte(random.Uint32())
+		}
+		raw[3] = 0 // unused
+		var r Record
+		if _, err := binary.Decode(raw, binary.LittleEndian, &r); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.append(nil); !bytes.Equal(got, raw) {
+			t.Fatalf("% x, want % x", got, raw)
+		}
+	}
+}
+
 func call(h activity.Thread, name Name, begin, end, result int64) *Record {
 	r := &Record{Kind: IsCall, Name: name, FD: -1, Begin: begin, End: end, Result: result, Process: h.Process, ID: h.ID,
 		Start: h.Start}

@@ -46,11 +46,13 @@ const (
 
 // record is one call or return.
 type record struct {
-	at    int64
-	kind  int
-	depth int
-	addr  uint64
+	at   int64
+	word uint64
 }
+
+func (r record) kind() int    { return int(r.word & 1) }
+func (r record) depth() int   { return int(r.word >> 6 & 0x3ff) }
+func (r record) addr() uint64 { return r.word >> 16 }
 
 // stream is the file of a thread. Its open calls are by depth; 0: one whose begin is not recorded.
 type stream struct {
@@ -64,9 +66,9 @@ type stream struct {
 	thread  uint32
 	process int32
 	open    []uint32
-	failed  string   // kind of the damage at which it ended
-	session *session // of the process until a time; nil: to be found
-	until   int64
+	failed  string // kind of the damage at which it ended
+	session *session
+	until   int64         // of the session or of the thread; 0: to be found
 	cache   [256]struct { // functions of the session
 		addr   uint64
 		number uint32
@@ -134,7 +136,9 @@ func (r *reader) openAll() error {
 		}
 		r.streams = append(r.streams, s)
 	}
-	heap.Init(&r.streams)
+	if heap.Init(&r.streams); len(r.streams) > 0 {
+		r.counts.Begin = r.streams[0].next.at
+	}
 	return nil
 }
 
@@ -168,6 +172,7 @@ func (r *reader) merge() error {
 
 func (r *reader) done(s *stream) {
 	r.ends[s.process] = max(r.ends[s.process], s.last)
+	r.counts.End = max(r.counts.End, s.last)
 	s.file.Close()
 	s.in = nil
 	if s.failed != "" {
@@ -190,28 +195,25 @@ func (s *stream) advance() bool {
 		raw := s.ahead[:16]
 		s.ahead = s.ahead[16:]
 		at, word := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[8:])
-		n := record{at: int64(min(at, math.MaxInt64)), kind: int(word & 3), depth: int(word >> 6 & 0x3ff),
-			addr: word >> 16}
-		more := word>>2&1 == 1
-		switch {
-		case word>>3&7 != magic, n.kind != lost && (n.at > maxTime || n.at < s.last):
+		if word&0x3e == magic<<3 && at <= maxTime && int64(at) >= s.last { // a call or return without arguments
+			s.next = record{int64(at), word}
+			return true
+		}
+		switch kind := int(word & 3); {
+		case word>>3&7 != magic, kind != lost && (at > maxTime || int64(at) < s.last):
 			s.failed = "damaged records" // the next one has no certain place
 			return false
-		case n.kind == lost:
-			s.lost += int64(n.addr)
-			continue
-		case n.kind == event:
-			if more && !s.skipData() {
+		case kind == lost:
+			s.lost += int64(word >> 16)
+		case kind == event:
+			if more := word>>2&1 == 1; more && !s.skipData() {
 				s.failed = "cut records"
 				return false
 			}
-			continue
-		case more: // arguments, whose size is not stated
+		default: // arguments, whose size is not stated
 			s.failed = "records with arguments"
 			return false
 		}
-		s.next = n
-		return true
 	}
 }
 
@@ -241,18 +243,10 @@ func (s *stream) skipData() bool {
 // record passes a call or a return on.
 func (r *reader) record(s *stream) error {
 	n := s.next
-	for s.thread == 0 || len(s.tasks) > 1 && s.tasks[1].Start <= n.at {
-		if s.thread != 0 { // another thread with the same number
-			if err := r.close(s, 0, n.at); err != nil {
-				return err
-			}
-			s.tasks = s.tasks[1:]
-			r.ends[s.process] = max(r.ends[s.process], s.last)
-			s.session = nil
-		}
-		s.thread, s.process = r.to.Thread(s.tasks[0].Thread), s.tasks[0].Process
-		if s.thread == 0 {
-			return errors.New("too many threads")
+	depth, addr := n.depth(), n.addr()
+	if n.at >= s.until {
+		if err := r.place(s, n.at); err != nil {
+			return err
 		}
 	}
 	if s.lost > 0 {
@@ -266,50 +260,66 @@ func (r *reader) record(s *stream) error {
 		}
 		s.lost = 0
 	}
-	if r.counts.Begin == 0 {
-		r.counts.Begin = n.at
+	s.last = n.at
+	cached := &s.cache[(addr^addr>>8)>>2%uint64(len(s.cache))]
+	if cached.addr != addr {
+		cached.addr, cached.number = addr, s.session.function(r.to, addr)
 	}
-	r.counts.End, s.last = n.at, n.at
-	f := r.function(s, n)
-	if n.kind == entry {
+	f := cached.number
+	if n.kind() == entry {
 		// A call at the depth of an open one: that one was left by longjmp, an exception or exec.
-		if err := r.close(s, n.depth, n.at); err != nil {
-			return err
+		if len(s.open) > depth {
+			if err := r.close(s, depth, n.at); err != nil {
+				return err
+			}
 		}
-		for len(s.open) < n.depth {
+		for len(s.open) < depth {
 			s.open = append(s.open, 0)
 		}
 		s.open = append(s.open, f)
 		r.counts.Calls++
-		if n.depth >= maxDepth {
+		if depth >= maxDepth {
 			r.counts.Deep++
 		}
 		return r.event(s, activity.Call, n.at, f, 0)
 	}
-	if err := r.close(s, n.depth+1, n.at); err != nil {
-		return err
+	if len(s.open) > depth+1 {
+		if err := r.close(s, depth+1, n.at); err != nil {
+			return err
+		}
 	}
-	if n.depth >= len(s.open) || s.open[n.depth] == 0 {
+	if depth >= len(s.open) || s.open[depth] == 0 {
 		return nil // its call was before the records
 	}
-	if s.open[n.depth] != f { // setjmp returned again: longjmp left the calls that followed it
-		return r.close(s, n.depth, n.at)
+	if s.open[depth] != f { // setjmp returned again: longjmp left the calls that followed it
+		return r.close(s, depth, n.at)
 	}
-	s.open = s.open[:n.depth]
+	s.open = s.open[:depth]
 	return r.event(s, activity.Return, n.at, f, 0)
 }
 
-// function returns the number of a record's function.
-func (r *reader) function(s *stream, n record) uint32 {
-	if s.session == nil || n.at >= s.until {
-		s.session, s.until = r.tables.session(s.process, n.at)
-		clear(s.cache[:])
+// place finds the thread and the session of a stream at a time.
+func (r *reader) place(s *stream, at int64) error {
+	for s.thread == 0 || len(s.tasks) > 1 && s.tasks[1].Start <= at {
+		if s.thread != 0 { // another thread with the same number
+			if err := r.close(s, 0, at); err != nil {
+				return err
+			}
+			s.tasks = s.tasks[1:]
+			r.ends[s.process] = max(r.ends[s.process], s.last)
+		}
+		s.thread, s.process = r.to.Thread(s.tasks[0].Thread), s.tasks[0].Process
+		if s.thread == 0 {
+			return errors.New("too many threads")
+		}
 	}
-	c := &s.cache[(n.addr^n.addr>>8)>>2%uint64(len(s.cache))]
-	if c.addr != n.addr || c.number == 0 {
-		c.addr, c.number = n.addr, s.session.function(r.to, n.addr)
+	s.session, s.until = r.tables.session(s.process, at)
+	clear(s.cache[:])
+	s.cache[0].addr = ^uint64(0) // the function at 0 is not known
+	if len(s.tasks) > 1 {
+		s.until = min(s.until, s.tasks[1].Start)
 	}
-	return c.number
+	return nil
 }
 
 // close ends the open calls from a depth on. Their returns are not recorded.

@@ -260,13 +260,16 @@ func (p *programs) watch(rec place) asm.Instructions {
 	)
 }
 
-// output writes a record to the ring. It wakes the reader if the ring is filled to a part.
+// output writes a record to the ring. It wakes the reader when the ring becomes filled to a part.
+// Later records do not: the reader reads until the ring is empty. Processors may write at the same
+// time, so records of a few KiB wake it.
 func (p *programs) output(rec place, size int32, then string) asm.Instructions {
 	return join(
 		p.losses(),
 		asm.Instructions{asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), rec.store(recLost, asm.R1, asm.Word),
 			asm.LoadMapPtr(asm.R1, p.ring), asm.Mov.Imm(asm.R2, 0), asm.FnRingbufQuery.Call(),
-			asm.Mov.Imm(asm.R4, 2), asm.JGT.Imm(asm.R0, p.wake, "wake"), asm.Mov.Imm(asm.R4, 1)}, mark("wake"),
+			asm.Mov.Imm(asm.R4, 1), asm.JLT.Imm(asm.R0, p.wake, "ring"),
+			asm.JGT.Imm(asm.R0, p.wake+4096, "ring"), asm.Mov.Imm(asm.R4, 2)}, mark("ring"),
 		asm.Instructions{asm.LoadMapPtr(asm.R1, p.ring)}, rec.pass(asm.R2, 0),
 		asm.Instructions{asm.Mov.Imm(asm.R3, size), asm.FnRingbufOutput.Call(), asm.JEq.Imm(asm.R0, 0, then)},
 		p.lose(),

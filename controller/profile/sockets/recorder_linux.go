@@ -48,6 +48,7 @@ type Recorder struct {
 	kernel  *kernel
 
 	out    *sockets.Writer
+	one    sockets.Record
 	lost   uint32             // of the last record
 	at     int64              // end of the last record
 	until  int64              // end of the file's records, if it is before that of the recording
@@ -220,14 +221,14 @@ func (r *Recorder) release() (err error) {
 func (r *Recorder) read() {
 	defer close(r.ended)
 	var one ringbuf.Record
-	for {
-		r.ring.SetDeadline(time.Now().Add(drainEvery))
+	for r.ring.SetDeadline(time.Now().Add(drainEvery)); ; {
 		err := r.ring.ReadInto(&one)
 		switch {
 		case err == nil:
 			r.record(one.RawSample)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			r.wrote(r.out.Flush())
+			r.ring.SetDeadline(time.Now().Add(drainEvery))
 		case errors.Is(err, ringbuf.ErrFlushed):
 			return
 		default:
@@ -292,7 +293,7 @@ func (r *Recorder) record(b []byte) {
 	case len(b) >= sizeRecord:
 		one = r.call(b)
 	case len(b) >= sizeArrival:
-		one = basic(b)
+		one = r.basic(b)
 		one.Kind, one.End = sockets.IsArrival, one.Begin
 	default:
 		return
@@ -302,10 +303,11 @@ func (r *Recorder) record(b []byte) {
 	r.write(one)
 }
 
-// basic decodes the part that calls and arrivals have.
-func basic(b []byte) *sockets.Record {
+// basic decodes the part that calls and arrivals have. The record is valid until the next one.
+func (r *Recorder) basic(b []byte) *sockets.Record {
 	u32, u64 := binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
-	one := &sockets.Record{Begin: int64(u64(b[recBegin:])), Inode: u64(b[recInode:]), Sequence: u32(b[recSequence:]),
+	one := &r.one
+	*one = sockets.Record{Begin: int64(u64(b[recBegin:])), Inode: u64(b[recInode:]), Sequence: u32(b[recSequence:]),
 		Origin: u32(b[recOrigin:])}
 	if u32(b[recStreamed:]) != 0 {
 		one.Flags = sockets.Streamed
@@ -316,7 +318,7 @@ func basic(b []byte) *sockets.Record {
 // call decodes the record of a call.
 func (r *Recorder) call(b []byte) *sockets.Record {
 	u16, u32, u64 := binary.NativeEndian.Uint16, binary.NativeEndian.Uint32, binary.NativeEndian.Uint64
-	one, common := basic(b), b[recCommon:]
+	one, common := r.basic(b), b[recCommon:]
 	one.Kind, one.Name, one.FD = sockets.IsCall, sockets.Name(u32(b[recCall:])&namesMask), int32(u32(b[recFD:]))
 	one.End, one.Result = int64(u64(b[recEnd:])), int64(u64(b[recResult:]))
 	one.Process, one.ID, one.Start = int32(u64(b[recThread:])>>32), int32(u32(b[recThread:])), int64(u64(b[recStart:]))
