@@ -69,15 +69,16 @@ PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth
 	deploy/config deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument \
 	netsim/internal netsim/site) $(addprefix ./,netsim/dns pattern)
 
-# Linking has a low priority beside them.
+# LIVE runs two test programs at a time. It links others at a low priority.
 LIVE = -p 2 -toolexec 'nice -n 10'
 
-# The whole test suite. Those in real time run two at a time, the longest first. The others run beside them at a low priority.
+# The whole test suite. Tests in real time start with the longest. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
 test: deps webui
 	failed=0; CGO_ENABLED=1 $(GO) test -vet=off $(CGO) || failed=$$?; \
 	export CGO_ENABLED=0; patient=$$($(GO) list $(PATIENT)) && \
-	$(GOTEST) $(LIVE) -timeout 30m ./controller/session ./cmd/eideticker ./controller/device $$($(GO) list ./... | grep -vxF "$$patient") ./.ci/gotest ./.ci/cross \
+	$(GOTEST) $(LIVE) -timeout 30m ./controller/session ./cmd/eideticker ./controller/device \
+		$$($(GO) list ./... | grep -vxF "$$patient") ./.ci/gotest ./.ci/cross \
 		-- -vet=off -p 2 -timeout 60m $$patient && exit $$failed
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….

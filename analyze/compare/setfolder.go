@@ -113,8 +113,8 @@ func (p *plan) read(raw []byte) error {
 	if err := json.Unmarshal(raw, p); err != nil {
 		return err
 	}
-	if len(p.Variants) > maxPlan || len(p.Runs) > maxPlan {
-		return fmt.Errorf("over %d variants or runs", maxPlan)
+	if len(p.Variants) > maxPlan || len(p.Runs) > maxPlan || len(p.Plain) > len(p.Variants) {
+		return fmt.Errorf("over %d variants or runs, or more plain ones than variants", maxPlan)
 	}
 	names := slices.Clone(p.Variants)
 	for i := range p.Runs {
@@ -127,6 +127,30 @@ func (p *plan) read(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// pairs returns the indexes of profiled variants. The one before each is the same without a profile.
+func (p *plan) pairs() (profiled []int) {
+	for i := 1; i < len(p.Variants); i++ {
+		if slices.Contains(p.Plain, p.Variants[i-1]) {
+			profiled = append(profiled, i)
+		}
+	}
+	return profiled
+}
+
+// PlainPairs returns the variants of a set.json that show the cost of a profile: the plain one and
+// the profiled one.
+func PlainPairs(raw []byte) ([][2]string, error) {
+	var p plan
+	if err := p.read(raw); err != nil {
+		return nil, err
+	}
+	var all [][2]string
+	for _, i := range p.pairs() {
+		all = append(all, [2]string{p.Variants[i-1], p.Variants[i]})
+	}
+	return all, nil
 }
 
 // found fills in what a folder without set.json does not tell.
@@ -179,15 +203,19 @@ func (s *SetFolder) compared() (sides []int) {
 // costs states the cost of each profile that has plain runs.
 func (s *SetFolder) costs() []string {
 	all := []string{}
-	for i := range len(s.variants) - 1 {
-		if !slices.Contains(s.plan.Plain, s.plan.Variants[i]) {
-			continue
-		}
-		if c, err := s.compare(i, i+1, Options{}); err == nil && c.Cost() {
+	for _, i := range s.plan.pairs() {
+		if c, err := s.compare(i-1, i, Options{}); err == nil && c.Cost() {
 			all = append(all, c.Answer())
+		} else {
+			all = append(all, UnknownCost(s.plan.Variants[i]))
 		}
 	}
 	return all
+}
+
+// UnknownCost states that the cost of a variant's profile is unknown.
+func UnknownCost(variant string) string {
+	return fmt.Sprintf("The cost of the profile of %s is unknown: it was not recorded in each of its runs.", variant)
 }
 
 // setPage is the data of the page's program, set.js.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -128,10 +128,13 @@ func (h *hubRun) outcome() error {
 			if a.Set == "" || a.Superseded {
 				continue
 			}
-			if err := h.printCosts(a.Set); err != nil {
-				return fmt.Errorf("read the cost of the profile: %w", err)
-			}
 			fmt.Fprintln(h.out, h.address("#/fleet/"+a.Set))
+			if j.State != "ok" {
+				continue
+			}
+			if err := h.printCosts(a.Set); err != nil { // the job's result does not depend on it
+				fmt.Fprintf(h.err, "the cost of a profile is unknown: %v\n", err)
+			}
 		}
 	}
 	if j.State != "ok" {
@@ -149,30 +152,26 @@ func (h *hubRun) outcome() error {
 	return nil
 }
 
-// maxPlan bounds set.json.
-const maxPlan = 1 << 20
+// maxPlan bounds set.json, as for its other readers.
+const maxPlan = 16 << 20
 
 // printCosts prints what the profiles of a set cost: its profiled runs against the plain ones.
 func (h *hubRun) printCosts(set string) error {
-	if h.job.State != "ok" {
-		return nil
-	}
 	body, err := h.client.FleetFile(h.ctx, set, session.SetFile)
 	if err != nil {
 		return err
 	}
-	var plan struct{ Variants, Plain []string }
-	err = json.NewDecoder(io.LimitReader(body, maxPlan)).Decode(&plan)
+	raw, err := io.ReadAll(io.LimitReader(body, maxPlan))
 	if err = errors.Join(err, body.Close()); err != nil {
 		return err
 	}
-	for _, plain := range plan.Plain {
-		at := slices.Index(plan.Variants, plain) + 1
-		if at == 0 || at == len(plan.Variants) {
-			continue
-		}
+	pairs, err := compare.PlainPairs(raw)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", session.SetFile, err)
+	}
+	for _, pair := range pairs {
 		var got api.Compared
-		p := api.CompareParams{Base: set + "~" + plain, With: set + "~" + plan.Variants[at],
+		p := api.CompareParams{Base: set + "~" + pair[0], With: set + "~" + pair[1],
 			Primary: strings.Join(h.cmd.Primary, ",")}
 		if err := h.client.Call(h.ctx, "compare", p, &got); err != nil {
 			return err
@@ -186,7 +185,7 @@ func (h *hubRun) printCosts(set string) error {
 		}
 		text := c.Answer
 		if !c.Cost {
-			text = unknownCost(plan.Variants[at])
+			text = compare.UnknownCost(pair[1])
 		}
 		fmt.Fprintln(h.out, terminal.Clean(text))
 	}

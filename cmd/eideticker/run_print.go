@@ -231,16 +231,12 @@ func (r *testRun) costs(sets []*compare.Set) (all []*compare.Comparison, err err
 			return nil, err
 		}
 		if !c.Cost() {
-			fmt.Fprintln(r.err, unknownCost(r.options.Variants[i+1].Name()))
+			fmt.Fprintln(r.err, compare.UnknownCost(r.options.Variants[i+1].Name()))
 			continue
 		}
 		all = append(all, c)
 	}
 	return all, nil
-}
-
-func unknownCost(variant string) string {
-	return fmt.Sprintf("The cost of the profile of %s is unknown: it was not recorded in each of its runs.", variant)
 }
 
 // load reads the accepted runs of each variant; nil: none.

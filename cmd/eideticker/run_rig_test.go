@@ -223,7 +223,8 @@ func TestRunProfiledOnRig(t *testing.T) {
 		if !strings.Contains(errOut, "plain against "+base) || strings.Contains(errOut, "profiled against") {
 			t.Errorf("the plain runs alone are held against the baseline: %s", errOut)
 		}
-		page, err := rig.Store.List(t.Context(), store.Query{Set: rig.Jobs(true)[0].ID, Limit: store.MaxLimit})
+		set := rig.Jobs(true)[0].ID
+		page, err := rig.Store.List(t.Context(), store.Query{Set: set, Limit: store.MaxLimit})
 		if err != nil || len(page.Runs) < 4 {
 			t.Fatalf("%+v, %v", page, err)
 		}
@@ -232,6 +233,13 @@ func TestRunProfiledOnRig(t *testing.T) {
 			if counts := strings.Contains(r.ID, "~plain~run-"); err != nil || (v != nil) != counts {
 				t.Errorf("the verdict of %s is %+v, %v", r.ID, v, err)
 			}
+		}
+		if err := rig.Store.SetBaseline(t.Context(), "profiled", set); err != nil {
+			t.Fatal(err)
+		}
+		id := played(t, rig, api.StartParams{Repeat: 1, Baseline: "profiled"}).ID
+		if _, v, err := rig.Store.Judged(id); err != nil || v == nil || v.Base != set+"~plain" {
+			t.Errorf("a plain run against the set: %+v, %v", v, err)
 		}
 	}
 }

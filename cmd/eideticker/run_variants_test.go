@@ -63,6 +63,9 @@ func TestVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if o.ObserverEffect != (tc.cmd.ObserverEffect != nil) {
+				t.Errorf("the set states %t of the observer effect", o.ObserverEffect)
+			}
 			var got, scripts, profiles []string
 			for i, v := range o.Variants {
 				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), o.TestOf(i).Name, o.TestOf(i).Network.Profile,

@@ -79,7 +79,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	// the sides of a schedule's job are those of its origin
 	if out.set.UntilFail = p.UntilFail; !p.ProfiledOnly && p.Origin == nil {
 		if err := out.set.Alternate(asked, api.MaxVariants); err != nil {
-			return nil, api.Errorf(api.InvalidParams, "profile: %v; or set profiled_only", err)
+			return nil, api.Errorf(api.InvalidParams, "profile: %v; set profiled_only to make none", err)
 		}
 	}
 	follows := false

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,8 +113,8 @@ func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query, 
 }
 
 // part returns the folder in a baseline that has runs like those that are wanted: itself, or that
-// of one of its variants. Of several such folders, it returns the variant of the same name. Empty
-// is that there are none.
+// of one of its variants. Of several such folders, it returns the variant of the same name, or the
+// only one without profiled runs beside plain ones. Empty is that there are none.
 func (d *Daemon) part(ctx context.Context, base string, like store.Query, called string) (string, error) {
 	var folders []string
 	for like.Set = base; ; {
@@ -139,10 +141,41 @@ func (d *Daemon) part(ctx context.Context, base string, like store.Query, called
 			break
 		}
 	}
+	if len(folders) > 1 {
+		profiled, err := d.profiledBesidePlain(base)
+		if err != nil {
+			return "", err
+		}
+		folders = slices.DeleteFunc(folders, func(f string) bool { return slices.Contains(profiled, f) })
+	}
 	if len(folders) != 1 {
 		return "", nil
 	}
 	return folders[0], nil
+}
+
+// profiledBesidePlain returns the folders of a set that have profiled runs and plain ones beside
+// them.
+func (d *Daemon) profiledBesidePlain(set string) (folders []string, err error) {
+	dir, err := d.store.Path(set)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, session.SetFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // somebody pushed the set without it
+	}
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := compare.PlainPairs(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", set, err)
+	}
+	for _, pair := range pairs {
+		folders = append(folders, set+"~"+pair[1])
+	}
+	return folders, nil
 }
 
 // holdAgainst compares the runs in a folder with a baseline, as compare does for the test. It

@@ -119,6 +119,7 @@ func (d *Daemon) run(j *job) error {
 	o.Plans = d.plans(o.Test)
 	o.Observe, o.Remote = d.observers(j), &session.Remote{}
 	d.mu.Lock()
+	plan.describe(&j.Job) // its test may have changed since it was queued
 	j.remote, j.networked = o.Remote, networked(&o)
 	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
