@@ -151,6 +151,7 @@ func TestSetPage(t *testing.T) {
 		"Compare slow and fast#/compare?a=%[1]s%%7Eslow&b=%[1]s%%7Efast", id) {
 		t.Errorf("the profiled runs are not compared: %s", link)
 	}
+	b.picture("set-costs")
 	id = p.makeVariants("20261120-131530-example.org-q4r2", "x-plain", "x")
 	b.open("#/runs/" + id)
 	b.await("the cost is shown", `document.querySelector('[aria-label="Cost of profiles"]')?.textContent ===
