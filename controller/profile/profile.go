@@ -286,10 +286,10 @@ func (s *Session) Pass(ctx context.Context, to activity.Sink) (activity.Info, er
 	for _, e := range s.engines {
 		if p, ok := e.(passer); ok {
 			info, err := p.pass(to)
-			if err = cmp.Or(err, s.o.complete(info)); err != nil {
-				err = fmt.Errorf("profile: %w", err)
+			if err != nil {
+				return info, fmt.Errorf("profile: %w", err)
 			}
-			return info, err
+			return info, s.o.complete(info)
 		}
 	}
 	return activity.Info{}, errors.New("profile: no calls were recorded")
