@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -190,7 +191,7 @@ func TestChromiumTrace(t *testing.T) {
 	}
 }
 
-// TestTracerIsChosen: names in samples need no trace. Developer tools have one user.
+// TestTracerIsChosen: names in samples need no trace. A user of developer tools shares them.
 func TestTracerIsChosen(t *testing.T) {
 	for _, tc := range []struct {
 		js, browser string
@@ -203,11 +204,16 @@ func TestTracerIsChosen(t *testing.T) {
 		{jsAuto, "chromium", []string{"chromium", "--no-sandbox"}, "samples are missing", ""},
 		{jsAuto, "firefox", []string{"firefox"}, "firefox does not write maps of its functions", ""},
 		{jsTrace, "chromium", []string{"uftrace", "record", "/usr/bin/chromium"}, "as selected", ""},
-		{jsTrace, "chromium", []string{"chromium", pipeFlag}, "", "its developer tools are in use"},
+		{jsTrace, "chromium", []string{"chromium", pipeFlag}, "as selected", ""},
+		{jsTrace, "chromium", []string{"chromium", "file"}, "", "files 3 and 4 of the browser are in use"},
 		{jsTrace, "firefox", []string{"other"}, "", "other is not firefox"},
 	} {
 		s := open(t, Options{JS: tc.js, Browser: tc.browser})
-		err := s.Start(func(*exec.Cmd) error { return os.ErrInvalid })(&exec.Cmd{Path: tc.args[0], Args: tc.args})
+		cmd := &exec.Cmd{Path: tc.args[0], Args: tc.args}
+		if slices.Contains(tc.args, "file") {
+			cmd.ExtraFiles = []*os.File{os.Stdin}
+		}
+		err := s.Start(func(*exec.Cmd) error { return os.ErrInvalid })(cmd)
 		if failed := s.Failed(); !errors.Is(err, os.ErrInvalid) || (failed != nil) != (tc.fails != "") ||
 			failed != nil && !strings.Contains(failed.Error(), tc.fails) || len(s.engines) > 0 != (tc.why != "") {
 			t.Errorf("%s %q: %v, %v, %d engines", tc.js, tc.args, err, failed, len(s.engines))
