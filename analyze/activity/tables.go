@@ -59,12 +59,12 @@ func (t *tables) function(f Function) uint32 {
 }
 
 // add returns the number of a thing in a table.
-func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, maxX int, name string, size int) uint32 {
+func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, maxEntries int, name string, size int) uint32 {
 	if id, ok := ids[one]; ok {
 		return id
 	}
-	if t.size += size; len(*all) > maxX || t.size > maxStrings {
-		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", maxX, name, maxStrings))
+	if t.size += size; len(*all) > maxEntries || t.size > maxStrings {
+		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", maxEntries, name, maxStrings))
 		return 0
 	}
 	id := uint32(len(*all))
