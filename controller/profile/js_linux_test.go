@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/internal/devtools"
 )
 
 // packets returns a Perfetto trace with an instant on thread 7 of process 6 at each of some times.
@@ -230,6 +232,45 @@ func TestTracerIsChosen(t *testing.T) {
 	}
 	if s, err := Open(t.Context(), Options{JS: jsAuto, Dir: t.TempDir()}); err != nil || len(s.engines) > 0 {
 		t.Errorf("%v: a program has a tracer", err)
+	}
+}
+
+// writes calls itself for each write.
+type writes func()
+
+func (w writes) Write(b []byte) (int, error) {
+	w()
+	return len(b), nil
+}
+
+// TestSilentSharedBrowser: the browser of another user's connection does not answer. The wait ends
+// with its context, and leaves the session to others.
+func TestSilentSharedBrowser(t *testing.T) {
+	s := open(t, Options{JS: jsTrace, Browser: "chromium"})
+	begin := func(cmd *exec.Cmd) error {
+		cmd.Process = &os.Process{Pid: os.Getpid()}
+		return nil
+	}
+	cmd := &exec.Cmd{Path: "chromium", Args: []string{"chromium", pipeFlag}}
+	if err := errors.Join(s.Start(begin)(cmd), s.Failed()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	defer out.Close()
+	conn := devtools.New(struct {
+		io.Reader
+		io.Writer
+	}{in, writes(func() {
+		go func() {
+			s.Engines()
+			cancel()
+		}()
+	})}, devtools.TraceComplete)
+	defer conn.Close()
+	s.Inspected(ctx, conn)
+	if _, err := s.Convert(t.Context(), ""); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+		t.Error(err)
 	}
 }
 
