@@ -64,7 +64,8 @@ func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, maxEntries 
 		return id
 	}
 	if t.size += size; len(*all) > maxEntries || t.size > maxStrings {
-		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", maxEntries, name, maxStrings))
+		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", maxEntries, name,
+			maxStrings))
 		return 0
 	}
 	id := uint32(len(*all))

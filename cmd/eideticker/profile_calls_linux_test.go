@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestFailedExport: a program has two threads, and ends within calls. The export fails, for there is
-// a file of the second thread. No other is written, and the recording remains.
+// TestFailedExport: a program has two threads, and ends within calls. The export fails, since the
+// file of the second thread exists. No other is written, and the recording remains.
 func TestFailedExport(t *testing.T) {
 	needCalls(t)
 	dir := t.TempDir()

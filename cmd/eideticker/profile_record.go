@@ -114,7 +114,9 @@ func (c profileCmd) keep(e *env, s *profile.Session, dir string, export bool) er
 		err := c.grind(e, s)
 		if err != nil { // the folder remains, so others must be able to read it
 			_, failed := s.Convert(context.Background(), "")
-			err = errors.Join(err, failed)
+			if failed != nil && failed.Error() != err.Error() { // a strict session repeats its error
+				err = errors.Join(err, failed)
+			}
 		}
 		return err
 	}
