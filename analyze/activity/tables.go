@@ -59,12 +59,13 @@ func (t *tables) function(f Function) uint32 {
 }
 
 // add returns the number of a thing in a table.
-func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, most int, name string, size int) uint32 {
+func add[T comparable](t *tables, ids map[T]uint32, all *[]T, one T, maxEntries int, name string, size int) uint32 {
 	if id, ok := ids[one]; ok {
 		return id
 	}
-	if t.size += size; len(*all) > most || t.size > maxStrings {
-		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", most, name, maxStrings))
+	if t.size += size; len(*all) > maxEntries || t.size > maxStrings {
+		t.full = cmp.Or(t.full, fmt.Errorf("write trace: more than %d %s or %d bytes of names", maxEntries, name,
+			maxStrings))
 		return 0
 	}
 	id := uint32(len(*all))
@@ -117,7 +118,10 @@ func (t *Tables) Stack(callers, function uint32) uint32 {
 	return id
 }
 
-// Trace returns a trace without events. The error is the limit that was reached.
+// Full is the error of the limit that was reached.
+func (t *Tables) Full() error { return t.tables.full }
+
+// Trace returns a trace without events, and the error of Full.
 func (t *Tables) Trace(info Info) (*Trace, error) {
 	return &Trace{info: info, tables: t.tables}, t.tables.full
 }

@@ -334,16 +334,24 @@ func (c profileCmd) print(e *env, r *result.Results, traces []*activity.Trace, c
 	return err
 }
 
-// callgrind writes a file per thread.
+// part names the file of a thread.
+func (c profileCmd) part(i int) string { return fmt.Sprintf("%s-%02d", c.Output, i+1) }
+
+// callgrind writes a file per thread, or none if one exists.
 func (c profileCmd) callgrind(files []*activities.File, err error) (string, error) {
 	if err == nil && len(files) == 0 {
-		err = errors.New("no thread has functions in these frames")
+		err = errors.New("the selection has no functions")
 	}
 	if err != nil {
 		return "", err
 	}
+	for i := range files {
+		if err := refuseExisting(c.part(i), c.Force); err != nil {
+			return "", err
+		}
+	}
 	for i, f := range files {
-		if err := writeOut(fmt.Sprintf("%s-%02d", c.Output, i+1), c.Force, f.Write); err != nil {
+		if err := writeOut(c.part(i), c.Force, f.Write); err != nil {
 			return "", err
 		}
 	}

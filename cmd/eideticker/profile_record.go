@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -43,7 +43,7 @@ func (c profileCmd) record(e *env, program []string) error {
 	case len(program) == 0:
 		return usagef("profile: name a program after --")
 	case c.Late, c.Frames.given, c.Window != 0, c.AtChange != nil, c.Trace != "", c.Thread != "", c.Tree != "",
-		c.Symbols != "", c.URLs == "full", c.Force:
+		c.Symbols != "", c.URLs == "full":
 		return usagef("profile: a program has no frames; use only the flags for recording and -o")
 	}
 	o := profile.Options{Native: c.Native, JS: c.JS, Rate: c.Rate, Sockets: c.Sockets, Limit: int64(c.TraceLimit),
@@ -59,14 +59,22 @@ func (c profileCmd) record(e *env, program []string) error {
 		return fmt.Errorf("profile: %w", cmd.Err)
 	}
 	dir, export := c.Output, slices.Contains([]string{".callgrind", ".pb.gz", ".folded", ".svg"}, c.ending())
-	err := cmp.Or(refuseExisting(dir, false), refuseExisting(dir+"-01", false))
+	var err error
 	switch {
-	case err != nil:
+	case export:
+		first := c.Output
+		if c.ending() == ".callgrind" {
+			first = c.part(0)
+		}
+		if err = refuseExisting(first, c.Force); err == nil {
+			dir, err = os.MkdirTemp(filepath.Dir(dir), ".profile-*")
+		}
+	case c.Force:
+		return usagef("profile: --force can be used with .callgrind .pb.gz .folded and .svg")
 	case dir == "":
 		dir = session.FreeFolder(filepath.Join("out", filepath.Base(program[0])+time.Now().Format("-20060102-150405")))
-	case export:
-		dir, err = os.MkdirTemp(filepath.Dir(dir), ".profile-*")
-		defer func() { _ = os.RemoveAll(dir) }() // the output is what matters
+	case exists(dir):
+		err = fmt.Errorf("%s: %w", dir, fs.ErrExist)
 	}
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)
@@ -82,10 +90,15 @@ func (c profileCmd) record(e *env, program []string) error {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, e.out, e.err
 	ended, err := attend(s, cmd)
-	if err != nil {
-		return err
+	if err == nil {
+		if err = c.keep(e, s, dir, export); err != nil && export {
+			return fmt.Errorf("%w; the recording remains in %s", err, dir)
+		}
 	}
-	if err := c.keep(e, s, dir, export); err != nil {
+	if export {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
 		return err
 	}
 	if ended != nil {
@@ -94,24 +107,25 @@ func (c profileCmd) record(e *env, program []string) error {
 	return nil
 }
 
-// keep writes what was recorded: traces in a folder, or one export.
+// keep writes the recording as traces in a folder, or as one export. Ctrl-C ends the program alone,
+// so the context of the command, which may have ended with it, is not used.
 func (c profileCmd) keep(e *env, s *profile.Session, dir string, export bool) error {
 	if calls := c.Native == "functions" || c.Native == "imports"; calls && c.ending() == ".callgrind" && !c.Sockets {
-		g := activities.NewGrinder()
-		info, err := s.Pass(context.Background(), g)
-		if err != nil {
-			return err
-		}
-		for _, text := range info.Warnings {
-			fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(text))
-		}
-		wrote, err := c.callgrind(g.Files(info))
-		if err == nil {
-			_, err = fmt.Fprintln(e.out, wrote)
+		err := c.grind(e, s)
+		if err != nil { // the folder remains, so others must be able to read it
+			_, failed := s.Convert(context.Background(), "")
+			if failed != nil && failed.Error() != err.Error() { // a strict session repeats its error
+				err = errors.Join(err, failed)
+			}
 		}
 		return err
 	}
 	infos, err := s.Convert(context.Background(), "")
+	for _, info := range infos {
+		if export {
+			warnOf(e, info)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -131,6 +145,28 @@ func (c profileCmd) keep(e *env, s *profile.Session, dir string, export bool) er
 		_, err = fmt.Fprintln(e.out, "\n"+terminal.Clean(dir))
 	}
 	return err
+}
+
+// grind exports calls without an index of them.
+func (c profileCmd) grind(e *env, s *profile.Session) error {
+	g := activities.NewGrinder()
+	info, err := s.Pass(context.Background(), g)
+	warnOf(e, info)
+	if err != nil {
+		return err
+	}
+	wrote, err := c.callgrind(g.Files(info))
+	if err == nil {
+		_, err = fmt.Fprintln(e.out, wrote)
+	}
+	return err
+}
+
+// warnOf prints the warnings of a trace.
+func warnOf(e *env, info activity.Info) {
+	for _, text := range info.Warnings {
+		fmt.Fprintf(e.err, "warning: %s\n", terminal.Clean(text))
+	}
 }
 
 // attend runs a program to its end. The thread that starts it must live for as long, for its

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/activity"
@@ -27,16 +29,26 @@ func convert(dir string, info activity.Info, spans []timeline.Interval,
 		return info, err
 	}
 	info.Lost = max(info.Lost, counted)
-	for kind, n := range skipped {
-		info.Skipped[kind] += n
-	}
 	if failed != nil {
 		info.Cut = cmp.Or(info.Cut, failed.Error())
 	}
-	if info.Cut != "" {
+	incomplete(&info, skipped)
+	return info, info.Write(dir)
+}
+
+// incomplete adds skipped records to an info, and a warning for each kind and for an early end.
+func incomplete(info *activity.Info, skipped map[string]int64) {
+	all := map[string]int64{}
+	maps.Copy(all, info.Skipped)
+	for kind, n := range skipped {
+		all[kind] += n
+	}
+	if info.Skipped = all; info.Cut != "" {
 		info.Warnings = append(info.Warnings, "The trace ends early: "+info.Cut+".")
 	}
-	return info, info.Write(dir)
+	for _, kind := range slices.Sorted(maps.Keys(skipped)) {
+		info.Warnings = append(info.Warnings, fmt.Sprintf("%d records were skipped: %s.", skipped[kind], kind))
+	}
 }
 
 // within is a sink that passes on the events of spans. Calls that are open at the begin of a span

@@ -24,6 +24,8 @@ const (
 	pipeFlag     = "--remote-debugging-pipe"
 	tracePart    = 1 << 20 // bytes of an answer
 	chromiumFile = "trace.pftrace"
+	// shortPatience is the longest wait for the begin of a trace that the page awaits.
+	shortPatience = patience / 2
 )
 
 // chromium records Chromium's trace by a pipe to its developer tools. Pages cannot reach the pipe.
@@ -50,10 +52,12 @@ func (c *chromium) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.file = filepath.Join(raw, chromiumFile)
-	if c.shared = slices.Contains(cmd.Args, pipeFlag); c.shared {
+	c.ctx, c.file = ctx, filepath.Join(raw, chromiumFile)
+	switch c.shared = slices.Contains(cmd.Args, pipeFlag); {
+	case c.shared:
 		return nil
+	case len(cmd.ExtraFiles) > 0:
+		return &missingError{jsDir, "files 3 and 4 of the browser are in use", ""}
 	}
 	in, to, err := os.Pipe()
 	if err != nil {
@@ -87,22 +91,24 @@ func (c *chromium) Started(pid int) {
 		io.Reader
 		io.Writer
 	}{c.from, c.to}, devtools.TraceComplete)
-	c.joined.Go(c.begin)
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancelCause(c.ctx)
+	c.joined.Go(func() { c.begin(ctx) })
 }
 
 // inspected implements [inspector].
-func (c *chromium) inspected(conn *devtools.Conn) {
+func (c *chromium) inspected(ctx context.Context, conn *devtools.Conn) {
 	if c.shared && c.root != 0 {
 		c.conn = conn
-		late := time.AfterFunc(patience, func() { c.cancel(errSilent) })
-		c.begin()
-		late.Stop()
+		ctx, cancel := context.WithTimeoutCause(ctx, shortPatience, fmt.Errorf("no answer within %v", shortPatience))
+		defer cancel()
+		c.begin(ctx)
 	}
 }
 
-func (c *chromium) begin() {
+func (c *chromium) begin(ctx context.Context) {
 	var ignored json.RawMessage
-	c.failed = c.conn.Call(c.ctx, "", "Tracing.start", traceConfig, &ignored)
+	c.failed = c.conn.Call(ctx, "", "Tracing.start", traceConfig, &ignored)
 	c.info.BeginNS = int64(timeline.Monotonic().Now())
 }
 
@@ -110,10 +116,12 @@ func (c *chromium) Stop(ctx context.Context) (activity.Info, error) {
 	if c.conn == nil {
 		return c.info, nil
 	}
-	late := time.AfterFunc(patience, func() { c.cancel(errSilent) })
-	c.joined.Wait()
-	late.Stop()
-	c.cancel(nil)
+	if !c.shared {
+		late := time.AfterFunc(patience, func() { c.cancel(errSilent) })
+		c.joined.Wait()
+		late.Stop()
+		c.cancel(nil)
+	}
 	c.ids = namespaces(c.root)
 	if c.failed == nil {
 		c.failed = c.fetch(ctx)

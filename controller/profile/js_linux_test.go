@@ -9,9 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/internal/devtools"
 )
 
 // packets returns a Perfetto trace with an instant on thread 7 of process 6 at each of some times.
@@ -190,7 +193,7 @@ func TestChromiumTrace(t *testing.T) {
 	}
 }
 
-// TestTracerIsChosen: names in samples need no trace. Developer tools have one user.
+// TestTracerIsChosen: names in samples need no trace. A user of developer tools shares them.
 func TestTracerIsChosen(t *testing.T) {
 	for _, tc := range []struct {
 		js, browser string
@@ -203,11 +206,16 @@ func TestTracerIsChosen(t *testing.T) {
 		{jsAuto, "chromium", []string{"chromium", "--no-sandbox"}, "samples are missing", ""},
 		{jsAuto, "firefox", []string{"firefox"}, "firefox does not write maps of its functions", ""},
 		{jsTrace, "chromium", []string{"uftrace", "record", "/usr/bin/chromium"}, "as selected", ""},
-		{jsTrace, "chromium", []string{"chromium", pipeFlag}, "", "its developer tools are in use"},
+		{jsTrace, "chromium", []string{"chromium", pipeFlag}, "as selected", ""},
+		{jsTrace, "chromium", []string{"chromium", "file"}, "", "files 3 and 4 of the browser are in use"},
 		{jsTrace, "firefox", []string{"other"}, "", "other is not firefox"},
 	} {
 		s := open(t, Options{JS: tc.js, Browser: tc.browser})
-		err := s.Start(func(*exec.Cmd) error { return os.ErrInvalid })(&exec.Cmd{Path: tc.args[0], Args: tc.args})
+		cmd := &exec.Cmd{Path: tc.args[0], Args: tc.args}
+		if slices.Contains(tc.args, "file") {
+			cmd.ExtraFiles = []*os.File{os.Stdin}
+		}
+		err := s.Start(func(*exec.Cmd) error { return os.ErrInvalid })(cmd)
 		if failed := s.Failed(); !errors.Is(err, os.ErrInvalid) || (failed != nil) != (tc.fails != "") ||
 			failed != nil && !strings.Contains(failed.Error(), tc.fails) || len(s.engines) > 0 != (tc.why != "") {
 			t.Errorf("%s %q: %v, %v, %d engines", tc.js, tc.args, err, failed, len(s.engines))
@@ -224,6 +232,45 @@ func TestTracerIsChosen(t *testing.T) {
 	}
 	if s, err := Open(t.Context(), Options{JS: jsAuto, Dir: t.TempDir()}); err != nil || len(s.engines) > 0 {
 		t.Errorf("%v: a program has a tracer", err)
+	}
+}
+
+// writes calls itself for each write.
+type writes func()
+
+func (w writes) Write(b []byte) (int, error) {
+	w()
+	return len(b), nil
+}
+
+// TestSilentSharedBrowser: the browser of another user's connection does not answer. The wait ends
+// with its context, and leaves the session to others.
+func TestSilentSharedBrowser(t *testing.T) {
+	s := open(t, Options{JS: jsTrace, Browser: "chromium"})
+	begin := func(cmd *exec.Cmd) error {
+		cmd.Process = &os.Process{Pid: os.Getpid()}
+		return nil
+	}
+	cmd := &exec.Cmd{Path: "chromium", Args: []string{"chromium", pipeFlag}}
+	if err := errors.Join(s.Start(begin)(cmd), s.Failed()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	defer out.Close()
+	conn := devtools.New(struct {
+		io.Reader
+		io.Writer
+	}{in, writes(func() {
+		go func() {
+			s.Engines()
+			cancel()
+		}()
+	})}, devtools.TraceComplete)
+	defer conn.Close()
+	s.Inspected(ctx, conn)
+	if _, err := s.Convert(t.Context(), ""); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+		t.Error(err)
 	}
 }
 

@@ -286,10 +286,10 @@ func (s *Session) Pass(ctx context.Context, to activity.Sink) (activity.Info, er
 	for _, e := range s.engines {
 		if p, ok := e.(passer); ok {
 			info, err := p.pass(to)
-			if err = cmp.Or(err, s.o.complete(info)); err != nil {
-				err = fmt.Errorf("profile: %w", err)
+			if err != nil {
+				return info, fmt.Errorf("profile: %w", err)
 			}
-			return info, err
+			return info, s.o.complete(info)
 		}
 	}
 	return activity.Info{}, errors.New("profile: no calls were recorded")
@@ -362,16 +362,19 @@ func (s *Session) start(cmd *exec.Cmd, begin func(*exec.Cmd) error) error {
 }
 
 // inspector is an engine that takes another user's connection to the developer tools.
-type inspector interface{ inspected(*devtools.Conn) }
+type inspector interface {
+	inspected(context.Context, *devtools.Conn)
+}
 
 // Inspected reports that the program's developer tools were opened. The connection must be idle
 // then, and in Stop. It must stay open until Stop.
-func (s *Session) Inspected(conn *devtools.Conn) {
+func (s *Session) Inspected(ctx context.Context, conn *devtools.Conn) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.engines {
+	engines := slices.Clone(s.engines)
+	s.mu.Unlock()
+	for _, e := range engines {
 		if i, ok := e.(inspector); ok && conn != nil {
-			i.inspected(conn)
+			i.inspected(ctx, conn)
 		}
 	}
 }

@@ -34,11 +34,14 @@ const (
 	stopName, stopSignal = "SIGRTMIN+5", unix.Signal(34 + 5)
 )
 
+// commonText says what common has.
+const commonText = "strings, memory, locks, numbers and clocks"
+
 // common are imports that are called so often, and take so little, that they are not recorded.
 var common = []string{
 	`^(_*(mem|str|wmem|wcs)[a-z]+(_chk)?|bcmp|__ctype_[a-z]+_loc|mbrtowc|wcrtomb)$`, // strings
 	`^(malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|malloc_usable_size)$`, `^_Z(nw|na|dl|da)`,
-	`^pthread_(getspecific|setspecific|self|once|(mutex|cond)(attr)?_(init|destroy|set[a-z]+)|mutex_(try|un)?lock)$`,
+	`^pthread_(getspecific|setspecific|self|(mutex|cond)(attr)?_(init|destroy|set[a-z]+)|mutex_(try|un)?lock)$`,
 	`^(__tls_get_addr|__errno_location|clock_gettime|gettimeofday|g_main_depth)$`,
 	`^(floor|ceil|trunc|l?l?r(ound|int)|nearbyint|fmod|modf|pow|exp[2m1]*|log[12p0]*|sqrt|cbrt|hypot)f?$`,
 	`^(a?(sin|cos|tan)h?|atan2|sincos|frexp|ldexp|nextafter)f?$`,
@@ -61,7 +64,7 @@ func (c *calls) Prepare(_ context.Context, cmd *exec.Cmd) error {
 	for _, pattern := range common {
 		args = append(args, "-N", pattern)
 	}
-	c.info.Why = "calls between modules; frequent ones of strings, memory and numbers are left out"
+	c.info.Why = "calls between modules; frequent ones of " + commonText + " are left out"
 	if c.info.Way == functions {
 		var err error
 		if args, c.info.Why, err = instrumented(cmd.Path); err != nil {
@@ -179,11 +182,13 @@ func (c *calls) Convert(_ context.Context, recording string, spans []timeline.In
 func (c *calls) pass(to activity.Sink) (activity.Info, error) {
 	counts, err := uftrace.Read(os.DirFS(c.data()), to)
 	info := c.info
+	info.Warnings = slices.Clone(info.Warnings)
+	incomplete(&info, counts.Skipped)
 	count(&info, counts)
 	return info, err
 }
 
-// count adds what a reader counted.
+// count adds a reader's counts to an info.
 func count(info *activity.Info, counts uftrace.Counts) {
 	for text, n := range map[string]int64{"%d records are lost.": counts.Lost,
 		"%d calls did not return.": counts.Closed, "%d calls have depth 1023; deeper ones are missing.": counts.Deep} {

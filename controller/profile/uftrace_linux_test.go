@@ -3,15 +3,18 @@ package profile
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 )
 
 // called counts the calls of each function.
@@ -79,7 +82,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestCommonImports: those of memory, strings and numbers are left out. Those that wait are not.
+// TestCommonImports: those of commonText are left out, also locks, for which a thread may wait.
+// Waits for other threads and calls that run further functions are not.
 func TestCommonImports(t *testing.T) {
 	all := regexp.MustCompile(strings.Join(common, "|"))
 	for name, want := range map[string]bool{"memcpy": true, "__strcpy_chk": true, "bcmp": true, "wcrtomb": true,
@@ -88,10 +92,36 @@ func TestCommonImports(t *testing.T) {
 		"round":  true,
 		"lround": true, "llrintf": true, "exp2": true, "expm1f": true, "log10": true, "sincosf": true, "tanh": true,
 		"pthread_cond_wait": false, "pthread_cond_signal": false, "pthread_join": false, "read": false,
-		"fopen": false, "expat": false, "logger": false, "sinister": false, "g_main_context_iteration": false} {
+		"pthread_once": false, "fopen": false, "expat": false, "logger": false, "sinister": false,
+		"g_main_context_iteration": false} {
 		if got := all.MatchString(name); got != want {
 			t.Errorf("%s is left out: %t, want %t", name, got, want)
 		}
+	}
+}
+
+// TestIncompleteCalls: a trace and a direct export warn of the same damage.
+func TestIncompleteCalls(t *testing.T) {
+	c := &calls{recorder: recorder{o: Options{Dir: t.TempDir()}}}
+	c.info.Cut, c.info.Warnings = "uftrace was stopped", append(make([]string, 0, 9), "An own one.")
+	if err := os.MkdirAll(c.data(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"task.txt": "TASK timestamp=1.000000000 tid=7 pid=7\n",
+		"7.dat": "of 15 bytes and", "8.dat": strings.Repeat("\x00", 16)} {
+		if err := os.WriteFile(filepath.Join(c.data(), name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	direct, err := c.pass(&activitytest.Sink{})
+	want := []string{"1 records were skipped: cut records.", "1 records were skipped: damaged records.",
+		"An own one.", "The trace ends early: uftrace was stopped."}
+	if err != nil || !slices.Equal(direct.Warnings, want) || direct.Skipped["cut records"] != 1 {
+		t.Errorf("%v: %+v", err, direct)
+	}
+	info, err := c.Convert(t.Context(), "", nil)
+	if err != nil || !slices.Equal(info.Warnings, want) || !maps.Equal(info.Skipped, direct.Skipped) {
+		t.Errorf("%v: %q, want %q", err, info.Warnings, want)
 	}
 }
 

@@ -151,10 +151,10 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 	err = watched(err)
 	detach()
 	ended := timeline.Monotonic().Now()
-	r.stopProfile(ctx, p.profile)
-	if r.vitals() && err == nil {
+	if r.vitals() && err == nil { // before the same connection fetches the trace
 		t.claims = r.readClaims(ctx, p.stage)
 	}
+	r.stopProfile(ctx, p.profile)
 	if reports != nil {
 		t.report = r.awaitReport(reports, link.rtt(), err != nil, cancel)
 	}

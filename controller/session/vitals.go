@@ -59,7 +59,7 @@ func (s *localStage) observe(ctx context.Context, address string) (err error) {
 		return fmt.Errorf("observe the page: %w", err)
 	}
 	if s.wanted.Profile != nil {
-		s.wanted.Profile.Inspected(inspect.Tools(s.side))
+		s.wanted.Profile.Inspected(ctx, inspect.Tools(s.side))
 	}
 	if err := s.side.Preload(ctx, vitals.Script); err != nil {
 		return fmt.Errorf("observe the page: %w", err)

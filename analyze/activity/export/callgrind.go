@@ -52,8 +52,8 @@ type callNode struct {
 	costs [2]int64
 }
 
-// maxNodes limits the tree of a thread.
-const maxNodes = 1 << 16
+// maxNodes limits the tree of a thread, and maxAllNodes those of all threads of a [Grinder].
+const maxNodes, maxAllNodes = 1 << 16, 1 << 20
 
 func newStacks(event string) stacks {
 	return stacks{graph: &profile.Graph{Events: []string{event, "CpuNs"}, Top: "(thread)", Modules: true},
@@ -103,7 +103,7 @@ func (s *stacks) top() int32 {
 	return 0
 }
 
-// flush adds the tree to the graph. It keeps the open calls alone.
+// flush adds the tree to the graph. It keeps the open calls alone, and without any no memory.
 func (s *stacks) flush() {
 	var whole, path []int32
 	for _, n := range s.nodes[1:] {
@@ -134,7 +134,9 @@ func (s *stacks) flush() {
 		open[i] = s.nodes[n].group
 	}
 	s.nodes, s.open, s.cache = s.nodes[:1], s.open[:0], [64]int32{}
-	clear(s.known)
+	if clear(s.known); len(open) == 0 {
+		s.nodes, s.known = make([]callNode, 1), map[callKey]int32{}
+	}
 	for _, group := range open {
 		s.open = append(s.open, s.push(s.top(), group))
 	}
@@ -144,9 +146,9 @@ func (s *stacks) flush() {
 type grinder struct {
 	group   func(function uint32) uint32
 	stack   func(id uint32) (callers, function uint32)
-	within  []frames.Spans // nil: all times
-	chosen  []bool         // by thread; nil: all
-	threads []*collected   // by number
+	within  []frames.Spans
+	chosen  []bool       // by thread; nil: all
+	threads []*collected // by number
 }
 
 func (g *grinder) get(thread uint32) *collected {
@@ -163,9 +165,6 @@ func (g *grinder) get(thread uint32) *collected {
 
 // inside returns how much of a time is within the spans. Spans that overlap count each.
 func (g *grinder) inside(from, to int64) (ns int64) {
-	if g.within == nil {
-		return to - from
-	}
 	for _, spans := range g.within {
 		ns += spans.Within(from, to)
 	}
@@ -269,10 +268,12 @@ func outermost(path, stack []int32) []int32 {
 type Grinder struct {
 	*activity.Tables
 	grinder
+	nodes int // of all threads
+	room  int // for nodes, until the next flush
 }
 
 // NewGrinder returns a grinder without calls.
-func NewGrinder() *Grinder { return &Grinder{Tables: activity.NewTables()} }
+func NewGrinder() *Grinder { return &Grinder{Tables: activity.NewTables(), room: maxAllNodes} }
 
 // Function implements activity.Sink. Functions of one group have one number.
 func (g *Grinder) Function(f activity.Function) uint32 { return g.Tables.Function(frames.Key(f)) }
@@ -288,11 +289,27 @@ func (g *Grinder) Event(e activity.Event) error {
 		s.add(top, ns, ns)
 	}
 	if s.last = e.At; e.Kind == activity.Call {
+		g.nodes -= len(s.nodes)
 		s.call(top, e.Ref, 1)
+		if g.nodes += len(s.nodes); g.nodes > g.room {
+			g.flush()
+		}
 	} else if top > 0 {
 		s.open = s.open[:len(s.open)-1]
 	}
-	return nil
+	return g.Full()
+}
+
+// flush adds the trees of all threads to their graphs.
+func (g *Grinder) flush() {
+	g.nodes = 0
+	for _, c := range g.threads {
+		if c != nil && len(c.calls.nodes) > 1 {
+			c.calls.flush()
+			g.nodes += len(c.calls.nodes) - 1
+		}
+	}
+	g.room = max(maxAllNodes, 2*g.nodes) // open calls remain
 }
 
 // Files returns the files of all threads, as [Selection.Callgrind] does.

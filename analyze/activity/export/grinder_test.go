@@ -57,7 +57,19 @@ func TestGrinderIsExact(t *testing.T) {
 		}
 		return fmt.Sprint("f", i)
 	}
-	edges, self, at := map[string]int64{}, map[string]int64{}, int64(1000)
+	edges, self, inclusive, at := map[string]int64{}, map[string]int64{}, map[string]int64{}, int64(1000)
+	spend := func(stack []int, ns int64) { // the caller's time is that of each of its outermost calls
+		var inner []int32
+		for i := len(stack) - 1; i >= 0; i-- {
+			inner = append(inner, int32(min(stack[i], 41)))
+		}
+		caller := "(thread)"
+		for _, i := range export.Outermost(nil, inner) {
+			inclusive[caller+" > "+name(int(i))] += ns
+			caller = name(int(i))
+		}
+		self[caller] += ns
+	}
 	put := func(thread uint32, kind activity.Kind, i int) {
 		for k, to := range []activity.Sink{w, g} {
 			e := activity.Event{At: at, Thread: thread, Kind: kind, Ref: ids[k][i]}
@@ -66,13 +78,17 @@ func TestGrinderIsExact(t *testing.T) {
 			}
 		}
 	}
-	var open [3][]int
+	var open, nodes [3][]int // nodes are those of the open calls in the tree of all paths
 	var last [3]int64
+	var tree [3]map[[2]int]int
+	for i := range tree {
+		tree[i], nodes[i] = map[[2]int]int{}, []int{0}
+	}
 	for range 700_000 {
 		thread := 1 + random.Uint32N(2)
 		stack := open[thread]
 		if n := len(stack); n > 0 {
-			self[name(stack[n-1])] += at - last[thread]
+			spend(stack, at-last[thread])
 		}
 		last[thread] = at
 		if n := len(stack); n == 0 || n < 30 && random.IntN(100) < 55 {
@@ -83,6 +99,11 @@ func TestGrinderIsExact(t *testing.T) {
 			edges[caller+" > "+name(i)]++
 			put(thread, activity.Call, i)
 			open[thread] = append(stack, i)
+			key := [2]int{nodes[thread][len(stack)], min(i, 41)}
+			if _, ok := tree[thread][key]; !ok {
+				tree[thread][key] = len(tree[thread]) + 1
+			}
+			nodes[thread] = append(nodes[thread][:len(stack)+1], tree[thread][key])
 		} else {
 			put(thread, activity.Return, stack[n-1])
 			open[thread] = stack[:n-1]
@@ -92,10 +113,13 @@ func TestGrinderIsExact(t *testing.T) {
 	for thread := range uint32(3) {
 		for n := len(open[thread]); n > 0; n-- {
 			if n == len(open[thread]) {
-				self[name(open[thread][n-1])] += at - last[thread]
+				spend(open[thread], at-last[thread])
 			}
 			put(thread, activity.Return, open[thread][n-1])
 		}
+	}
+	if len(tree[1]) <= export.MaxNodes || len(tree[2]) <= export.MaxNodes {
+		t.Fatalf("%d and %d paths fit in a tree", len(tree[1]), len(tree[2]))
 	}
 	info, err := w.Close()
 	if err != nil {
@@ -113,7 +137,7 @@ func TestGrinderIsExact(t *testing.T) {
 	if indexed := text(t, files, err); indexed != got {
 		t.Errorf("%d bytes, the index has %d others", len(got), len(indexed))
 	}
-	counted, cost := map[string]int64{}, map[string]int64{}
+	counted, cost, within := map[string]int64{}, map[string]int64{}, map[string]int64{}
 	names, caller, callee, called := map[string]string{}, "", "", false
 	function := regexp.MustCompile(`^(c?)fn=(\(\d+\))(?: (.*) #\d+| (.*))?$`)
 	for line := range strings.Lines(got) {
@@ -135,13 +159,19 @@ func TestGrinderIsExact(t *testing.T) {
 			counted[caller+" > "+callee] += calls
 			called = true
 		} else if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "0" {
-			if ns, _ := strconv.ParseInt(fields[1], 10, 64); !called {
+			if ns, _ := strconv.ParseInt(fields[1], 10, 64); called {
+				within[caller+" > "+callee] += ns
+			} else {
 				cost[caller] += ns
 			}
 			called = false
 		}
 	}
-	maps.DeleteFunc(counted, func(_ string, n int64) bool { return n == 0 }) // by recursions alone
+	none := func(_ string, n int64) bool { return n == 0 } // recursions alone have no calls, or no time
+	maps.DeleteFunc(counted, none)
+	maps.DeleteFunc(within, none)
+	maps.DeleteFunc(inclusive, none)
 	equal(t, "calls", counted, edges)
 	equal(t, "own time", cost, self)
+	equal(t, "inclusive time", within, inclusive)
 }

@@ -32,7 +32,6 @@ const (
 	origin = 1<<32 - 1000 // sequence numbers wrap after 1000 bytes
 )
 
-// call is a call of a thread without a socket.
 // TestRecordsHaveTheirLayout compares records with those of reflection.
 func TestRecordsHaveTheirLayout(t *testing.T) {
 	random, raw := rand.New(rand.NewPCG(1, 1)), make([]byte, recordSize)
@@ -51,6 +50,7 @@ func TestRecordsHaveTheirLayout(t *testing.T) {
 	}
 }
 
+// call is a call of a thread without a socket.
 func call(h activity.Thread, name Name, begin, end, result int64) *Record {
 	r := &Record{Kind: IsCall, Name: name, FD: -1, Begin: begin, End: end, Result: result, Process: h.Process, ID: h.ID,
 		Start: h.Start}

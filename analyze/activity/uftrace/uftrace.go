@@ -42,6 +42,7 @@ const (
 	magic    = 5
 	maxDepth = 1023
 	maxTime  = 1 << 60
+	maxLost  = 1 << 60
 )
 
 // record is one call or return.
@@ -170,7 +171,11 @@ func (r *reader) merge() error {
 	return nil
 }
 
+// addLost counts lost records, which a damaged file may state as more than fit.
+func (r *reader) addLost(s *stream) { r.counts.Lost = min(r.counts.Lost+s.lost, maxLost) }
+
 func (r *reader) done(s *stream) {
+	r.addLost(s)
 	r.ends[s.process] = max(r.ends[s.process], s.last)
 	r.counts.End = max(r.counts.End, s.last)
 	s.file.Close()
@@ -204,7 +209,7 @@ func (s *stream) advance() bool {
 			s.failed = "damaged records" // the next one has no certain place
 			return false
 		case kind == lost:
-			s.lost += int64(word >> 16)
+			s.lost = min(s.lost+int64(word>>16), maxLost)
 		case kind == event:
 			if more := word>>2&1 == 1; more && !s.skipData() {
 				s.failed = "cut records"
@@ -250,7 +255,7 @@ func (r *reader) record(s *stream) error {
 		}
 	}
 	if s.lost > 0 {
-		r.counts.Lost += s.lost
+		r.addLost(s)
 		if err := r.close(s, 0, n.at); err != nil {
 			return err
 		}

@@ -231,6 +231,25 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestLostAtTheEnd: no call follows the lost records of a file. Their number may be impossible.
+func TestLostAtTheEnd(t *testing.T) {
+	call, most := word(10e8, entry, 0, 0x1100), bytes.Repeat(word(0, lost, 0, 1<<48-1), 1<<15+1)
+	for name, tc := range map[string]struct {
+		records []byte
+		want    int64
+	}{
+		"after a call": {slices.Concat(call, word(0, lost, 0, 2), word(0, lost, 0, 3)), 5},
+		"alone":        {word(0, lost, 0, 7), 7},
+		"too many":     {slices.Concat(call, most), maxLost},
+		"within":       {slices.Concat(call, most, word(20e8, exit, 0, 0x1100), most), maxLost},
+	} {
+		counts, err := Read(folder(tasks, addresses, names, map[int][]byte{7: tc.records}), &activitytest.Sink{})
+		if err != nil || counts.Lost != tc.want {
+			t.Errorf("%s: %d records are lost, want %d; %v", name, counts.Lost, tc.want, err)
+		}
+	}
+}
+
 func TestEndedEarly(t *testing.T) {
 	for name, dir := range map[string]fs.FS{"no files": fstest.MapFS{},
 		"no tasks": folder("x", addresses, names, nil)} {

@@ -260,16 +260,17 @@ func (p *programs) watch(rec place) asm.Instructions {
 	)
 }
 
-// output writes a record to the ring. It wakes the reader when the ring becomes filled to a part.
-// Later records do not: the reader reads until the ring is empty. Processors may write at the same
-// time, so records of a few KiB wake it.
+// output writes a record to the ring. It wakes the reader when the ring becomes filled to a part,
+// and again to twice that. Other records do not: the reader reads until the ring is empty.
+// Processors may write at the same time, so all records of a quarter of a part wake it.
 func (p *programs) output(rec place, size int32, then string) asm.Instructions {
 	return join(
 		p.losses(),
 		asm.Instructions{asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), rec.store(recLost, asm.R1, asm.Word),
 			asm.LoadMapPtr(asm.R1, p.ring), asm.Mov.Imm(asm.R2, 0), asm.FnRingbufQuery.Call(),
-			asm.Mov.Imm(asm.R4, 1), asm.JLT.Imm(asm.R0, p.wake, "ring"),
-			asm.JGT.Imm(asm.R0, p.wake+4096, "ring"), asm.Mov.Imm(asm.R4, 2)}, mark("ring"),
+			asm.Mov.Imm(asm.R4, 1), asm.JLT.Imm(asm.R0, p.wake, "ring"), asm.JLE.Imm(asm.R0, p.wake+p.wake/4, "wake"),
+			asm.JLT.Imm(asm.R0, 2*p.wake, "ring"), asm.JGT.Imm(asm.R0, 2*p.wake+p.wake/4, "ring")},
+		mark("wake"), asm.Instructions{asm.Mov.Imm(asm.R4, 2)}, mark("ring"),
 		asm.Instructions{asm.LoadMapPtr(asm.R1, p.ring)}, rec.pass(asm.R2, 0),
 		asm.Instructions{asm.Mov.Imm(asm.R3, size), asm.FnRingbufOutput.Call(), asm.JEq.Imm(asm.R0, 0, then)},
 		p.lose(),
