@@ -129,7 +129,7 @@ func (p *plan) read(raw []byte) error {
 	return nil
 }
 
-// pairs returns the indexes of profiled variants. The one before each is the same without a profile.
+// pairs returns the indexes of profiled variants. The one before each has no profile.
 func (p *plan) pairs() (profiled []int) {
 	for i := 1; i < len(p.Variants); i++ {
 		if slices.Contains(p.Plain, p.Variants[i-1]) {

@@ -19,7 +19,7 @@ type StartParams struct {
 	Strict     bool  `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
 	// ProfiledOnly leaves the cost of the profile unknown.
 	ProfiledOnly bool      `json:"profiled_only,omitempty" doc:"make no plain runs between several profiled ones"`
-	Variants     []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns; the first is the base; at most 8 with plain runs"`
+	Variants     []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns, the base first"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"or KIND@FEED:BUILD, in turns; the device's first if not given"`
