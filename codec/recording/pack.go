@@ -168,7 +168,10 @@ func (r *Reader) pack(ctx context.Context, to storage, progress func(done int)) 
 	}
 	header := r.header
 	header.codec, header.packed = codecResidual, true
-	k := &packer{w: startWriter(to, Options{Workers: 1, wallOffset: r.wallLast}, &header)}
+	// An incomplete copy is worth nothing, so it needs no marks of the bytes on disk. They would make
+	// it larger, and the more so the slower this machine is.
+	o := Options{Workers: 1, SyncEvery: math.MaxInt64, wallOffset: r.wallLast}
+	k := &packer{w: startWriter(to, o, &header)}
 	for range runtime.GOMAXPROCS(0) {
 		k.workers = append(k.workers, rowdelta.NewResidualPacker())
 	}

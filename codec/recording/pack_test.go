@@ -443,6 +443,17 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if rep, err := Pack(context.Background(), path, nil); err != nil || rep.Packed {
 		t.Errorf("packed again: %+v, %v", rep, err)
 	}
+	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Pack(context.Background(), path, func(done, _ int) {
+		if done == 1 { // for longer than a recording waits with a mark of the bytes on disk
+			time.Sleep(1200 * time.Millisecond)
+		}
+	})
+	if slow, again := os.ReadFile(path); errors.Join(err, again) != nil || len(records(t, slow)) != len(records(t, b)) {
+		t.Errorf("a slow machine writes %d records, a fast one %d: %v", len(records(t, slow)), len(records(t, b)), err)
+	}
 	other := path + ".other"
 	if err := errors.Join(os.WriteFile(path, whole.b, 0o600), os.WriteFile(other, []byte("new"), 0o600)); err != nil {
 		t.Fatal(err)
