@@ -355,6 +355,9 @@ func (c profileCmd) callgrind(files []*activities.File, err error) (string, erro
 			return "", err
 		}
 	}
+	if len(files) == 1 {
+		return fmt.Sprintf("1 thread in %s-01", c.Output), nil
+	}
 	return fmt.Sprintf("%s in %s-01 to -%02d", plural(len(files), "thread"), c.Output, len(files)), nil
 }
 
