@@ -191,14 +191,17 @@ func (r *Run) planned(dir string) {
 	}
 }
 
-// readBounded reads a file from anywhere, up to 16 MiB.
+// maxFile limits a file that describes a set or a run.
+const maxFile = 16 << 20
+
+// readBounded reads a file from anywhere, up to maxFile.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 16<<20))
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
 // retried is how many runs of the set had to be begun again, and how often in all.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -141,7 +142,11 @@ func (p *plan) pairs() (profiled []int) {
 
 // PlainPairs returns the variants of a set.json that show the cost of a profile: the plain one and
 // the profiled one.
-func PlainPairs(raw []byte) ([][2]string, error) {
+func PlainPairs(r io.Reader) ([][2]string, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxFile))
+	if err != nil {
+		return nil, err
+	}
 	var p plan
 	if err := p.read(raw); err != nil {
 		return nil, err

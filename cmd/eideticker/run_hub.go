@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -152,21 +151,14 @@ func (h *hubRun) outcome() error {
 	return nil
 }
 
-// maxPlan bounds set.json, as for its other readers.
-const maxPlan = 16 << 20
-
 // printCosts prints what the profiles of a set cost: its profiled runs against the plain ones.
 func (h *hubRun) printCosts(set string) error {
 	body, err := h.client.FleetFile(h.ctx, set, session.SetFile)
 	if err != nil {
 		return err
 	}
-	raw, err := io.ReadAll(io.LimitReader(body, maxPlan))
+	pairs, err := compare.PlainPairs(body)
 	if err = errors.Join(err, body.Close()); err != nil {
-		return err
-	}
-	pairs, err := compare.PlainPairs(raw)
-	if err != nil {
 		return fmt.Errorf("read %s: %w", session.SetFile, err)
 	}
 	for _, pair := range pairs {

@@ -161,14 +161,15 @@ func (d *Daemon) profiledBesidePlain(set string) (folders []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, session.SetFile))
+	f, err := os.Open(filepath.Join(dir, session.SetFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // somebody pushed the set without it
 	}
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := compare.PlainPairs(raw)
+	defer f.Close() // was only read
+	pairs, err := compare.PlainPairs(f)
 	if err != nil {
 		return nil, fmt.Errorf("read the plan of %s: %w", set, err)
 	}
