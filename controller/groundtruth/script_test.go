@@ -46,7 +46,9 @@ func TestScript(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &played{Input: Input{Script: &result.Script{Functions: tc.functions, Late: tc.late}}}
 			p.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls", Value: 2},
-				{Name: "slow_total", Unit: "ms", Value: 400}, {Name: "slow_longest", Unit: "ms", Value: 250}}
+				{Name: "slow_total_inside", Unit: "ms", Value: 400}, {Name: "slow_total_around", Unit: "ms", Value: 402},
+				{Name: "slow_longest_inside", Unit: "ms", Value: 250},
+				{Name: "slow_longest_around", Unit: "ms", Value: 251}}
 			var differ []string
 			all := p.checkScript()
 			for _, c := range all {
@@ -64,8 +66,9 @@ func TestScript(t *testing.T) {
 	p := &played{Input: Input{Script: &result.Script{Functions: []result.Function{other, script},
 		Late: []result.LateFrame{because(1)}}}}
 	p.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls"},
-		{Name: "late_calls", Unit: "calls", Value: 1}, {Name: "late_total", Unit: "ms", Value: 400},
-		{Name: "late_longest", Unit: "ms", Value: 250}}
+		{Name: "late_calls", Unit: "calls", Value: 1}, {Name: "late_total_inside", Unit: "ms", Value: 310},
+		{Name: "late_total_around", Unit: "ms", Value: 402}, {Name: "late_longest_inside", Unit: "ms", Value: 160},
+		{Name: "late_longest_around", Unit: "ms", Value: 251}}
 	for _, c := range p.checkScript() {
 		if c.Failed() || !strings.HasSuffix(c.What, "(script)") {
 			t.Errorf("a script: %+v", c)

@@ -66,12 +66,12 @@ func frameratePages() []Page {
 }
 
 // stutterPage has a function that holds up two pictures, and a script that holds up one. The page
-// claims how long both ran.
+// claims how long both ran. It ends some pictures after the last.
 func stutterPage() Page {
 	return Page{
 		Name: "stutter", Title: "Stutter", Path: "/stutter.html",
 		Draws:   "boxes that move in every frame, and wait twice for the function slow, and once for a script",
-		Cadence: EveryFrame, DurationMillis: 3000,
+		Cadence: EveryFrame, DurationMillis: 60_000,
 	}
 }
 

@@ -73,7 +73,7 @@ func (t *Truth) Claim(name string) (Claim, bool) {
 const (
 	maxTiles    = 4096
 	maxTearRows = 8
-	maxClaims   = 8
+	maxClaims   = 10
 	maxName     = 40
 	maxLength   = 1 << 20
 )

@@ -187,7 +187,7 @@ func TestRefusesTruths(t *testing.T) {
 		{"claim's name", "load", claim("<b>", "ms", 1), "not names"},
 		{"claim's unit", "load", claim("a", "", 1), "not names"},
 		{"claim's size", "load", claim("a", "ms", 1e13), "claims 1e+13"},
-		{"many claims", "load", map[string]any{"claims": make([]map[string]any, 9)}, "9 claims"},
+		{"many claims", "load", map[string]any{"claims": make([]map[string]any, 11)}, "11 claims"},
 		{"claims twice", "load", map[string]any{"claims": []any{
 			map[string]any{"name": "a", "unit": "ms", "value": 1},
 			map[string]any{"name": "a", "unit": "ms", "value": 2},

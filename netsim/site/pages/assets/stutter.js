@@ -2,8 +2,8 @@
 'use strict';
 
 const boxes = document.querySelectorAll('.box'), number = document.getElementById('number');
-const stalls = new Map([[50, 150], [110, 250]]); // picture → ms
-const slowCalls = [], lateScripts = []; // durations in ms
+const first = 50, rest = 30; // pictures before the first hold-up, and after each
+const slowCalls = [], lateScripts = []; // {inside, around}: ms, without and with entry and return
 
 // slow works for a number of milliseconds, and notes for how long it did.
 function slow(ms) {
@@ -12,7 +12,7 @@ function slow(ms) {
   while (performance.now() - begin < ms) {
     for (let i = 0; i < 2000; i++) work = Math.imul(work ^ i, 0x9e3779b1) >>> 7;
   }
-  slowCalls.push(performance.now() - begin);
+  slowCalls.push({ inside: performance.now() - begin });
   return work;
 }
 
@@ -24,12 +24,33 @@ function move(n) {
   number.textContent = String(n + 1).padStart(3, '0');
 }
 
+const holdUps = [() => call(150), addScript, () => call(250)];
+let held = 0, due = first, shown = 0, left = 0; // the next hold-up's picture, the last one and its time
+
+function call(ms) {
+  const entered = performance.now();
+  slow(ms);
+  slowCalls.at(-1).around = performance.now() - entered;
+}
+
+function addScript() {
+  const script = document.createElement('script');
+  script.src = '/assets/late.js';
+  script.onload = () => { lateScripts[0].around = performance.now() - left; };
+  document.body.append(script);
+}
+
 function advance(n) {
-  if (stalls.has(n)) slow(stalls.get(n));
-  if (n === 75) {
-    const script = document.createElement('script');
-    script.src = '/assets/late.js';
-    document.body.append(script);
+  const awaited = held === 2 && lateScripts.length === 0; // a busy machine loads the script later
+  if (awaited) due = n + rest;
+  if (n === due && held < holdUps.length) {
+    holdUps[held++]();
+    due = n + rest;
   }
   move(n);
+  shown = n;
+  left = performance.now();
 }
+
+// over ends the page when each hold-up has had pictures before and after it.
+const over = () => held === holdUps.length && shown >= due;
