@@ -59,6 +59,8 @@ type Setup struct {
 	// ChangeLink changes the link of the device and returns its new conditions as text; nil: the
 	// device has no link of the run's own.
 	ChangeLink func(suite.Link) (string, error)
+	// StepsEnded is called after the last step; nil: nobody waits for it.
+	StepsEnded func()
 }
 
 // Gestures turns recordings of a hand, and scripts, into actions.
@@ -133,6 +135,9 @@ func (r *run) play(ctx context.Context) error {
 	started := r.Clock.Now()
 	if err := r.steps(ctx, r.Test.Steps); err != nil {
 		return err
+	}
+	if r.StepsEnded != nil {
+		r.StepsEnded()
 	}
 	if err := r.end(ctx, started); err != nil {
 		return err

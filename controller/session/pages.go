@@ -179,7 +179,7 @@ func (p *pages) serveSite(ctx context.Context, t *suite.Test, arrive bool) error
 		return err
 	}
 	p.site, err = site.New(site.Options{Playlist: []string{name}, Strip: strip.Spec(), Clock: timeline.Monotonic(),
-		MarkCode: true, Arrive: arrive})
+		MarkCode: true, Arrive: arrive, InputEnds: true})
 	if err != nil {
 		return err
 	}

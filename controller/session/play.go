@@ -138,6 +138,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 		Size:   frame.Region{Width: f.Width, Height: f.Height},
 		Random: rand.New(rand.NewPCG(r.Seed, 0)), Gestures: gestures{r.Test.Dir}, Happened: happened,
 	}
+	if p.pages.site != nil {
+		setup.StepsEnded = p.pages.site.InputEnded
+	}
 	if p.network != nil {
 		link = p.network.link
 		setup.ChangeLink = func(l suite.Link) (string, error) {

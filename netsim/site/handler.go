@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -67,7 +68,7 @@ func files() map[string]file {
 // part of the page.
 func Reporting(path string) bool {
 	switch path {
-	case "/clock", "/report", "/failure":
+	case "/clock", "/ended", "/report", "/failure":
 		return true
 	}
 	return false
@@ -104,6 +105,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serveTearing(w, r.URL.Query())
 	case "/clock":
 		s.serveClock(w, r)
+	case "/ended":
+		s.serveEnded(w, r)
 	case "/report":
 		s.serveReport(w, r)
 	case "/failure":
@@ -143,6 +146,8 @@ type config struct {
 	Mark    *mark           `json:"mark"`    // null: none
 	// the content follows the green of the browser's previous page
 	Arrive bool `json:"arrive"`
+	// the page plays until /ended answers, and then until its input is quiet
+	Awaits bool `json:"awaits"`
 
 	MaxText    int `json:"max_text"` // of what the page reports: see the limits of a report
 	MaxAnswers int `json:"max_answers"`
@@ -165,6 +170,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 		}
 		c.Run, c.Entry, c.Number, c.Mark = s.nonce, entry, uint8(entry+1), s.mark
 		c.Arrive = s.arrive && entry == 0
+		c.Awaits = s.ended != nil && p.Cadence == CadenceInput
 		s.opened(entry)
 	}
 	// json.Marshal escapes <, > and &, so the value cannot end its element.
@@ -198,10 +204,34 @@ func (s *Site) index() []byte {
 	return bytes.Replace(s.files["/index.html"].body, []byte("<!--pages-->"), []byte(list.String()), 1)
 }
 
+// InputEnded tells pages that no more input comes. It needs Options.InputEnds.
+func (s *Site) InputEnded() { s.endInput() }
+
+// serveEnded answers when the input has ended.
+func (s *Site) serveEnded(w http.ResponseWriter, r *http.Request) {
+	if !s.ofRun(w, r) {
+		return
+	}
+	select {
+	case <-s.ended: // never where no page awaits it
+		sendJSON(w, struct{}{})
+	case <-r.Context().Done():
+		refuse(w, http.StatusRequestTimeout, context.Cause(r.Context()))
+	}
+}
+
+// ofRun refuses a request without the run's nonce.
+func (s *Site) ofRun(w http.ResponseWriter, r *http.Request) bool {
+	if r.URL.Query().Get("run") == s.nonce {
+		return true
+	}
+	refuse(w, http.StatusForbidden, errors.New("not this run's nonce"))
+	return false
+}
+
 // serveClock tells the rig's time, as a string because JSON numbers lose nanoseconds in browsers.
 func (s *Site) serveClock(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Get("run") != s.nonce {
-		refuse(w, http.StatusForbidden, errors.New("not this run's nonce"))
+	if !s.ofRun(w, r) {
 		return
 	}
 	sendJSON(w, struct {

@@ -1,8 +1,10 @@
 package site
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -25,6 +27,7 @@ Object.assign(globalThis, {
   requestAnimationFrame: (f) => setImmediate(() => f(now += 16)),
   fetch: async (path, options) => {
     if (path.startsWith('/clock')) return { json: async () => ({ now_ns: '1' }) };
+    if (path.startsWith('/ended')) return new Promise((end) => { globalThis.endInput = end; });
     console.log(JSON.stringify({ path, body: options.body }));
     return { ok: true, json: async () => ({}) };
   },
@@ -102,6 +105,52 @@ func TestScriptStopsAnswering(t *testing.T) {
 		if len(told.Answers) != maxAnswers || fmt.Sprint(told.Warnings) != fmt.Sprint(want) ||
 			len(told.Agent) > maxText {
 			t.Errorf("%d answers, %q, a name of %d bytes", len(told.Answers), told.Warnings, len(told.Agent))
+		}
+	}
+}
+
+// TestScriptAwaitsInput: a pause between two inputs that is longer than the quiet at the end does not
+// end a page. The end of the input does.
+func TestScriptAwaitsInput(t *testing.T) {
+	s, err := New(Options{Playlist: []string{"typing"}, InputEnds: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := sent(t, s, "/report", `{ draw(at, id, now) {
+  if (id === 1 || id === 301) Rig.input({ type: 'input', timeStamp: now });
+  if (id === 301) endInput();
+  return true;
+} }`)
+	var told wire
+	if err := json.Unmarshal([]byte(body), &told); err != nil {
+		t.Fatal(err)
+	}
+	quiet := s.playlist[0].QuietMillis / 16 // in frames
+	if after := len(told.IDs) - 301; len(told.Answers) != 2 || after < quiet || after > quiet+3 {
+		t.Errorf("%d answers, %d pictures after the last input, want 2 and %d", len(told.Answers), after, quiet)
+	}
+}
+
+// TestInputEnds: the answer waits for the end of the input.
+func TestInputEnds(t *testing.T) {
+	s, err := New(Options{Playlist: []string{"typing", "load"}, Nonce: "abc", InputEnds: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	early, late := httptest.NewRecorder(), httptest.NewRecorder()
+	s.ServeHTTP(early, httptest.NewRequestWithContext(ctx, "GET", "/ended?run=abc", nil))
+	s.InputEnded()
+	s.InputEnded()
+	s.ServeHTTP(late, httptest.NewRequestWithContext(t.Context(), "GET", "/ended?run=abc", nil))
+	if early.Code != 408 || late.Code != 200 {
+		t.Errorf("status %d before the end, %d after it", early.Code, late.Code)
+	}
+	for path, awaits := range map[string]bool{"/typing.html?run=abc&entry=0": true, "/load.html?run=abc&entry=1": false,
+		"/typing.html": false} {
+		if _, page, _ := ask(s, "GET", path, "", ""); strings.Contains(page, `"awaits":true`) != awaits {
+			t.Errorf("%s: %.300s", path, page)
 		}
 	}
 }

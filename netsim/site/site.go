@@ -30,6 +30,8 @@ type Options struct {
 	// a green page, and the time until the page appears is measured. It cannot be used with a page
 	// that must know its window's size first.
 	Arrive bool
+	// InputEnds states that InputEnded will be called. Until then, pages wait for input.
+	InputEnds bool
 }
 
 // Site is the test pages of one run, as an http.Handler.
@@ -44,6 +46,9 @@ type Site struct {
 	started  timeline.Time
 	reports  chan Report // holds the whole playlist: a report never waits for whoever reads them
 	failures chan error  // of pages that say they cannot play
+	// ended is closed at the end of the input; nil: nobody calls InputEnded
+	ended    chan struct{}
+	endInput func() // closes ended once
 
 	mu      sync.Mutex
 	next    int             // entry whose report is due
@@ -55,6 +60,10 @@ type Site struct {
 // New returns the site of a run.
 func New(o Options) (*Site, error) {
 	s := &Site{clock: o.Clock, nonce: o.Nonce, strip: o.Strip, arrive: o.Arrive, files: files()}
+	if o.InputEnds {
+		s.ended = make(chan struct{})
+		s.endInput = sync.OnceFunc(func() { close(s.ended) })
+	}
 	if s.clock == nil {
 		s.clock = timeline.Monotonic()
 	}

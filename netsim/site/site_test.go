@@ -88,6 +88,7 @@ func TestServesOnlyItsTable(t *testing.T) {
 		{"HEAD", "/assets/hills.svg", 200, ""},
 		{"GET", "/clock?run=abc", 200, `"now_ns":"`},
 		{"GET", "/clock?run=abcd", 403, "nonce"},
+		{"GET", "/ended?run=abcd", 403, "nonce"},
 		{"GET", "/framerate.html", 200, `"cadence":"every-frame"`},
 		{"GET", "/framerate-half.html", 200, `"gaps":[2]`},
 		{"GET", "/tearing-combined.html", 200, `"layers":["dom","canvas","video"]`},

@@ -151,9 +151,12 @@ const Rig = (() => {
   // content runs the page. The strip and the marker change in the same frame as the picture.
   async function content(draw, ends, marks) {
     const ids = [], times = [];
-    let frames = 0, start = 0, now = 0;
-    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms ||
-      ends && ends(now);
+    let frames = 0, start = 0, now = 0, inputEnded = !config.awaits;
+    // A busy rig can pause between two inputs for longer than the quiet at the end.
+    const ended = () => { inputEnded = true; };
+    if (config.awaits) fetch(`/ended?run=${config.run}`, { cache: 'no-store' }).then(ended, ended);
+    const over = () => now - start >= page.duration_ms ||
+      page.quiet_ms && busy && inputEnded && now - busy >= page.quiet_ms || ends && ends(now);
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
