@@ -46,7 +46,8 @@ func TestScript(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &played{Input: Input{Script: &result.Script{Functions: tc.functions, Late: tc.late}}}
 			p.Report.Truth.Claims = []site.Claim{{Name: "slow_calls", Unit: "calls", Value: 2},
-				{Name: "slow_total_inside", Unit: "ms", Value: 400}, {Name: "slow_total_around", Unit: "ms", Value: 402},
+				{Name: "slow_total_inside", Unit: "ms", Value: 400},
+				{Name: "slow_total_around", Unit: "ms", Value: 402},
 				{Name: "slow_longest_inside", Unit: "ms", Value: 250},
 				{Name: "slow_longest_around", Unit: "ms", Value: 251}}
 			var differ []string

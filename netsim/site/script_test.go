@@ -109,8 +109,8 @@ func TestScriptStopsAnswering(t *testing.T) {
 	}
 }
 
-// TestScriptAwaitsInput: a pause between two inputs that is longer than the quiet at the end does not
-// end a page. The end of the input does.
+// TestScriptAwaitsInput: the end of the input ends a page. A pause between two inputs that is
+// longer than the quiet at the end does not.
 func TestScriptAwaitsInput(t *testing.T) {
 	s, err := New(Options{Playlist: []string{"typing"}, InputEnds: true})
 	if err != nil {
