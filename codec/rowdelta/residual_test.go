@@ -208,10 +208,12 @@ func FuzzPredictors(f *testing.F) {
 		residuals, planes, got := make([]byte, len(b)), make([]byte, len(b)), make([]byte, len(b))
 		s.residuals(residuals, b)
 		split(planes, residuals, s.step)
-		join(got, planes, s.step)
-		s.restore(got)
-		if !bytes.Equal(got, b) {
-			t.Errorf("%+v: got %x, want %x", s, got, b)
+		for _, vectors := range []bool{false, hasVectors()} {
+			join(got, planes, s.step, vectors)
+			s.restore(got, vectors)
+			if !bytes.Equal(got, b) {
+				t.Errorf("%+v, vectors %v: got %x, want %x", s, vectors, got, b)
+			}
 		}
 	})
 }
