@@ -298,7 +298,7 @@ func TestResidualsArePacked(t *testing.T) {
 	if err := os.WriteFile(path, d.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := Pack(context.Background(), path, nil); err != nil || !rep.Packed {
+	if rep, err := Pack(context.Background(), path, false, nil); err != nil || !rep.Packed {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }
@@ -439,7 +439,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 		if stop == 0 {
 			cancel()
 		}
-		_, err := Pack(ctx, path, func(done, _ int) {
+		_, err := Pack(ctx, path, false, func(done, _ int) {
 			if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, whole.b) {
 				t.Errorf("after %d steps the file differs: %v", done, err)
 			}
@@ -459,11 +459,11 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Pack(context.Background(), path, func(done, _ int) {
+	rep, err := Pack(context.Background(), path, false, func(done, _ int) {
 		if st, err := os.Stat(left); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("the copy: %v, %v", st, err)
 		}
-		if _, err := Pack(context.Background(), path, nil); done == 1 && err == nil {
+		if _, err := Pack(context.Background(), path, false, nil); done == 1 && err == nil {
 			t.Error("packed twice at once")
 		}
 	})
@@ -482,13 +482,17 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if readable, err := tale.check(q); err != nil || slices.Contains(readable, false) {
 		t.Errorf("packed: %v, %v", readable, err)
 	}
-	if rep, err := Pack(context.Background(), path, nil); err != nil || rep.Packed {
-		t.Errorf("packed again: %+v, %v", rep, err)
+	for _, force := range []bool{false, true} { // it does not become smaller
+		worked := false
+		rep, err := Pack(context.Background(), path, force, func(int, int) { worked = true })
+		if err != nil || rep.Packed || rep.Already == force || worked != force {
+			t.Errorf("packed again, force %v: %+v, %v", force, rep, err)
+		}
 	}
 	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, _ int) {
+	_, err = Pack(context.Background(), path, false, func(done, _ int) {
 		if done == 1 { // for longer than a recording waits with a mark of the bytes on disk
 			time.Sleep(1200 * time.Millisecond)
 		}
@@ -500,7 +504,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, whole.b, 0o600), os.WriteFile(other, []byte("new"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, _ int) {
+	_, err = Pack(context.Background(), path, false, func(done, _ int) {
 		if done == 1 {
 			if err := os.Rename(other, path); err != nil {
 				t.Error(err)
@@ -513,7 +517,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, total int) {
+	_, err = Pack(context.Background(), path, false, func(done, total int) {
 		if done == total { // a program without the lock began again
 			if err := errors.Join(os.Remove(left), os.WriteFile(left, []byte("half"), 0o600)); err != nil {
 				t.Error(err)
@@ -527,7 +531,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(path, torn, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Pack(context.Background(), path, nil); !errors.Is(err, errIncomplete) {
+	if _, err := Pack(context.Background(), path, false, nil); !errors.Is(err, errIncomplete) {
 		t.Errorf("an incomplete recording: %v", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, torn) {
