@@ -317,7 +317,7 @@ func (s *section) restore(b []byte, vectors bool) {
 // restoreRow restores a row whose first bytes, a step, are restored.
 func restoreRow(row, up []byte, from predictor, step int, vectors bool) {
 	i := step
-	if vectors {
+	if vectors && len(row) > step {
 		i = restoreVectors(row, up, from)
 	}
 	switch from {

@@ -196,6 +196,7 @@ func FuzzPredictors(f *testing.F) {
 	for from := range predictors {
 		for step := range uint8(maxStep) {
 			f.Add(long, uint8(99+step), step, uint8(from))
+			f.Add(long[:100], uint8(0), step, uint8(from)) // rows shorter than a step
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte, pitch, step, from uint8) {
