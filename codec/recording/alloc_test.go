@@ -22,18 +22,8 @@ func TestNoAllocationPerFrame(t *testing.T) {
 	films := map[string][][]byte{
 		"static":   {film(t, 1, f, 1)[0]},
 		"changing": film(t, 1, f, 64),
-		"residual": film(t, 1, f, 7),
 	}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for n, pix := range films["residual"] {
-		for i := range pix {
-			pix[i] = byte(i/9+n) + byte(rng.IntN(4))
-		}
-	}
-	d := &memDisk{}
-	if record(t, d, f, films["residual"]); predictedBlocks(t, d) == 0 {
-		t.Error("no block of residuals")
-	}
+	films["residual"], _ = noisyFilm(t, f, 7)
 	for name, all := range films {
 		t.Run("content="+name, func(t *testing.T) {
 			w := newWriter(discard{}, testOptions())
@@ -65,5 +55,47 @@ func TestNoAllocationPerFrame(t *testing.T) {
 				t.Errorf("%.3f allocations per frame", per)
 			}
 		})
+	}
+}
+
+// noisyFilm returns frames that are stored as residuals, and their recording.
+func noisyFilm(t *testing.T, f frame.Format, frames int) ([][]byte, *memDisk) {
+	rng, all := rand.New(rand.NewPCG(1, 1)), film(t, 1, f, frames)
+	for n, pix := range all {
+		for i := range pix {
+			pix[i] = byte(i/9+n) + byte(rng.IntN(4))
+		}
+	}
+	d := &memDisk{}
+	if record(t, d, f, all); predictedBlocks(t, d) == 0 {
+		t.Fatal("no block of residuals")
+	}
+	return all, d
+}
+
+// TestReadsReuseMemory reads frames in random order. Only the first reads make memory for blocks.
+func TestReadsReuseMemory(t *testing.T) {
+	f := format(t, frame.BGR4, 160, 90, 0)
+	all, d := noisyFilm(t, f, 7)
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pix, rng := make([]byte, len(all[0])), rand.New(rand.NewPCG(1, 1))
+	read := func(reads int) {
+		for range reads {
+			if err := r.ReadFrame(rng.IntN(len(all)), pix); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read(20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const reads = 500
+	read(reads)
+	runtime.ReadMemStats(&after)
+	if per := int(after.TotalAlloc-before.TotalAlloc) / reads; per >= len(pix)/4 {
+		t.Errorf("%d bytes of memory for each frame of %d bytes", per, len(pix))
 	}
 }

@@ -24,7 +24,7 @@ func TestPackKeepsTheOwner(t *testing.T) {
 	if err := os.Chown(path, uid, gid); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := Pack(context.Background(), path, nil); err != nil || !rep.Packed {
+	if rep, err := Pack(context.Background(), path, false, nil); err != nil || !rep.Packed {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	st, err := os.Stat(path)

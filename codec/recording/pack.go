@@ -22,7 +22,8 @@ import (
 type PackReport struct {
 	Frames        int
 	Before, After int64 // bytes of file
-	Packed        bool  // false: the file was not replaced, since it would not become smaller
+	Packed        bool  // the file was replaced
+	Already       bool  // it had been packed before and was left; else it would not become smaller
 }
 
 // packedChain is how many blocks of differences a packer makes one after another. More is smaller,
@@ -31,8 +32,9 @@ const packedChain = 2
 
 // Pack replaces a complete recording by a smaller one with the same id and content. The new file
 // takes the place of the old one after both have been decoded and compared. Until then the old file
-// is not touched. A progress that is not nil gets the done part of the work.
-func Pack(ctx context.Context, path string, progress func(done, total int)) (PackReport, error) {
+// is not touched. A file that was packed before is left unless force is set. A progress that is not
+// nil gets the done part of the work.
+func Pack(ctx context.Context, path string, force bool, progress func(done, total int)) (PackReport, error) {
 	var rep PackReport
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -49,7 +51,8 @@ func Pack(ctx context.Context, path string, progress func(done, total int)) (Pac
 	}
 	defer r.Close()
 	rep = PackReport{Frames: len(r.frames), Before: r.size, After: r.size}
-	if r.header.packed {
+	if r.header.packed && !force {
+		rep.Already = true
 		return rep, nil
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".packing")

@@ -3,6 +3,7 @@ package recording
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -135,6 +136,13 @@ func noise(pix []byte, rng *rand.Rand) {
 	}
 }
 
+// smooth fills a frame with content that is stored as residuals.
+func smooth(pix []byte, n int, rng *rand.Rand) {
+	for i := range pix {
+		pix[i] = byte(i*3/2+7*n) + byte(rng.IntN(4))
+	}
+}
+
 // packedTale returns a tale and its packed recording, with blocks of all packings.
 func packedTale(t testing.TB) (*tale, *memDisk) {
 	t.Helper()
@@ -148,6 +156,16 @@ func packedTale(t testing.TB) (*tale, *memDisk) {
 			for i := range pix {
 				pix[i] = byte(3*i + 7*n)
 			}
+		case n == 2: // a difference that repeats
+			for i, was := range tale.frames[1].pix {
+				pix[i] = was + byte(i%40*i%40)
+			}
+		case n == 6: // of one value
+			for i := range pix {
+				pix[i] = byte(n)
+			}
+		case n == 7:
+			smooth(pix, n, rng)
 		case n > 0:
 			drift(pix, tale.frames[n-1].pix)
 		default:
@@ -160,18 +178,7 @@ func packedTale(t testing.TB) (*tale, *memDisk) {
 		t.Fatal(err)
 	}
 	d = packed(t, d)
-	kinds := map[rowdelta.Packing]int{}
-	r, err := newReader(d, int64(len(d.b)))
-	for n := range tale.frames {
-		var h frameHead
-		err = errors.Join(err, r.frameHead(n, &h))
-		for _, b := range h.blocks {
-			kinds[b.kind]++
-		}
-	}
-	if err != nil || len(kinds) != 3 {
-		t.Fatalf("packings %v, %v", kinds, err)
-	}
+	mustHave(t, d, "raw", "LZ4", "residuals, zstd", "residuals, Huffman", "differences, zstd", "differences, Huffman")
 	return tale, d
 }
 
@@ -183,9 +190,7 @@ func residualTale(t testing.TB) (*tale, *memDisk) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for n := range tale.frames {
 		pix := tale.frames[n].pix
-		for i := range pix {
-			pix[i] = byte(i*3/2+7*n) + byte(rng.IntN(4))
-		}
+		smooth(pix, n, rng)
 	}
 	d := &memDisk{}
 	w := newWriter(d, testOptions())
@@ -199,24 +204,61 @@ func residualTale(t testing.TB) (*tale, *memDisk) {
 }
 
 // predictedBlocks returns how many blocks of residuals the frames of a recording have.
-func predictedBlocks(t testing.TB, d *memDisk) (n int) {
+func predictedBlocks(t testing.TB, d *memDisk) int {
+	t.Helper()
+	kinds := blockKinds(t, d)
+	return kinds["residuals, zstd"] + kinds["residuals, Huffman"]
+}
+
+// blockKinds counts the blocks of a recording's frames by packing and coding.
+func blockKinds(t testing.TB, d *memDisk) map[string]int {
 	t.Helper()
 	r, err := newReader(d, int64(len(d.b)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	kinds := map[string]int{}
 	var h frameHead
 	for i := range r.Frames() {
 		if err := r.frameHead(i, &h); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range h.blocks {
-			if b.kind == rowdelta.Predicted {
-				n++
+			switch {
+			case b.stored == b.raw:
+				kinds["raw"]++
+			case b.kind == rowdelta.Plain:
+				kinds["LZ4"]++
+			case b.kind == rowdelta.Predicted:
+				kinds["residuals, "+codingOf(d, b)]++
+			default:
+				kinds["differences, "+codingOf(d, b)]++
 			}
 		}
 	}
-	return n
+	return kinds
+}
+
+// codingOf returns the coding of a block of residuals. It stands after the sections.
+func codingOf(d *memDisk, b blockInfo) string {
+	in := d.b[b.offset:][:b.stored]
+	for left := uint64(b.raw); left > 0; {
+		pitch, n := binary.Uvarint(in)
+		rows, m := binary.Uvarint(in[n:])
+		in, left = in[n+m+1:], left-pitch*rows
+	}
+	return [...]string{"zstd", "Huffman"}[in[0]]
+}
+
+// mustHave fails unless frames of a recording have blocks of all given kinds.
+func mustHave(t testing.TB, d *memDisk, kinds ...string) {
+	t.Helper()
+	have := blockKinds(t, d)
+	for _, k := range kinds {
+		if have[k] == 0 {
+			t.Fatalf("no block of %s: %v", k, have)
+		}
+	}
 }
 
 // TestResidualsAreDamaged cuts recordings with residuals at their bytes and flips bits in them. A
@@ -256,7 +298,7 @@ func TestResidualsArePacked(t *testing.T) {
 	if err := os.WriteFile(path, d.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := Pack(context.Background(), path, nil); err != nil || !rep.Packed {
+	if rep, err := Pack(context.Background(), path, false, nil); err != nil || !rep.Packed {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }
@@ -397,7 +439,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 		if stop == 0 {
 			cancel()
 		}
-		_, err := Pack(ctx, path, func(done, _ int) {
+		_, err := Pack(ctx, path, false, func(done, _ int) {
 			if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, whole.b) {
 				t.Errorf("after %d steps the file differs: %v", done, err)
 			}
@@ -417,11 +459,11 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Pack(context.Background(), path, func(done, _ int) {
+	rep, err := Pack(context.Background(), path, false, func(done, _ int) {
 		if st, err := os.Stat(left); err != nil || st.Mode().Perm() != 0o600 {
 			t.Errorf("the copy: %v, %v", st, err)
 		}
-		if _, err := Pack(context.Background(), path, nil); done == 1 && err == nil {
+		if _, err := Pack(context.Background(), path, false, nil); done == 1 && err == nil {
 			t.Error("packed twice at once")
 		}
 	})
@@ -440,13 +482,17 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if readable, err := tale.check(q); err != nil || slices.Contains(readable, false) {
 		t.Errorf("packed: %v, %v", readable, err)
 	}
-	if rep, err := Pack(context.Background(), path, nil); err != nil || rep.Packed {
-		t.Errorf("packed again: %+v, %v", rep, err)
+	for _, force := range []bool{false, true} { // it does not become smaller
+		worked := false
+		rep, err := Pack(context.Background(), path, force, func(int, int) { worked = true })
+		if err != nil || rep.Packed || rep.Already == force || worked != force {
+			t.Errorf("packed again, force %v: %+v, %v", force, rep, err)
+		}
 	}
 	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, _ int) {
+	_, err = Pack(context.Background(), path, false, func(done, _ int) {
 		if done == 1 { // for longer than a recording waits with a mark of the bytes on disk
 			time.Sleep(1200 * time.Millisecond)
 		}
@@ -458,7 +504,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, whole.b, 0o600), os.WriteFile(other, []byte("new"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, _ int) {
+	_, err = Pack(context.Background(), path, false, func(done, _ int) {
 		if done == 1 {
 			if err := os.Rename(other, path); err != nil {
 				t.Error(err)
@@ -471,7 +517,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(path, whole.b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Pack(context.Background(), path, func(done, total int) {
+	_, err = Pack(context.Background(), path, false, func(done, total int) {
 		if done == total { // a program without the lock began again
 			if err := errors.Join(os.Remove(left), os.WriteFile(left, []byte("half"), 0o600)); err != nil {
 				t.Error(err)
@@ -485,7 +531,7 @@ func TestPackKeepsTheFile(t *testing.T) {
 	if err := os.WriteFile(path, torn, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Pack(context.Background(), path, nil); !errors.Is(err, errIncomplete) {
+	if _, err := Pack(context.Background(), path, false, nil); !errors.Is(err, errIncomplete) {
 		t.Errorf("an incomplete recording: %v", err)
 	}
 	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, torn) {

@@ -100,10 +100,15 @@ func (d *logDisk) image(rng *rand.Rand, n int) (b []byte, durable int, lost map[
 // powerTale is a film of several segments with blocks on disk that hold one record, parts of one,
 // and many.
 func powerTale(t *testing.T, seed uint64) *tale {
-	return newTale(t, seed, 100*time.Millisecond,
+	tale := newTale(t, seed, 100*time.Millisecond,
 		talePart{format(t, frame.BGR4, 48, 40, 0), 20},
 		talePart{format(t, frame.RGB4, 48, 40, 0), 15},
 		talePart{format(t, frame.NV12, 32, 16, 8), 15})
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for n := 20; n < 35; n += 2 {
+		smooth(tale.frames[n].pix, n, rng)
+	}
+	return tale
 }
 
 // TestPowerCuts makes a thousand images of a disk whose power failed.
@@ -122,6 +127,7 @@ func TestPowerCuts(t *testing.T) {
 		d := &logDisk{wait: func() { time.Sleep(time.Duration(50+130*k) * time.Millisecond) }}
 		tale := powerTale(t, rng.Uint64())
 		tale.record(t, d, 100*time.Millisecond, time.Duration(150+50*k)*time.Millisecond)
+		mustHave(t, &d.memDisk, "raw", "LZ4", "residuals, Huffman")
 		done = append(done, recorded{tale, d, records(t, d.b)})
 	}
 	var mu sync.Mutex

@@ -22,7 +22,8 @@ type resolver struct {
 	head   frameHead
 	blocks []blockInfo
 
-	needed []blockInfo // those that hold a row of the frame
+	needed []blockInfo   // those that hold a row of the frame
+	memory []blockMemory // of each goroutine
 
 	wanted []wantedRow   // rows that are asked for
 	asked  []askedPiece  // their pieces
@@ -33,6 +34,9 @@ type resolver struct {
 	hashes []uint64
 	sum    []byte
 }
+
+// blockMemory holds one block, as it is stored and unpacked.
+type blockMemory struct{ stored, raw []byte }
 
 // wantedRow is a row and where its bytes are to be put.
 type wantedRow struct{ y, to int }
@@ -286,19 +290,16 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 func (r *Reader) assembleLevel(v *resolver, pix []byte, add bool) error {
 	v.sortPieces()
 	v.needed = v.needed[:0]
-	largest := uint32(0)
 	for i, b := range v.blocks {
 		if v.first[i] < v.first[i+1] {
 			v.needed = append(v.needed, b)
-			largest = max(largest, b.raw)
 		}
 	}
 	r.hintBlocks(v.needed)
 	var next atomic.Int32
 	var once sync.Once
 	var failed error
-	work := func() {
-		var raw, stored []byte
+	work := func(m *blockMemory) {
 		for {
 			i := int(next.Add(1)) - 1
 			if i >= len(v.blocks) {
@@ -309,15 +310,12 @@ func (r *Reader) assembleLevel(v *resolver, pix []byte, add bool) error {
 				continue
 			}
 			b := v.blocks[i]
-			if raw == nil {
-				raw = make([]byte, largest)
-			}
-			raw = raw[:b.raw]
+			m.raw = slices.Grow(m.raw[:0], int(b.raw))[:b.raw]
 			var err error
 			if b.offset > r.size-int64(b.stored) {
 				err = &CorruptError{b.offset, "block lies behind the end of the file"}
 			} else {
-				stored, err = r.readBlock(b, raw, stored)
+				m.stored, err = r.readBlock(b, m.raw, m.stored)
 			}
 			if err != nil {
 				once.Do(func() { failed = err })
@@ -326,18 +324,23 @@ func (r *Reader) assembleLevel(v *resolver, pix []byte, add bool) error {
 			}
 			for _, p := range pieces {
 				if add {
-					rowdelta.Add(pix[p.to:p.to+p.n], raw[p.off:])
+					rowdelta.Add(pix[p.to:p.to+p.n], m.raw[p.off:])
 				} else {
-					copy(pix[p.to:p.to+p.n], raw[p.off:])
+					copy(pix[p.to:p.to+p.n], m.raw[p.off:])
 				}
 			}
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(v.needed)) - 1 {
-		wg.Go(work)
+	for len(v.memory) < min(runtime.GOMAXPROCS(0), len(v.needed)) {
+		v.memory = append(v.memory, blockMemory{})
 	}
-	work()
+	for i := 1; i < min(len(v.memory), len(v.needed)); i++ {
+		wg.Go(func() { work(&v.memory[i]) })
+	}
+	if len(v.needed) > 0 {
+		work(&v.memory[0])
+	}
 	wg.Wait()
 	return failed
 }

@@ -69,8 +69,9 @@ const (
 
 // Unpacker restores blocks of residuals. It may be used by several goroutines.
 type Unpacker struct {
-	zstd *zstd.Decoder
-	free chan *unpacking // one for each goroutine that unpacks
+	zstd    *zstd.Decoder
+	free    chan *unpacking // one for each goroutine that unpacks
+	vectors bool
 }
 
 // unpacking is the memory for one block.
@@ -87,7 +88,7 @@ func NewUnpacker(maxRaw, goroutines int) *Unpacker {
 	if err != nil {
 		panic(err) // only options can fail
 	}
-	return &Unpacker{d, make(chan *unpacking, goroutines)}
+	return &Unpacker{d, make(chan *unpacking, goroutines), hasVectors()}
 }
 
 // Unpack restores a block of len(dst) bytes. A block of differences is still to be added to what it
@@ -103,10 +104,11 @@ func (u *Unpacker) Unpack(src, dst []byte) error {
 	default:
 		m = &unpacking{}
 	}
-	m.planes = grow(m.planes, len(dst))
+	const slack = 16 // the decoder copies so many bytes at once if there is room for them
+	m.planes = grow(m.planes, len(dst)+slack)[:len(dst)]
 	if coding(src[head-1]) == byZstd {
 		var out []byte
-		out, err = u.zstd.DecodeAll(src[head:], m.planes[:0:len(dst)])
+		out, err = u.zstd.DecodeAll(src[head:], m.planes[:0:len(dst)+slack])
 		if err == nil && len(out) != len(dst) {
 			err = fmt.Errorf("got %d bytes, want %d", len(out), len(dst))
 		}
@@ -120,8 +122,8 @@ func (u *Unpacker) Unpack(src, dst []byte) error {
 	for in, from := src, m.planes; len(dst) > 0; {
 		s, n := parseSection(in)
 		size := s.pitch * s.rows
-		join(dst[:size], from[:size], s.step)
-		s.restore(dst[:size])
+		join(dst[:size], from[:size], s.step, u.vectors)
+		s.restore(dst[:size], u.vectors)
 		dst, from, in = dst[size:], from[size:], in[n:]
 	}
 	select {
@@ -260,10 +262,14 @@ func split(dst, src []byte, step int) {
 }
 
 // join is the inverse of split.
-func join(dst, src []byte, step int) {
+func join(dst, src []byte, step int, vectors bool) {
 	if n := len(dst) / 4; step == 4 && len(dst) == 4*n {
 		p0, p1, p2, p3 := src[:n], src[n:2*n], src[2*n:3*n], src[3*n:4*n]
-		for i := range p0 {
+		i := 0
+		if vectors {
+			i = joinVectors(dst, src[:4*n])
+		}
+		for ; i < n; i++ {
 			binary.LittleEndian.PutUint32(dst[4*i:], uint32(p0[i])|uint32(p1[i])<<8|uint32(p2[i])<<16|uint32(p3[i])<<24)
 		}
 		return
@@ -290,15 +296,13 @@ func (s *section) row(b []byte, y int) (above, row []byte) {
 
 // restore replaces a section's residuals by its bytes. The first row has no row above. The first
 // pixel of the others has nothing to the left.
-func (s *section) restore(b []byte) {
+func (s *section) restore(b []byte, vectors bool) {
 	if s.from == fromNothing {
 		return
 	}
-	first := b[:s.pitch]
-	for i := s.step; i < len(first); i++ {
-		first[i] += first[i-s.step]
-	}
+	vectors = vectors && s.step == 4
 	edge := min(s.step, s.pitch)
+	restoreRow(b[:s.pitch], b, fromLeft, edge, vectors)
 	for y := 1; y < s.rows; y++ {
 		up, row := s.row(b, y)
 		if s.from == fromAbove {
@@ -306,16 +310,25 @@ func (s *section) restore(b []byte) {
 			continue
 		}
 		Add(row[:edge], up)
-		switch left := row[:len(row)-edge]; s.from {
-		case fromLeft:
-			for i, a := range left {
-				row[i+edge] += a
-			}
-		case fromMean:
-			restoreMean(row, up, edge)
-		case fromMedian:
-			restoreMedian(row, up, edge)
+		restoreRow(row, up, s.from, edge, vectors)
+	}
+}
+
+// restoreRow restores a row whose first bytes, a step, are restored.
+func restoreRow(row, up []byte, from predictor, step int, vectors bool) {
+	i := step
+	if vectors && len(row) > step {
+		i = restoreVectors(row, up, from)
+	}
+	switch from {
+	case fromLeft:
+		for ; i < len(row); i++ {
+			row[i] += row[i-step]
 		}
+	case fromMean:
+		restoreMean(row[i-step:], up[i-step:], step)
+	case fromMedian:
+		restoreMedian(row[i-step:], up[i-step:], step)
 	}
 }
 

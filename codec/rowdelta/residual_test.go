@@ -196,6 +196,7 @@ func FuzzPredictors(f *testing.F) {
 	for from := range predictors {
 		for step := range uint8(maxStep) {
 			f.Add(long, uint8(99+step), step, uint8(from))
+			f.Add(long[:100], uint8(0), step, uint8(from)) // rows shorter than a step
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte, pitch, step, from uint8) {
@@ -208,10 +209,12 @@ func FuzzPredictors(f *testing.F) {
 		residuals, planes, got := make([]byte, len(b)), make([]byte, len(b)), make([]byte, len(b))
 		s.residuals(residuals, b)
 		split(planes, residuals, s.step)
-		join(got, planes, s.step)
-		s.restore(got)
-		if !bytes.Equal(got, b) {
-			t.Errorf("%+v: got %x, want %x", s, got, b)
+		for _, vectors := range []bool{false, hasVectors()} {
+			join(got, planes, s.step, vectors)
+			s.restore(got, vectors)
+			if !bytes.Equal(got, b) {
+				t.Errorf("%+v, vectors %v: got %x, want %x", s, vectors, got, b)
+			}
 		}
 	})
 }
