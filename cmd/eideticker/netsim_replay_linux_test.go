@@ -152,7 +152,7 @@ type visitor struct {
 // visits returns the page's findings in a network.
 func (v visitor) visits(t *testing.T, n *testnet.Network) url.Values {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: v.name, Display: v.display,
 		URL: "https://site.test/", Start: n.Link.Device.Start,
@@ -453,7 +453,7 @@ func TestProxyBeyondLoopback(t *testing.T) {
 
 // TestServersThatFail: nobody waits for Ctrl-C, or a program's end, where nothing serves any more.
 func TestServersThatFail(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for name, program := range map[string][]string{"nothing": nil, "a program": {"sleep", "600"}} {
 		e := &env{ctx: ctx, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
