@@ -28,7 +28,7 @@ import (
 
 // realSite is a site with what replaying is said to cope with. Its page tells at /done what it has
 // found.
-func realSite(done chan<- url.Values) http.Handler {
+func realSite() http.Handler {
 	const app = `
 const text = async (...a) => (await fetch(...a)).text();
 const controlled = new Promise((ok) => navigator.serviceWorker.addEventListener('controllerchange', ok));
@@ -93,10 +93,7 @@ self.addEventListener('fetch', (e) => {
 		counted++
 		say("text/plain", fmt.Sprint(counted))(w, r)
 	})
-	mux.HandleFunc("/done", func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusNoContent)
-		done <- r.URL.Query()
-	})
+	mux.HandleFunc("/done", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return mux
 }
 
@@ -208,7 +205,7 @@ func recordedAndReplayed(t *testing.T, name string) {
 	needed(t, err)
 	defer display.Close()
 	v := visitor{name, display, ours, make(chan url.Values, 10)}
-	site, err := serve.New(serve.Options{Handler: realSite(v.done), Authority: theirs})
+	site, err := serve.New(serve.Options{Handler: realSite(), Authority: theirs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,13 +235,20 @@ func recordedAndReplayed(t *testing.T, name string) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
 		}})
+	// The end is told once it is recorded: what is under way then is cut off.
+	done := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder.ServeHTTP(w, r)
+		if r.URL.Path == "/done" {
+			v.done <- r.URL.Query()
+		}
+	})
 	n := network(t)
 	secure, err := n.Listen("443")
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := served(t, func(ctx context.Context) error {
-		return replay.NewProxy(replay.ProxyOptions{Handler: recorder,
+		return replay.NewProxy(replay.ProxyOptions{Handler: done,
 			TLS:         &tls.Config{GetCertificate: ours.CertificateFor},
 			ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
 	})
