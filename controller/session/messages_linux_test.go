@@ -30,6 +30,7 @@ func TestMessagesInsideThePicture(t *testing.T) {
 			tests := standardTests(t)
 			test := tests[slices.IndexFunc(tests, func(s *suite.Test) bool { return s.Name == "tell" })]
 			dir := filepath.Join(t.TempDir(), "run")
+			shorten(test)
 			record, found, err := counted(t, Options{Test: test, Device: theLocalDevice(t), Browser: c.browser,
 				Dir: dir, Program: "test", MaxLost: 0.9, NoPictures: true, NoVideo: true, Progress: untold{},
 				form: c.form})
