@@ -71,7 +71,7 @@ func killed() int {
 	return told(d.Run(ctx))
 }
 
-// twoParts is a point: a rig that keeps the last second has two parts, both with frames on the disk.
+// twoParts is a point: two parts of a rig that keeps the last second have frames on the disk.
 const twoParts = "two parts"
 
 // keeping is a rig that keeps the last second of its device. It saves it after a while if the point
