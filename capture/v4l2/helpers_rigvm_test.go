@@ -152,7 +152,7 @@ func (r *recording) frames() int {
 }
 
 // patience is for a VM on a machine that does other things.
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // until runs the source until the condition holds, which is looked at after each frame and several
 // times a second. It returns what Run did, and fails the test if the time is over first.

@@ -299,7 +299,7 @@ func TestDemoServe(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, errOut)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Fatalf("it does not end:\n%s", errOut)
 		}
 	}

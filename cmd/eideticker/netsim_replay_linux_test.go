@@ -28,7 +28,7 @@ import (
 
 // realSite is a site with what replaying is said to cope with. Its page tells at /done what it has
 // found.
-func realSite(done chan<- url.Values) http.Handler {
+func realSite() http.Handler {
 	const app = `
 const text = async (...a) => (await fetch(...a)).text();
 const controlled = new Promise((ok) => navigator.serviceWorker.addEventListener('controllerchange', ok));
@@ -93,10 +93,7 @@ self.addEventListener('fetch', (e) => {
 		counted++
 		say("text/plain", fmt.Sprint(counted))(w, r)
 	})
-	mux.HandleFunc("/done", func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusNoContent)
-		done <- r.URL.Query()
-	})
+	mux.HandleFunc("/done", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return mux
 }
 
@@ -152,7 +149,7 @@ type visitor struct {
 // visits returns the page's findings in a network.
 func (v visitor) visits(t *testing.T, n *testnet.Network) url.Values {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: v.name, Display: v.display,
 		URL: "https://site.test/", Start: n.Link.Device.Start,
@@ -208,7 +205,7 @@ func recordedAndReplayed(t *testing.T, name string) {
 	needed(t, err)
 	defer display.Close()
 	v := visitor{name, display, ours, make(chan url.Values, 10)}
-	site, err := serve.New(serve.Options{Handler: realSite(v.done), Authority: theirs})
+	site, err := serve.New(serve.Options{Handler: realSite(), Authority: theirs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,13 +235,20 @@ func recordedAndReplayed(t *testing.T, name string) {
 			}
 			return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
 		}})
+	// The end is told once it is recorded: what is under way then is cut off.
+	done := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder.ServeHTTP(w, r)
+		if r.URL.Path == "/done" {
+			v.done <- r.URL.Query()
+		}
+	})
 	n := network(t)
 	secure, err := n.Listen("443")
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := served(t, func(ctx context.Context) error {
-		return replay.NewProxy(replay.ProxyOptions{Handler: recorder,
+		return replay.NewProxy(replay.ProxyOptions{Handler: done,
 			TLS:         &tls.Config{GetCertificate: ours.CertificateFor},
 			ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
 	})
@@ -453,7 +457,7 @@ func TestProxyBeyondLoopback(t *testing.T) {
 
 // TestServersThatFail: nobody waits for Ctrl-C, or a program's end, where nothing serves any more.
 func TestServersThatFail(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for name, program := range map[string][]string{"nothing": nil, "a program": {"sleep", "600"}} {
 		e := &env{ctx: ctx, in: strings.NewReader(""), out: io.Discard, err: io.Discard}

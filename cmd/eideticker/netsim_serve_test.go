@@ -60,7 +60,7 @@ func TestNetsimServe(t *testing.T) {
 				strings.NewReader(""), &out, &told)
 		}()
 		url := regexp.MustCompile(`serving 1 file at (http://\S+)\n(?s:.*)trust`)
-		deadline := time.Now().Add(30 * time.Second)
+		deadline := time.Now().Add(patience)
 		for ; url.FindStringSubmatch(told.String()) == nil; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal(told.String())

@@ -114,8 +114,8 @@ func cmdExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// patience bounds how long a script waits for what must happen; no result depends on it.
-const patience = time.Minute
+// patience bounds how long a test waits for what must happen; no result depends on it.
+const patience = 5 * time.Minute
 
 // grows PATTERN BYTES: waits until a file has at least that many bytes.
 func cmdGrows(ts *testscript.TestScript, neg bool, args []string) {

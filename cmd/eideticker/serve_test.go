@@ -39,7 +39,7 @@ func (o *output) String() string {
 // line waits for a line that begins with something, and returns the rest of it.
 func (o *output) line(t *testing.T, begin string) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for line := range strings.Lines(o.String()) {
 			if rest, is := strings.CutPrefix(line, begin); is && strings.HasSuffix(line, "\n") {
 				return strings.TrimSpace(rest)
@@ -65,7 +65,7 @@ func serving(t *testing.T, args ...string) (out, errOut *output) {
 			if code != exitOK {
 				t.Errorf("exit code %d:\n%s", code, errOut)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Errorf("serve does not end:\n%s", errOut)
 		}
 	})
@@ -141,7 +141,7 @@ func TestServeEncrypted(t *testing.T) {
 		t.Errorf("another fingerprint: %v", err)
 	}
 	// it is looked for once a second
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		err := ask(token, fingerprint)
 		if err == nil {
 			break
@@ -170,7 +170,7 @@ func TestServeOnFullDisk(t *testing.T) {
 		"\"\n[store]\nmin_free = \"8000TiB\"\n"))
 	address := "http:" + out.line(t, "http:")
 	// until the daemon has looked at its disk
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		res, err := http.Get(address + "healthz")
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestServeRefused(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var errOut output
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			args := append([]string{"serve", "--config", writeConfig(t, tc.config), "--data-dir",
 				filepath.Join(dir, "data")}, tc.args...)

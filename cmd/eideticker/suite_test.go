@@ -149,7 +149,7 @@ func follow(t *testing.T, block string) (commands int) {
 				continue
 			}
 			// how busy this machine is, and how fast, is not what is tested
-			args = append(args, "--max-lost", "99%", "--no-video")
+			args = append(args, "--max-lost", "100%", "--retries", "5", "--no-video")
 		}
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), args[1:], strings.NewReader(""), &out, &errOut)

@@ -176,10 +176,15 @@ func TestSlowWatcherLosesNothing(t *testing.T) {
 // frame.
 func TestWatcherAtTroubledEnds(t *testing.T) {
 	t.Run("format change", func(t *testing.T) {
-		back := make(chan struct{})
+		shown, back := make(chan struct{}), make(chan struct{})
 		src := &fakeSource{clocked: true, steps: slices.Concat(run(10, 14, 0), change(large), run(20, 25, 0))}
-		w := &onlooker{frame: func(*frame.Step) { <-back }}
+		w := &onlooker{frame: func(*frame.Step) { close(shown); <-back }}
 		sink := &tellingSink{}
+		sink.onWrite = func(call int) {
+			if call == 2 { // the first was handed to the watcher
+				<-shown
+			}
+		}
 		r := recorderFor(t, src, sink, Options{Watch: w})
 		sink.onSegment = func() { // the signal is there again
 			go func() {

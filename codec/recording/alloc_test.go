@@ -18,7 +18,7 @@ func (discard) Close() error                           { return nil }
 // TestNoAllocationPerFrame writes frames until all memory has its size, then counts allocations for
 // further ones. Checkpoints, indexes and other goroutines are included.
 func TestNoAllocationPerFrame(t *testing.T) {
-	f := format(t, frame.BGR4, 160, 90, 0)
+	f := format(t, frame.BGR4, 80, 45, 0)
 	films := map[string][][]byte{
 		"static":   {film(t, 1, f, 1)[0]},
 		"changing": film(t, 1, f, 64),

@@ -88,7 +88,7 @@ func TestDigest(t *testing.T) {
 }
 
 // TestPackedFramesComeBack packs films of all formats and all phases. Each frame must return
-// unchanged in any order.
+// unchanged in any order. With -short, formats with the same rows have one film.
 func TestPackedFramesComeBack(t *testing.T) {
 	check := func(t *testing.T, d *memDisk, all [][]byte) {
 		p := packed(t, d)
@@ -102,10 +102,17 @@ func TestPackedFramesComeBack(t *testing.T) {
 			t.Errorf("verify: %+v, %v", v, err)
 		}
 	}
+	seen := map[string]bool{}
 	for i, f := range testFormats(t) {
-		if f.Width == 120 { // odd sizes are harder
+		l, err := frame.NewLayout(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := fmt.Sprint(l.Rows)
+		if f.Width == 120 || testing.Short() && seen[rows] { // odd sizes are harder
 			continue
 		}
+		seen[rows] = true
 		t.Run(f.String(), func(t *testing.T) {
 			all := film(t, uint64(i), f, 70)
 			d := &memDisk{}

@@ -158,7 +158,7 @@ func (d *demo) runOne(ctx context.Context, i int, on session.Variant) error {
 	for try := range linkTries {
 		var err error
 		set, err = d.RunSet(ctx, session.SetOptions{
-			Test: t, Variants: []session.Variant{on}, Repeat: 1, Retries: 1, MaxLost: maxLost, Seed: session.NewSeed(),
+			Test: t, Variants: []session.Variant{on}, Repeat: 1, Retries: 3, MaxLost: maxLost, Seed: session.NewSeed(),
 			Dir: session.FreeFolder(filepath.Join(d.runs(), t.Name)), Program: d.Program, Progress: d.Progress,
 			Labels: session.Labels{Label: Label},
 		})

@@ -157,13 +157,13 @@ stranger: {source: "x11:%[1]s?fps=60&cursor=0", input: "agent:%[2]s?token=%[4]s"
 		o.Test = readTest(t, fmt.Sprintf(`name: board
 url: %s/2040c0
 end: still 500ms
-timeout: 1m
+timeout: 5m
 measures: [fps]
 profile: {native: samples}
 steps:
-  - wait: {colour: "#2040c0", timeout: 20s}
+  - wait: {colour: "#2040c0", timeout: 2m}
   - text: q
-  - wait: {colour: "#8020a0", timeout: 20s}
+  - wait: {colour: "#8020a0", timeout: 2m}
 `, site.URL))
 		record, found, err := Run(t.Context(), o)
 		if err != nil {

@@ -149,12 +149,12 @@ func tapped(t *testing.T, d Device) Options {
 	o.Test = readTest(t, `name: tapped
 url: http://site.example/2040c0
 end: still 500ms
-timeout: 1m
+timeout: 5m
 measures: [fps, response]
 steps:
-  - wait: {colour: "#2040c0", timeout: 20s}
+  - wait: {colour: "#2040c0", timeout: 2m}
   - tap: [100, 100]
-  - wait: {colour: "#8020a0", timeout: 20s}
+  - wait: {colour: "#8020a0", timeout: 2m}
 `)
 	return o
 }

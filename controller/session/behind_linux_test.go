@@ -215,9 +215,9 @@ func TestNobodyBehindTheInterface(t *testing.T) {
 	was := interfaceNow(t)
 	o := options(t, d)
 	o.Test, o.join = readTest(t,
-		"name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 100ms}\n"),
+		"name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms}\n"),
 		time.Millisecond
-	record, _, err := Run(t.Context(), o)
+	record, _, err := counted(t, o)
 	const want = "no device at eth3 has requested an address; is it on, and in this network? timeout after 1ms"
 	if err != nil || record.State != Failed || record.Reason != want {
 		t.Errorf("%s: %q, %v, want %q", record.State, record.Reason, err, want)
@@ -253,7 +253,7 @@ func TestInterruptedBehindTheInterface(t *testing.T) {
 		t.Error("the interface is not taken")
 	})
 	o := options(t, d)
-	o.Test = readTest(t, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 100ms}\n")
+	o.Test = readTest(t, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms}\n")
 	record, _, err := Run(ctx, o)
 	watching.Wait()
 	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" {

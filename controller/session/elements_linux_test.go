@@ -70,7 +70,7 @@ func TestClickOnASelector(t *testing.T) {
 	set, err := RunSet(t.Context(), SetOptions{Test: test, Variants: []Variant{{Device: d, Browser: "chromium"}},
 		Untrusted: true, AllowLoopback: true, Repeat: 1, Retries: 3, Dir: filepath.Join(t.TempDir(), "set"),
 		Program: "test", Seed: 1, MaxLost: 0.5,
-		NoPictures: true, Progress: untold{}, Ran: ran})
+		NoPictures: true, NoVideo: true, Progress: untold{}, Ran: ran})
 	if err != nil || len(set.Of(0)) != 1 {
 		t.Fatalf("%s, %v", reasons(set, 0), err)
 	}

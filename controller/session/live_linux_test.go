@@ -207,9 +207,9 @@ func TestLiveServer(t *testing.T) {
 		t.Fatalf("live: %v, %v", is, err)
 	}
 	o := Options{Test: test, Device: theLocalDevice(t), Browser: "chromium", Program: "test", Seed: 5, MaxLost: 0.9,
-		NoPictures: true, Progress: untold{}, Dir: filepath.Join(t.TempDir(), "run")}
+		NoPictures: true, NoVideo: true, Progress: untold{}, Dir: filepath.Join(t.TempDir(), "run")}
 	takeTurn(t)
-	r, found, err := Run(t.Context(), o)
+	r, found, err := counted(t, o)
 	if err != nil || r.State != Passed {
 		t.Fatalf("%+v %v", r, err)
 	}

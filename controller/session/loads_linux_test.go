@@ -247,16 +247,16 @@ addEventListener("keydown", e => {
 	o.Test = readTest(t, fmt.Sprintf(`name: page
 url: %s/
 end: still 1s
-timeout: 2m
+timeout: 5m
 window: 800x600
 measures: [fps]
 steps:
-  - wait: {colour: "#2040c0", timeout: 30s}
+  - wait: {colour: "#2040c0", timeout: 2m}
   - click: [400, 300]
   - text: q
-  - wait: {colour: "#8020a0", timeout: 30s}
+  - wait: {colour: "#8020a0", timeout: 2m}
   - load: %s/10a0a0
-  - wait: {colour: "#10a0a0", timeout: 30s}
+  - wait: {colour: "#10a0a0", timeout: 2m}
 `, page.URL, server.URL))
 	record, found, err := counted(t, o)
 	if err != nil || record.State != Passed {

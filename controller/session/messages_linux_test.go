@@ -80,22 +80,24 @@ func TestMessagesInsideThePicture(t *testing.T) {
 			if found.Results.Profile == nil {
 				t.Fatalf("no claims of the page in %d messages", ch.Messages)
 			}
-			works := 0
+			works, early := 0, 0
 			for _, e := range found.Results.Profile.Events {
 				if e.Name != "measure work" {
 					continue
 				}
 				works++
 				from, to := e.EarliestNS, e.LatestNS+e.DurationNS
-				if !slices.ContainsFunc(pauses, func(s result.FrameSpan) bool {
+				if to < w.StartNS { // a busy browser shows its first picture after that
+					early++
+				} else if !slices.ContainsFunc(pauses, func(s result.FrameSpan) bool {
 					return s.FromNS < to && s.ToNS > from &&
 						e.Frame >= s.Frame
 				}) {
 					t.Errorf("%s at %d to %d ns, before frame %d, is in none of %v", e.Text, from, to, e.Frame, pauses)
 				}
 			}
-			if works != 2 && ch.Lost+ch.Before+unseen+told.Unsent == 0 {
-				t.Errorf("%d measures of 2 arrived", works)
+			if works != 2 && ch.Lost+ch.Before+unseen == 0 || early > 1 {
+				t.Errorf("%d measures of 2 arrived, %d of them from before the content", works, early)
 			}
 			trace, err := activity.Open(filepath.Join(dir, activity.TracesDir, page.TraceName))
 			if err != nil {

@@ -71,7 +71,8 @@ func byProtocol(t *testing.T) {
 				}
 				dir := filepath.Join(t.TempDir(), "run")
 				r, _, err := counted(t, Options{Test: test, Device: theLocalDevice(t), Browser: tc.browser,
-					Dir: dir, Program: "test", Seed: 5, MaxLost: 0.9, NoPictures: true, Progress: untold{}})
+					Dir: dir, Program: "test", Seed: 5, MaxLost: 0.9, NoPictures: true, NoVideo: true,
+					Progress: untold{}})
 				if err != nil {
 					t.Fatal(err)
 				}

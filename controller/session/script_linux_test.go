@@ -120,7 +120,8 @@ func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string)
 	dir := filepath.Join(t.TempDir(), "set")
 	set, err := RunSet(t.Context(), SetOptions{Test: test,
 		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser}}, Repeat: 1,
-		Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, Progress: untold{}})
+		Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, NoVideo: true,
+		Progress: untold{}})
 	if err != nil || len(set.Of(0)) != 1 {
 		t.Fatalf("%s, %v", reasons(set, 0), err)
 	}

@@ -96,7 +96,7 @@ func TestVitals(t *testing.T) {
 			test.Window, test.Measures, test.Vitals = suite.Size{Width: 800, Height: 600}, []string{"response"}, true
 			set, err := RunSet(t.Context(), SetOptions{Test: test, Variants: []Variant{{Device: d, Browser: browser}},
 				Repeat: 1, Retries: 3, Dir: filepath.Join(t.TempDir(), "set"), Program: "test", Seed: 1, MaxLost: 0.5,
-				NoPictures: true, Progress: untold{}})
+				NoPictures: true, NoVideo: true, Progress: untold{}})
 			if err != nil || len(set.Of(0)) != 1 {
 				t.Fatalf("%s, %v", reasons(set, 0), err)
 			}

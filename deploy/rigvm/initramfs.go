@@ -98,17 +98,17 @@ func buildGuest(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "init")
-	if err := goBuild(ctx, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, guestPackage); err != nil {
+	if err := goBuild(ctx, dir, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, guestPackage); err != nil {
 		return nil, fmt.Errorf("build the guest's agent: %w", err)
 	}
 	return os.ReadFile(out)
 }
 
 // goBuild runs the go command so that what it builds runs in the guest: without cgo, for Linux on
-// amd64.
-func goBuild(ctx context.Context, args ...string) error {
+// amd64. Its temporary files are in a folder of the caller, since a killed one leaves them.
+func goBuild(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOTMPDIR="+dir)
 	_, err := output(cmd)
 	return err
 }

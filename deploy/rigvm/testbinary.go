@@ -19,7 +19,7 @@ const tag = "rigvm"
 func testBinary(ctx context.Context, dir, pkg string, tags ...string) (string, error) {
 	out := filepath.Join(dir, "guest.test")
 	all := strings.Join(append([]string{tag}, tags...), ",")
-	if err := goBuild(ctx, "test", "-c", "-buildvcs=false", "-ldflags=-s -w", "-tags", all, "-o", out,
+	if err := goBuild(ctx, dir, "test", "-c", "-buildvcs=false", "-ldflags=-s -w", "-tags", all, "-o", out,
 		pkg); err != nil {
 		return "", fmt.Errorf("compile tests of %s for the VM: %w", pkg, err)
 	}

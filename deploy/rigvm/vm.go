@@ -90,9 +90,9 @@ func prepareInTime(ctx context.Context, p programs, cfg Config) (boot, error) {
 	if err == nil {
 		b, err = prepareBoot(ctx, p, cfg)
 	}
-	if err != nil && context.Cause(ctx) == late && !errors.Is(err, late) {
+	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(err, why) {
 		// the calls under way were killed, and their errors say no more
-		err = fmt.Errorf("%w (%w)", late, err)
+		err = fmt.Errorf("%w (%w)", why, err)
 	}
 	return b, err
 }

@@ -410,6 +410,8 @@ func TestVMThatDoesNotStart(t *testing.T) {
 		{"context", 4 * time.Second, Config{Devices: stopped}, "context deadline exceeded"},
 		{"context that ends before QEMU starts", time.Nanosecond, Config{Devices: stopped},
 			"context deadline exceeded"},
+		{"context that ends during the preparation", 50 * time.Millisecond, Config{Devices: stopped},
+			"context deadline exceeded"},
 		{"QEMU refuses", 0, Config{Devices: []string{"-device", "nonsense"}},
 			"'nonsense' is not a valid device model name"},
 		{"disk is not a file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "has no ext4 file system"},

@@ -228,7 +228,7 @@ func TestSegment(t *testing.T) {
 	}
 	for _, host := range []string{"198.18.0.1", "93.184.215.14", "192.168.77.1", "10.0.0.1"} {
 		began := time.Now()
-		if out, err := b.run("curl", "-sS", "--max-time", "20", "http://"+host+"/"); err != nil || out != "the rig" {
+		if out, err := b.run("curl", "-sS", "--max-time", "120", "http://"+host+"/"); err != nil || out != "the rig" {
 			t.Errorf("at %s there is %q (%v)", host, out, err)
 		}
 		if took := time.Since(began); took < 2*rtt {
@@ -237,7 +237,7 @@ func TestSegment(t *testing.T) {
 	}
 	b.await6()
 	for _, host := range []string{"2001:2::1", "2001:db8::1234"} {
-		if out, err := b.run("curl", "-sS", "--max-time", "20", "http://["+host+"]/"); err != nil || out != "the rig" {
+		if out, err := b.run("curl", "-sS", "--max-time", "120", "http://["+host+"]/"); err != nil || out != "the rig" {
 			t.Errorf("at %s there is %q (%v)", host, out, err)
 		}
 	}
@@ -300,7 +300,7 @@ func TestSegments(t *testing.T) {
 		}
 	}
 	for i, b := range benches {
-		if out, err := b.run("curl", "-sS", "--max-time", "20", "http://198.18.0.1/"); err != nil ||
+		if out, err := b.run("curl", "-sS", "--max-time", "120", "http://198.18.0.1/"); err != nil ||
 			out != fmt.Sprint("rig ", i) {
 			t.Errorf("device %d finds %q (%v)", i, out, err)
 		}

@@ -76,12 +76,12 @@ func stutterPage() Page {
 }
 
 // tellPage sends messages inside its pictures: long tasks at known times, garbage collections and
-// bytes of its own.
+// bytes of its own. It ends after three seconds, when the long tasks are told of.
 func tellPage() Page {
 	return Page{
 		Name: "tell", Title: "Messages", Path: "/tell.html",
 		Draws:   "a box that moves in every frame, and messages in a block above the lowest copy of the strip",
-		Cadence: EveryFrame, DurationMillis: 3000,
+		Cadence: EveryFrame, DurationMillis: 60_000,
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// Patience is for how long tests wait for what must come.
-const Patience = 90 * time.Second
+// Patience is for how long tests wait for what must come, on a busy machine too.
+const Patience = 5 * time.Minute
 
 // Rig is a daemon at work, and what it has.
 type Rig struct {

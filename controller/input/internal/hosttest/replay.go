@@ -50,7 +50,7 @@ func recording(t testing.TB, step time.Duration) (all []input.Timed) {
 
 // Replay plays the recording and compares it with the host's events: all in order, none before its
 // time. A late action does not delay others. Lateness depends on the machine, but it must not grow
-// from the beginning to the end.
+// from the beginning to the end. A few reports show how busy the machine is, and are not judged.
 func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
 	all := recording(t, step)
@@ -107,14 +107,15 @@ func (l *lateness) judge(t *testing.T, step time.Duration) {
 	if l.seen != l.reports {
 		t.Errorf("%d of %d reports", l.seen, l.reports)
 	}
+	enough := l.reports / 6
 	if len(l.waited) > 0 {
-		t.Logf("%d of %d reports were due before the one before was done with, and were sent %v (median) behind that",
-			len(l.waited), l.reports, median(l.waited))
-		if median(l.waited) > step/2 {
-			t.Errorf("a report that is late is waited for: %v", median(l.waited))
+		t.Logf("%d of %d reports were due before the one before was done with, and were sent %v (min) behind that",
+			len(l.waited), l.reports, slices.Min(l.waited))
+		if len(l.waited) >= enough && slices.Min(l.waited) > step/2 {
+			t.Errorf("a report that is late is waited for: %v", slices.Min(l.waited))
 		}
 	}
-	if enough := max(l.reports/30, 1); len(l.begin) < enough || len(l.end) < enough {
+	if len(l.begin) < enough || len(l.end) < enough {
 		t.Log("this machine is too busy to be on time: the drift is not known")
 		return
 	}
