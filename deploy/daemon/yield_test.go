@@ -27,7 +27,8 @@ func TestYield(t *testing.T) {
 		t.Errorf("%+v", set)
 	}
 	for _, j := range []api.Job{check, now} {
-		if j = r.Ended(j.ID); j.State != "ok" || j.StartedWallNS < set.StartedWallNS || j.EndedWallNS > set.EndedWallNS {
+		if j = r.Ended(j.ID); j.State != "ok" || j.StartedWallNS < set.StartedWallNS ||
+			j.EndedWallNS > set.EndedWallNS {
 			t.Errorf("not between two runs of a set: %+v", j)
 		}
 	}

@@ -331,8 +331,8 @@ func TestEqualBuilds(t *testing.T) {
 		}
 		b := e.Budget()
 		begun += b.Used
-		t.Logf("day %d: %d candidates so far, %d confirmations in a week, %d alerts so far", day, len(w.changes), b.Used,
-			len(w.alerts))
+		t.Logf("day %d: %d candidates so far, %d confirmations in a week, %d alerts so far", day, len(w.changes),
+			b.Used, len(w.alerts))
 		if b.Used > 200 || b.Alpha != alpha {
 			t.Errorf("%+v", b)
 		}
