@@ -151,9 +151,11 @@ func TestFleet(t *testing.T) {
 	if err := os.Mkdir(suite, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(suite, "scene.yaml"), []byte("name: scene\nabout: Plays a scene\n"+
-		"url: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, more := range map[string]string{"scene": "", "profiled": "profile: {native: samples}\n"} {
+		if err := os.WriteFile(filepath.Join(suite, name+".yaml"), []byte("name: "+name+"\nabout: Plays a scene\n"+
+			"url: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n"+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	conf := func(name, more string) string {
 		file := filepath.Join(dir, name, "eideticker.toml")
@@ -216,6 +218,10 @@ func TestFleet(t *testing.T) {
 	if code, _, errOut := f.do("run", "scene", "--needs", "room=30"); code != exitUsage || !strings.Contains(errOut,
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)
+	}
+	nine := append([]string{"run"}, slices.Repeat([]string{"profiled"}, 9)...)
+	if code, _, errOut := f.do(nine...); code != exitUsage || !strings.Contains(errOut, "18 variants with those of") {
+		t.Errorf("more variants than rigs take: exit code %d, %s", code, errOut)
 	}
 	for name, want := range map[string]string{"set.json": `"scene"`, "run-01/results.json": `"fps"`,
 		"run-01/log.txt": "ready"} {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -113,13 +114,19 @@ func (s *rigService) openAgent() (err error) {
 	return err
 }
 
-// allTests returns the names of all that a job may name as its test.
-func (s *rigService) allTests() []string {
-	all := s.testNames()
-	for _, p := range site.Pages() {
-		all = append(all, p.Name)
+// allTests returns the names of all that a job may name as its test, and of tests with a profile.
+func (s *rigService) allTests() (names, profiled []string) {
+	sources, known := s.daemon.Suite()
+	all, _ := suite.Tests(known, sources...) // without files that cannot be read
+	for _, t := range all {
+		if names = append(names, t.Name); t.Profile.Given() {
+			profiled = append(profiled, t.Name)
+		}
 	}
-	return all
+	for _, p := range site.Pages() {
+		names = append(names, p.Name)
+	}
+	return names, profiled
 }
 
 // openSet opens the folder of a set, which is not deleted before release.

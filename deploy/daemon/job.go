@@ -56,6 +56,8 @@ type job struct {
 	stop    context.CancelCauseFunc
 	secured bool // its devices are locked; of its own goroutine
 
+	back chan struct{} // of a set whose devices others use: closed when they are its own again
+
 	remote    *session.Remote // of its runs; nil: they have not begun
 	networked bool            // its test asks for a network
 }
@@ -189,6 +191,12 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
+	d.takeBack()
+	d.beginAll()
+}
+
+// beginAll starts the waiting jobs that can begin.
+func (d *Daemon) beginAll() {
 	d.turns.order(d.waiting)
 	for _, j := range choose(d.waiting, d.world()) {
 		d.begin(j)
@@ -203,8 +211,9 @@ func (d *Daemon) dispatch() {
 func (d *Daemon) world() world {
 	w := world{room: d.options.Parallel}
 	for _, j := range d.working {
-		switch j.Kind {
-		case kindAnalyze:
+		switch {
+		case j.back != nil:
+		case j.Kind == kindAnalyze:
 			w.analyzing = true
 		default:
 			w.testing = true
@@ -294,7 +303,12 @@ func (d *Daemon) end(j *job, err error) {
 	d.addEnded(j)
 	d.saveEnded()
 	for _, u := range j.units {
-		u.job, u.elsewhere, u.capture = nil, "", nil
+		if u.lent == j {
+			u.lent = nil
+		}
+		if u.job == j {
+			u.job, u.elsewhere, u.capture = nil, "", nil
+		}
 		d.deviceChanged(u)
 	}
 	if err := d.saveJobs(); err != nil {

@@ -79,5 +79,8 @@ func (j *job) ofRuns() string {
 	if j.Total < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d", min(j.Done+1, j.Total), j.Total)
+	if j.Done >= j.Total { // rejected runs are repeated
+		return fmt.Sprintf("%d, %d planned", j.Done+1, j.Total)
+	}
+	return fmt.Sprintf("%d of %d", j.Done+1, j.Total)
 }

@@ -18,6 +18,7 @@ type unit struct {
 	preview *Preview
 
 	job        *job // at work on it
+	lent       *job // a set of class fill that goes on when job has ended
 	reserved   *reservation
 	quarantine string
 	failures   int   // in a row
@@ -55,7 +56,7 @@ func (u *unit) readiness(j *job) readiness {
 	switch {
 	case u.quarantine != "" || u.reserved != nil && u.reserved.key != j.key:
 		return forPeople
-	case u.job != nil || u.switching:
+	case u.job != nil || u.switching || u.lent != nil && !j.above(u.lent):
 		return forWork
 	}
 	return isReady
@@ -71,6 +72,8 @@ func (u *unit) waitsFor(j *job) string {
 		return "device " + name + " is reserved for " + u.reserved.Owner
 	case u.job != nil:
 		return "device " + name + " is at job " + u.job.ID
+	case u.lent != nil && !j.above(u.lent):
+		return "device " + name + " is at job " + u.lent.ID
 	case u.switching:
 		return "device " + name + " is being switched on or off"
 	}

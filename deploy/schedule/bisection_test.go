@@ -178,6 +178,17 @@ func TestBisectCalls(t *testing.T) {
 		w.params[b.Job].Class != api.ClassCheck || w.params[b.Job].Repeat != 12 {
 		t.Fatalf("%+v, %v", b, err)
 	}
+	for want, j := range map[string]api.Job{
+		"Confirm b1001 against b1009.":                                    {EndedWallNS: 1, Reason: "it has failed"},
+		"Confirm b1001 against b1009. Run 3 of 24.":                       {Phase: &api.Phase{Run: "3 of 24"}},
+		"Confirm b1001 against b1009. Its job: device local is at job x.": {Reason: "device local is at job x"},
+	} {
+		w.jobs[b.Job] = &j
+		if got, err := e.Bisect(b.ID); err != nil || got.Reason != want {
+			t.Errorf("%q, %v, want %q", got.Reason, err, want)
+		}
+	}
+	w.jobs[b.Job] = &api.Job{ID: b.Job, State: "queued"}
 	if err := os.WriteFile(e.file("bisect-x"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,24 @@ func (e *Engine) Bisect(id string) (api.Bisect, error) {
 	if err != nil {
 		return api.Bisect{}, err
 	}
-	return b.show(true), nil
+	out := b.show(true)
+	if j, is := e.Queue.Job(out.Job); is && b.Ended == 0 {
+		out.Reason += progressOf(&j)
+	}
+	return out, nil
+}
+
+// progressOf returns the progress of a step's job as a further sentence, or why it waits.
+func progressOf(j *api.Job) string {
+	switch {
+	case j.EndedWallNS != 0:
+		return ""
+	case j.Reason != "":
+		return sentence(" Its job: %s.", j.Reason)
+	case j.Phase != nil && j.Phase.Run != "":
+		return sentence(" Run %s.", j.Phase.Run)
+	}
+	return ""
 }
 
 func (e *Engine) bisection(id string) (*bisection, error) {

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -297,6 +298,47 @@ func TestNoAlert(t *testing.T) {
 	// exact: fewer than one in a million such tests has so many
 	if p := atLeast(alerts, begun, 0.01); p < 1e-6 {
 		t.Errorf("%d alerts of %d confirmations: p = %v", alerts, begun, p)
+	}
+}
+
+// TestEqualBuilds: many series of equal builds open at most as many alerts as the budget of the
+// fleet permits. With EIDETICKER_SOAK there are 10,000 series.
+func TestEqualBuilds(t *testing.T) {
+	const weeks, alpha = 4, 0.005
+	tests, values := 4, 40
+	if os.Getenv("EIDETICKER_SOAK") != "" {
+		tests, values = 100, 100
+	}
+	var names []string
+	w := newWorld(t, 17, func(o *Options) {
+		for i := range tests {
+			names = append(names, fmt.Sprint("t", i))
+		}
+		o.Tests = func() []string { return names }
+		s := o.Schedules["nightly"]
+		s.Tests = []string{"*"}
+		o.Schedules["nightly"] = s
+	})
+	w.values, w.noise = values, func() float64 { return 0.3 * w.random.NormFloat64() }
+	e, begun := w.engine(), 0
+	for day := int64(1); day <= 7*weeks; day++ {
+		w.days(e, day, day)
+		for range max(10, tests) { // a device has one confirmation at a time
+			w.settle(e)
+		}
+		if day%7 > 0 {
+			continue
+		}
+		b := e.Budget()
+		begun += b.Used
+		t.Logf("day %d: %d candidates so far, %d confirmations in a week, %d alerts so far", day, len(w.changes),
+			b.Used, len(w.alerts))
+		if b.Used > 200 || b.Alpha != alpha {
+			t.Errorf("%+v", b)
+		}
+	}
+	if p := atLeast(len(w.alerts), begun, alpha); begun < tests || p < 1e-6 {
+		t.Errorf("%d alerts of %d confirmations: p = %v", len(w.alerts), begun, p)
 	}
 }
 

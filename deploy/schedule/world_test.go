@@ -42,6 +42,7 @@ type world struct {
 	short    int              // runs of each role but the first that jobs which fail do not have
 	level    func(role, build string, seq int64) float64
 	noise    func() float64  // of a run's logarithm; nil: 1 %
+	values   int             // of a test; 0: 1
 	dead     map[string]bool // builds whose runs fail, which ends their sets
 
 	series  []api.Series
@@ -161,7 +162,9 @@ func (w *world) run(id string) {
 			blocks = blocks[:1]
 		}
 	}
-	for at, v := range p.Variants {
+	for n := range max(w.values, 1) * len(p.Variants) {
+		at := n % len(p.Variants)
+		v := p.Variants[at]
 		r := o.Roles[v.Name]
 		if len(w.jobs[id].Runs) > 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
 			continue // the set ended before
@@ -170,6 +173,9 @@ func (w *world) run(id string) {
 			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product,
 			Feed: r.Feed,
 			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
+		if n >= len(p.Variants) {
+			m.Key.Value += fmt.Sprint(n / len(p.Variants))
+		}
 		for i, block := range blocks {
 			if w.jobs[id].State == "failed" && at > 0 && i >= len(blocks)-w.short {
 				break

@@ -68,8 +68,8 @@ type Options struct {
 	Devices func() []api.Device
 	// Descriptions returns the devices of the file, for labels; nil: those of Devices are all.
 	Descriptions func() []device.Description
-	// Tests returns the names of the rig's tests; nil: they are not told.
-	Tests func() []string
+	// Tests returns the names of the rig's tests, and of those with a profile; nil: they are not told.
+	Tests func() (all, profiled []string)
 	// Open opens the folder of a set. It is not deleted before release. The error wraps
 	// fs.ErrNotExist if there is none.
 	Open    func(set string) (root *os.Root, release func(), err error)
@@ -102,6 +102,7 @@ type Agent struct {
 	next      time.Duration
 	odd       bool     // an invalid ID of an attempt was told
 	tests     []string // names of the rig's, since listed
+	profiled  []string
 	listed    time.Time
 	facts     map[string]facts      // by device
 	signals   map[string]api.Signal // last ones, by device

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"net"
 	"testing"
 
@@ -27,7 +28,8 @@ func TestDetectedLabels(t *testing.T) {
 	devices := daemontest.Devices{phone}
 	r := daemontest.Start(t, dir, devices, nil)
 	o := options(dir, r.Store, r.Queue(), r.Devices)
-	o.Descriptions, o.Tests = devices.Descriptions, func() []string { return []string{"scene"} }
+	o.Descriptions = devices.Descriptions
+	o.Tests = func() (all, profiled []string) { return []string{"scene", "slow"}, []string{"slow"} }
 	o.Labels = map[string]map[string]string{"phone": {"model": "mine", "room": "2"}}
 	if err := agent.Write(dir, h.fleet, []byte("seed"), "jwt"); err != nil {
 		t.Fatal(err)
@@ -43,7 +45,7 @@ func TestDetectedLabels(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, labels[key], want)
 		}
 	}
-	if len(h.poll.Tests) != 1 || h.poll.Tests[0] != "scene" {
-		t.Errorf("the rig tells of the tests %q", h.poll.Tests)
+	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled); got != "[scene slow] [slow]" {
+		t.Errorf("the rig tells of the tests %s", got)
 	}
 }

@@ -104,9 +104,10 @@ func (a *Agent) report() wire.Poll {
 		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
 	if now := a.o.Now(); a.o.Tests != nil &&
 		(a.listed.IsZero() || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
-		a.tests, a.listed = boundedTests(a.o.Tests()), now
+		all, profiled := a.o.Tests()
+		a.tests, a.profiled, a.listed = boundedTests(all), boundedTests(profiled), now
 	}
-	p.Tests = a.tests
+	p.Tests, p.Profiled = a.tests, a.profiled
 	for _, d := range devices[:min(len(devices), wire.MaxDevices)] {
 		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: whyBusy(&d),
 			Labels: a.labels(&d)})

@@ -243,7 +243,7 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
-	r.busy, r.reason, r.tests = p.Busy, p.Reason, p.Tests
+	r.busy, r.reason, r.tests, r.profiled = p.Busy, p.Reason, p.Tests, p.Profiled
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())
@@ -279,6 +279,7 @@ func check(p *wire.Poll) error {
 	if len(p.Tests) > wire.MaxTests {
 		p.Tests = nil
 	}
+	p.Profiled = p.Profiled[:min(len(p.Profiled), len(p.Tests))]
 	for i, name := range p.Tests {
 		p.Tests[i] = clip(name, api.MaxName)
 	}

@@ -51,6 +51,7 @@ type rig struct {
 	backs      []time.Time          // returns of older nonces
 	busy       bool
 	tests      []string // names of its tests; nil: not told
+	profiled   []string // those with a profile
 	reason     string   // why it wants no jobs
 	clock      time.Duration
 	unreported int

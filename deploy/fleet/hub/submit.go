@@ -165,7 +165,11 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 	if j.Feeds, err = feedsOf(p.StartParams); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
 	}
-	j.Runs = runsOf(p.StartParams, j.Devices)
+	sides, err := h.sides(&p.StartParams, j.Devices)
+	if err != nil {
+		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
+	}
+	j.Runs = runsOf(&p.StartParams, sides)
 	j.EstimateNS = int64(h.estimate(j.Test, j.Runs))
 	blobs, err := j.pack(p.StartParams)
 	if err != nil {
@@ -315,15 +319,60 @@ func (h *Hub) Folder(set string) (string, error) {
 }
 
 // runsOf estimates the number of runs.
-func runsOf(p api.StartParams, devices int) int {
+func runsOf(p *api.StartParams, sides int) int {
 	each := max(1, p.Repeat)
 	if p.WarmUp != nil {
 		each += max(0, *p.WarmUp)
 	}
-	if p.Profile != "" && p.Repeat > 1 && !p.ProfiledOnly && !p.UntilFail && p.Origin == nil {
-		each *= 2 // with plain runs
+	return min(maxRuns, each*sides)
+}
+
+// sides returns the number of variants that take turns on a rig. Those with a profile have plain
+// ones beside them. It returns an error for more than a rig takes.
+func (h *Hub) sides(p *api.StartParams, devices int) (n int, err error) {
+	subjects := p.Variants
+	if len(subjects) == 0 {
+		subjects = []api.Variant{{}}
 	}
-	return min(maxRuns, each*max(1, len(p.Variants))*max(1, len(p.Browsers))*devices)
+	repeats := p.Repeat > 1 || p.Repeat == 0 && len(subjects) > 1
+	alternate, plain := repeats && !p.ProfiledOnly && !p.UntilFail && p.Origin == nil, 0
+	for _, v := range subjects {
+		on, in := devices, max(1, len(p.Browsers))
+		if v.Device != "" {
+			on = 1
+		}
+		if v.Browser != "" {
+			in = 1
+		}
+		n += on * in
+		test := v.Test
+		if test == "" && v.URL == "" {
+			test = p.Test
+		}
+		if alternate && (p.Profile != "" || h.profiled(test)) {
+			plain += on * in
+		}
+	}
+	switch {
+	case n > api.MaxVariants:
+		return 0, fmt.Errorf("%d variants: at most %d can take turns", n, api.MaxVariants)
+	case n+plain > api.MaxVariants:
+		return 0, fmt.Errorf("%d variants with those of plain runs: at most %d can take turns; set profiled_only",
+			n+plain, api.MaxVariants)
+	}
+	return n + plain, nil
+}
+
+// profiled reports if the file of a test has a profile, on each rig that has the test.
+func (h *Hub) profiled(test string) (is bool) {
+	for _, r := range h.rigs {
+		there := r.known && slices.Contains(r.tests, test)
+		if there && !slices.Contains(r.profiled, test) {
+			return false
+		}
+		is = is || there
+	}
+	return is
 }
 
 func uploadName(u *api.Upload) string {

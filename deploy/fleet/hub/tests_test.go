@@ -42,6 +42,56 @@ func TestSubmittedTests(t *testing.T) {
 	}
 }
 
+// TestSubmittedProfiles: a profile in a test's file makes plain runs too. They count in the
+// estimate. A set with more variants than rigs take is refused.
+func TestSubmittedProfiles(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.rigs["a"].tests, w.rigs["a"].profiled = []string{"load", "scroll", "split"}, []string{"scroll", "split"}
+	w.rigs["b"].tests, w.rigs["b"].profiled = []string{"scroll", "split"}, []string{"scroll"}
+	w.rigs["a"].poll()
+	w.rigs["b"].poll()
+	many := func(n int, test string) (all []api.Variant) {
+		for range n {
+			all = append(all, api.Variant{Test: test})
+		}
+		return all
+	}
+	two, nine := []string{"chromium", "firefox"}, many(9, "scroll")
+	for i, tc := range []struct {
+		api.StartParams
+		want string
+	}{
+		{api.StartParams{Test: "load", Repeat: 3}, "3 runs"},
+		{api.StartParams{Test: "load", Repeat: 3, Profile: "samples"}, "6 runs"},
+		{api.StartParams{Test: "scroll", Repeat: 3}, "6 runs"},
+		{api.StartParams{Test: "split", Repeat: 3}, "3 runs"}, // b has another file of this name
+		{api.StartParams{Test: "scroll"}, "1 runs"},
+		{api.StartParams{Test: "scroll", Repeat: 3, ProfiledOnly: true}, "3 runs"},
+		{api.StartParams{Test: "scroll", Repeat: 3, UntilFail: true}, "3 runs"},
+		{api.StartParams{Test: "scroll", Repeat: 3, Origin: []byte(`{}`)}, "3 runs"},
+		{api.StartParams{Repeat: 3, Browsers: two, Variants: []api.Variant{{Test: "load"}, {Test: "scroll",
+			Browser: "chromium"}}}, "12 runs"},
+		{api.StartParams{Repeat: 3, Test: "scroll", Variants: []api.Variant{{Network: "3g"}, {URL: "http://x.example"},
+			{Test: "load"}}}, "12 runs"},
+		{api.StartParams{Variants: many(8, "scroll")}, "16 runs"},
+		{api.StartParams{Variants: nine}, "18 variants with those of plain runs: at most 16"},
+		{api.StartParams{Variants: nine, ProfiledOnly: true}, "9 runs"},
+		{api.StartParams{Variants: nine, Repeat: 1}, "9 runs"},
+		{api.StartParams{Variants: many(9, "load"), Browsers: two}, "18 variants: at most 16"},
+		{api.StartParams{Variants: many(2, "load"), Devices: []string{"a/phone"}}, "2 runs"},
+	} {
+		id := fmt.Sprint("s-", i)
+		_, err := w.hub.Submit(w.Context(), "ann", api.JobParams{Job: id, StartParams: tc.StartParams})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprintf("%d runs", w.hub.jobs[id].Runs)
+		}
+		if !strings.Contains(got, tc.want) {
+			t.Errorf("%+v: %s, want %s", tc.StartParams, got, tc.want)
+		}
+	}
+}
+
 // TestFolder: sets of light folders are named RIG/ID, and their variants RIG/ID~VARIANT. No name
 // leads out of them.
 func TestFolder(t *testing.T) {

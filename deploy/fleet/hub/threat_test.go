@@ -117,12 +117,13 @@ func TestSubmit(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	large := strings.Repeat("x", maxSpec+1)
 	start := func(p api.StartParams) api.JobParams { return api.JobParams{StartParams: p} }
-	var many []api.Variant // their tests nearly fill a record, which could never have an attempt
-	for i := range 55 {
-		many = append(many, api.Variant{Test: fmt.Sprint(i, large[:api.MaxName-2])})
+	var many []string // they nearly fill a record, which could never have an attempt
+	for i := range maxNeeds {
+		many = append(many, fmt.Sprintf("word%d=%s", i, strings.Repeat("linux-debian,", 31)+"linux"))
 	}
 	for want, p := range map[string]api.JobParams{
-		"tests, needs":       start(api.StartParams{Variants: many}),
+		"tests, needs":       {Needs: many, StartParams: api.StartParams{Test: "t"}},
+		"55 variants":        start(api.StartParams{Variants: make([]api.Variant, 55), Test: "t"}),
 		"must be RIG/DEVICE": start(api.StartParams{Test: "t", Devices: []string{"phone"}}),
 		"a job has one rig":  start(api.StartParams{Test: "t", Devices: []string{"a/phone", "b/phone"}}),
 		"class":              start(api.StartParams{Test: "t", Class: "soon"}),

@@ -157,8 +157,10 @@ type simRig struct {
 	done    map[string]bool // acknowledged
 	kept    map[string]*simAttempt
 	tests   []string
-	answer  wire.Polled
-	last    []byte
+
+	profiled []string
+	answer   wire.Polled
+	last     []byte
 }
 
 type simAttempt struct {
@@ -168,7 +170,7 @@ type simAttempt struct {
 }
 
 func (r *simRig) report() []byte {
-	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests}
+	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {

@@ -62,7 +62,10 @@ type Poll struct {
 	Results int    `json:"unreported"` // results, also those that did not fit
 
 	// Tests are the names of the rig's tests. Nil means that they are not told.
-	Tests   []string  `json:"tests,omitempty"`
+	Tests []string `json:"tests,omitempty"`
+	// Profiled are those whose files have a profile.
+	Profiled []string `json:"profiled,omitempty"`
+
 	Devices []Device  `json:"devices"`
 	Running []Running `json:"running"` // attempts that wait or run on the rig
 	Ended   []Ended   `json:"ended"`   // results without acknowledgement, oldest first
