@@ -82,8 +82,6 @@ type SetOptions struct {
 	Plans string
 	// Ran is called after each run; nil: nothing is.
 	Ran func(*Made)
-	// Between is called before each run but the first; nil: nothing is. It may wait.
-	Between func(context.Context) error
 }
 
 // TestOf returns the test of a variant.
@@ -198,7 +196,7 @@ func (s *setRun) run(ctx context.Context) error {
 	}
 	for turn := range order.Turns() {
 		if len(s.set.Made) > 0 {
-			if err := s.between(ctx); err != nil {
+			if err := pause(ctx, s.Cooldown); err != nil {
 				return err
 			}
 		}
@@ -211,16 +209,6 @@ func (s *setRun) run(ctx context.Context) error {
 		}
 	}
 	return s.write()
-}
-
-// between lets others use the devices, and waits for the device's rest.
-func (s *setRun) between(ctx context.Context) error {
-	if s.Between != nil {
-		if err := s.Between(ctx); err != nil {
-			return err
-		}
-	}
-	return pause(ctx, s.Cooldown)
 }
 
 // turn makes one run of the plan. It repeats a rejected run while retries are left.

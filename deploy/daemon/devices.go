@@ -177,7 +177,7 @@ func (d *Daemon) beginSwitching(u *unit) error {
 	if d.ending {
 		return api.Errorf(api.Conflict, "the rig is ending")
 	}
-	if why := u.waitsFor(&job{}); (u.job != nil || u.lent != nil || u.switching) && why != "" {
+	if why := u.waitsFor(&job{}); (u.job != nil || u.switching) && why != "" {
 		return api.Errorf(api.Busy, "%s", why)
 	}
 	u.switching = true

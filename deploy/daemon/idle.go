@@ -14,7 +14,7 @@ import (
 // whileIdle starts the work on a device without a job: keeping its last seconds, or showing it to
 // viewers. The mutex is held.
 func (d *Daemon) whileIdle(u *unit) {
-	if d.group == nil || d.ending || u.job != nil || u.lent != nil || u.switching || u.circle != nil ||
+	if d.group == nil || d.ending || u.job != nil || u.switching || u.circle != nil ||
 		u.about.Source == device.Virtual {
 		return
 	}

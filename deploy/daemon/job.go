@@ -56,8 +56,6 @@ type job struct {
 	stop    context.CancelCauseFunc
 	secured bool // its devices are locked; of its own goroutine
 
-	back chan struct{} // of a set whose devices others use: closed when they are its own again
-
 	remote    *session.Remote // of its runs; nil: they have not begun
 	networked bool            // its test asks for a network
 }
@@ -191,12 +189,6 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
-	d.takeBack()
-	d.beginAll()
-}
-
-// beginAll starts the waiting jobs that can begin.
-func (d *Daemon) beginAll() {
 	d.turns.order(d.waiting)
 	for _, j := range choose(d.waiting, d.world()) {
 		d.begin(j)
@@ -211,9 +203,8 @@ func (d *Daemon) beginAll() {
 func (d *Daemon) world() world {
 	w := world{room: d.options.Parallel}
 	for _, j := range d.working {
-		switch {
-		case j.back != nil:
-		case j.Kind == kindAnalyze:
+		switch j.Kind {
+		case kindAnalyze:
 			w.analyzing = true
 		default:
 			w.testing = true
@@ -303,12 +294,7 @@ func (d *Daemon) end(j *job, err error) {
 	d.addEnded(j)
 	d.saveEnded()
 	for _, u := range j.units {
-		if u.lent == j {
-			u.lent = nil
-		}
-		if u.job == j {
-			u.job, u.elsewhere, u.capture = nil, "", nil
-		}
+		u.job, u.elsewhere, u.capture = nil, "", nil
 		d.deviceChanged(u)
 	}
 	if err := d.saveJobs(); err != nil {

@@ -136,9 +136,6 @@ func (d *Daemon) run(j *job) error {
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}
-	if j.class() == api.ClassFill {
-		o.Between = func(context.Context) error { return d.yield(j) }
-	}
 	set, err := session.RunSet(j.context, o)
 	if err == nil {
 		err = shortfall(set, o)

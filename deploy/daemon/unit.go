@@ -18,7 +18,6 @@ type unit struct {
 	preview *Preview
 
 	job        *job // at work on it
-	lent       *job // a set of class fill that goes on when job has ended
 	reserved   *reservation
 	quarantine string
 	failures   int   // in a row
@@ -56,7 +55,7 @@ func (u *unit) readiness(j *job) readiness {
 	switch {
 	case u.quarantine != "" || u.reserved != nil && u.reserved.key != j.key:
 		return forPeople
-	case u.job != nil || u.switching || u.lent != nil && !j.above(u.lent):
+	case u.job != nil || u.switching:
 		return forWork
 	}
 	return isReady
@@ -72,8 +71,6 @@ func (u *unit) waitsFor(j *job) string {
 		return "device " + name + " is reserved for " + u.reserved.Owner
 	case u.job != nil:
 		return "device " + name + " is at job " + u.job.ID
-	case u.lent != nil && !j.above(u.lent):
-		return "device " + name + " is at job " + u.lent.ID
 	case u.switching:
 		return "device " + name + " is being switched on or off"
 	}
