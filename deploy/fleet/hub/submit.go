@@ -356,7 +356,7 @@ func (h *Hub) sides(p *api.StartParams, devices int) (n int, err error) {
 	switch {
 	case n > api.MaxVariants:
 		return 0, fmt.Errorf("%d variants: at most %d can take turns", n, api.MaxVariants)
-	case n+plain > api.MaxVariants && p.Repeat > 1: // without, the test's file may ask for one run
+	case n+plain > api.MaxVariants:
 		return 0, fmt.Errorf("%d variants with those of plain runs: at most %d can take turns; set profiled_only",
 			n+plain, api.MaxVariants)
 	}

@@ -74,8 +74,7 @@ func TestSubmittedProfiles(t *testing.T) {
 		{api.StartParams{Repeat: 3, Test: "scroll", Variants: []api.Variant{{Network: "3g"}, {URL: "http://x.example"},
 			{Test: "load"}}}, "12 runs"},
 		{api.StartParams{Variants: many(8, "scroll")}, "16 runs"},
-		{api.StartParams{Variants: nine}, "18 runs"}, // the test's file may ask for one run
-		{api.StartParams{Variants: nine, Repeat: 2}, "18 variants with those of plain runs: at most 16"},
+		{api.StartParams{Variants: nine}, "18 variants with those of plain runs: at most 16"},
 		{api.StartParams{Variants: nine, ProfiledOnly: true}, "9 runs"},
 		{api.StartParams{Variants: nine, Repeat: 1}, "9 runs"},
 		{api.StartParams{Variants: many(9, "load"), Browsers: two}, "18 variants: at most 16"},
