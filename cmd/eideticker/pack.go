@@ -19,7 +19,7 @@ func (packCmd) Help() string {
 
 Frames, changes, events and results stay the same. The packed file is decoded and compared with the old
 one, and then replaces it. Until then the old file is not touched. Ctrl-C ends the command at any time.
-A file that was packed before is left as it is.
+A file that was packed before is left as it is, unless you add --force.
 Older versions of eideticker read neither packed recordings nor new ones.`
 }
 

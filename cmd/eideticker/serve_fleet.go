@@ -119,7 +119,7 @@ func (s *rigService) allTests() (names, profiled []string) {
 	sources, known := s.daemon.Suite()
 	all, _ := suite.Tests(known, sources...) // without files that cannot be read
 	for _, t := range all {
-		if names = append(names, t.Name); t.Profile.Given() {
+		if names = append(names, t.Name); t.Profile.Given() && t.Repeat != 1 { // one run has no plain one
 			profiled = append(profiled, t.Name)
 		}
 	}

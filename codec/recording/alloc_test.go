@@ -74,7 +74,11 @@ func noisyFilm(t *testing.T, f frame.Format, frames int) ([][]byte, *memDisk) {
 }
 
 // TestReadsReuseMemory reads frames in random order. Only the first reads make memory for blocks.
+// The race detector drops a quarter of the memory, so it is not for -short.
 func TestReadsReuseMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with -short")
+	}
 	f := format(t, frame.BGR4, 160, 90, 0)
 	all, d := noisyFilm(t, f, 7)
 	r, err := newReader(d, int64(len(d.b)))

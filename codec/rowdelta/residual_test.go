@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -206,14 +207,21 @@ func FuzzPredictors(f *testing.F) {
 		if s.rows == 0 {
 			return
 		}
-		residuals, planes, got := make([]byte, len(b)), make([]byte, len(b)), make([]byte, len(b))
+		residuals, planes := make([]byte, len(b)), make([]byte, len(b))
+		fence := bytes.Repeat([]byte{0xa5}, 64)
+		fenced := slices.Concat(fence, b, fence)
+		got := fenced[len(fence):][:len(b)]
 		s.residuals(residuals, b)
 		split(planes, residuals, s.step)
 		for _, vectors := range []bool{false, hasVectors()} {
+			clear(got)
 			join(got, planes, s.step, vectors)
 			s.restore(got, vectors)
 			if !bytes.Equal(got, b) {
 				t.Errorf("%+v, vectors %v: got %x, want %x", s, vectors, got, b)
+			}
+			if !bytes.HasPrefix(fenced, fence) || !bytes.HasSuffix(fenced, fence) {
+				t.Errorf("%+v, vectors %v: written outside of the block", s, vectors)
 			}
 		}
 	})

@@ -38,6 +38,8 @@ func TestScript(t *testing.T) {
 			[]string{"late frames because of slow"}},
 		{"too long", changed(func(f *result.Function) { f.Total, f.Max = ms(480), ms(260) }), late,
 			[]string{"time in slow", "longest call of slow"}},
+		{"too short", changed(func(f *result.Function) { f.Total, f.Max = ms(390), ms(240) }), late,
+			[]string{"time in slow", "longest call of slow"}},
 		{"not called", []result.Function{other}, nil, []string{"calls of slow", "late frames because of slow",
 			"time in slow", "longest call of slow"}},
 		{"in another file", changed(func(f *result.Function) { f.URL = "http://page.test/slow.js" }), late,

@@ -137,7 +137,7 @@ type Made struct {
 // Phase is a part of a job.
 type Phase struct {
 	Name       string `json:"name"`
-	Run        string `json:"run,omitempty" doc:"\"2 of 6\" of several runs; \"7, 6 planned\" after repeats"`
+	Run        string `json:"run,omitempty" doc:"\"2 of 6\", where a job makes several runs"`
 	Done       int    `json:"done" doc:"in the phase's own unit, mostly frames"`
 	Total      int    `json:"total" doc:"0 unknown"`
 	EstimateNS int64  `json:"estimate_ns" doc:"time that is left of the phase; 0 unknown"`

@@ -79,8 +79,5 @@ func (j *job) ofRuns() string {
 	if j.Total < 2 {
 		return ""
 	}
-	if j.Done >= j.Total { // rejected runs are repeated
-		return fmt.Sprintf("%d, %d planned", j.Done+1, j.Total)
-	}
-	return fmt.Sprintf("%d of %d", j.Done+1, j.Total)
+	return fmt.Sprintf("%d of %d", min(j.Done+1, j.Total), j.Total)
 }

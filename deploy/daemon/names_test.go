@@ -3,8 +3,6 @@ package daemon
 import (
 	"path/filepath"
 	"testing"
-
-	"github.com/eideticker/eideticker/deploy/api"
 )
 
 // TestOwnNames: what the machine's table of names calls its loopback is its own, as what everybody
@@ -31,15 +29,5 @@ func TestReasonsWithoutFolders(t *testing.T) {
 	if got := d.withoutFolders("write " + filepath.Join(dir, "runs", "20261122-a", "set.json") + ": rename " +
 		filepath.Join(dir, "jobs.json") + ": no"); got != "write 20261122-a/set.json: rename jobs.json: no" {
 		t.Error(got)
-	}
-}
-
-// TestOfRuns: repeats of rejected runs are beyond those planned.
-func TestOfRuns(t *testing.T) {
-	for want, j := range map[string]api.Job{"": {Total: 1}, "1 of 24": {Total: 24}, "24 of 24": {Done: 23, Total: 24},
-		"25, 24 planned": {Done: 24, Total: 24}, "31, 24 planned": {Done: 30, Total: 24}} {
-		if got := (&job{Job: j}).ofRuns(); got != want {
-			t.Errorf("%+v: %q, want %q", j, got, want)
-		}
 	}
 }

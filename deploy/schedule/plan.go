@@ -274,7 +274,8 @@ func (e *Engine) devices(name string, s config.Schedule, test string, variants [
 	if len(s.Needs) == 0 {
 		return s.Devices, nil
 	}
-	there, away, err := e.Fitting("schedule "+name, s.Needs, api.StartParams{Test: test, Variants: variants})
+	there, away, err := e.Fitting("schedule "+name, s.Needs, api.StartParams{Test: test, Variants: variants,
+		Origin: []byte("{}")}) // its jobs have no plain runs
 	if err != nil {
 		return nil, err
 	}

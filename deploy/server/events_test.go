@@ -213,7 +213,7 @@ func TestSilentClient(t *testing.T) {
 
 // TestCrowd has 200 clients look at recordings of 1080p60 and hear their events. Recordings lose
 // nothing by it, nobody misses an event, and memory stays as it is from one to the next. A busy
-// machine spoils some: half of them must lose nothing. With EIDETICKER_SOAK there is half an hour
+// machine spoils some: two of up to five must lose nothing. With EIDETICKER_SOAK there is half an hour
 // of recordings.
 //
 // Fault: A client that does not read
@@ -239,7 +239,8 @@ func TestCrowd(t *testing.T) {
 	var watched api.RunInfo
 	var memory []uint64 // after each recording
 	whole := 0          // recordings that lost nothing
-	for made := 0; made < recordings || whole < recordings/2 && made < recordings+3; made++ {
+	wanted := max(2, recordings/2)
+	for made := 0; made < recordings || whole < wanted && made < recordings+3; made++ {
 		lost := s.lost("wide")
 		r := record(t, s, length)
 		if s.lost("wide") == lost {
@@ -269,7 +270,7 @@ func TestCrowd(t *testing.T) {
 	if len(latencies) < clients {
 		t.Errorf("%d events for %d clients", len(latencies), clients)
 	}
-	if whole < recordings/2 {
+	if whole < wanted {
 		t.Errorf("%d of %d recordings lost nothing: %v", whole, len(memory), s.Figures().Lost["wide"])
 	}
 }

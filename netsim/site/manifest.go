@@ -70,18 +70,18 @@ func frameratePages() []Page {
 func stutterPage() Page {
 	return Page{
 		Name: "stutter", Title: "Stutter", Path: "/stutter.html",
-		Draws:   "boxes that move in every frame, and wait twice for the function slow, and once for a script",
-		Cadence: EveryFrame, DurationMillis: 60_000,
+		Draws:   "boxes that move in every frame, and wait for the function slow, a script, and slow again",
+		Cadence: EveryFrame, DurationMillis: 3000,
 	}
 }
 
 // tellPage sends messages inside its pictures: long tasks at known times, garbage collections and
-// bytes of its own. It ends after three seconds, when the long tasks are told of.
+// bytes of its own. It ends after three seconds, or later, when the long tasks are told of.
 func tellPage() Page {
 	return Page{
 		Name: "tell", Title: "Messages", Path: "/tell.html",
 		Draws:   "a box that moves in every frame, and messages in a block above the lowest copy of the strip",
-		Cadence: EveryFrame, DurationMillis: 60_000,
+		Cadence: EveryFrame, DurationMillis: 3000,
 	}
 }
 

@@ -21,10 +21,11 @@ type Page struct {
 	HoldFrames int `json:"hold_frames"`
 	HoldMillis int `json:"hold_ms"`
 	// DurationMillis is how long the content plays; it ends with the first animation frame after
-	// it. Of a page that ends by itself it is the longest, and to reach it is to fail.
+	// it. A page that ends by itself has at least a minute. One that answers the input of a run has
+	// no limit after its first input.
 	DurationMillis int `json:"duration_ms"`
 	// QuietMillis is how long input must pause before the content ends, on pages that answer input,
-	// once there was some. On a gallery page it is how long the last picture is shown. It is 0 on
+	// once there was some. In a run it begins after the last step. On a gallery page it is how long the last picture is shown. It is 0 on
 	// the others.
 	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.

@@ -109,16 +109,16 @@ func TestScriptStopsAnswering(t *testing.T) {
 	}
 }
 
-// TestScriptAwaitsInput: the end of the input ends a page. A pause between two inputs that is
-// longer than the quiet at the end does not.
+// TestScriptAwaitsInput: the end of the input ends a page, which still waits for inputs that are on
+// their way. A pause between two inputs that is longer than the quiet at the end does not end it.
 func TestScriptAwaitsInput(t *testing.T) {
 	s, err := New(Options{Playlist: []string{"typing"}, InputEnds: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := sent(t, s, "/report", `{ draw(at, id, now) {
-  if (id === 1 || id === 301) Rig.input({ type: 'input', timeStamp: now });
-  if (id === 301) endInput();
+  if (id === 1 || id === 303) Rig.input({ type: 'input', timeStamp: now });
+  if (id === 300) endInput({ ok: true });
   return true;
 } }`)
 	var told wire
@@ -126,7 +126,8 @@ func TestScriptAwaitsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	quiet := s.playlist[0].QuietMillis / 16 // in frames
-	if after := len(told.IDs) - 301; len(told.Answers) != 2 || after < quiet || after > quiet+3 {
+	if after := len(told.IDs) - 303; len(told.Answers) != 2 || after < quiet || after > quiet+3 ||
+		len(told.Warnings) > 0 {
 		t.Errorf("%d answers, %d pictures after the last input, want 2 and %d", len(told.Answers), after, quiet)
 	}
 }

@@ -60,6 +60,13 @@ const Rig = (() => {
     return samples;
   }
 
+  // inputEnd waits until the rig has sent all input. It can pause between two for longer than the
+  // quiet at the end.
+  async function inputEnd() {
+    const answer = await fetch(`/ended?run=${config.run}`, { cache: 'no-store' });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+  }
+
   // stripOf draws the code strip: geometry and code are defined by the rig and only carried out
   // here. It is laid out for the viewport as it is now.
   function stripOf(spec) {
@@ -149,14 +156,18 @@ const Rig = (() => {
   }
 
   // content runs the page. The strip and the marker change in the same frame as the picture.
-  async function content(draw, ends, marks) {
+  async function content(draw, ends, marks, warnings) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0, inputEnded = !config.awaits;
-    // A busy rig can pause between two inputs for longer than the quiet at the end.
-    const ended = () => { inputEnded = true; };
-    if (config.awaits) fetch(`/ended?run=${config.run}`, { cache: 'no-store' }).then(ended, ended);
-    const over = () => now - start >= page.duration_ms ||
-      page.quiet_ms && busy && inputEnded && now - busy >= page.quiet_ms || ends && ends(now);
+    if (config.awaits) {
+      inputEnd().catch((err) => warnings.push(`the end of the input is not known: ${err}`)).then(() => {
+        inputEnded = true;
+        if (busy) busy = performance.now(); // the last input may be on its way
+      });
+    }
+    const limit = ends ? Math.max(page.duration_ms, 60000) : page.duration_ms;
+    const quiet = () => page.quiet_ms && busy && now - busy >= page.quiet_ms;
+    const over = () => inputEnded && (quiet() || now - start >= limit && !(config.awaits && busy)) || ends && ends(now);
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
@@ -234,7 +245,7 @@ const Rig = (() => {
     if (page.markers) addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
     const green = atOnce ? [0, 0] : await hold(); // the browser's command was the end of another's green
-    const { ids, times, frames, end } = await content(draw, over, marks);
+    const { ids, times, frames, end } = await content(draw, over, marks, warnings);
     if (page.markers) {
       marker.className = 'red';
       marker.hidden = false;
