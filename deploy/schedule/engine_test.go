@@ -302,8 +302,8 @@ func TestNoAlert(t *testing.T) {
 }
 
 // TestEqualBuilds: many series of equal builds open at most as many alerts as the budget of the
-// fleet permits. With EIDETICKER_SOAK there are 10,000 series. Without it, 160 series show only gross
-// errors.
+// fleet permits. With EIDETICKER_SOAK there are 10,000 series. Without it, 160 series show only
+// gross errors.
 func TestEqualBuilds(t *testing.T) {
 	const weeks, alpha = 4, 0.005
 	tests, values := 4, 40

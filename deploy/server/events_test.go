@@ -213,8 +213,8 @@ func TestSilentClient(t *testing.T) {
 
 // TestCrowd has 200 clients look at recordings of 1080p60 and hear their events. Recordings lose
 // nothing by it, nobody misses an event, and memory stays as it is from one to the next. A busy
-// machine spoils some: two of up to five must lose nothing. With EIDETICKER_SOAK there is half an hour
-// of recordings.
+// machine spoils some: two of up to five must lose nothing. With EIDETICKER_SOAK there is half an
+// hour of recordings.
 //
 // Fault: A client that does not read
 func TestCrowd(t *testing.T) {

@@ -25,8 +25,8 @@ type Page struct {
 	// no limit after its first input.
 	DurationMillis int `json:"duration_ms"`
 	// QuietMillis is how long input must pause before the content ends, on pages that answer input,
-	// once there was some. In a run it begins after the last step. On a gallery page it is how long the last picture is shown. It is 0 on
-	// the others.
+	// once there was some. In a run it begins after the last step. On a gallery page it is how long
+	// the last picture is shown. It is 0 on the others.
 	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
