@@ -69,8 +69,8 @@ PATIENT = . $(patsubst %,./%/...,analyze capture/frame capture/raw capture/synth
 	deploy/config deploy/deb deploy/fleet deploy/publish deploy/schedule deploy/store netsim/ecma netsim/har netsim/instrument \
 	netsim/internal netsim/site) $(addprefix ./,netsim/dns pattern)
 
-# LIVE runs two test programs at a time. It links others at a low priority.
-LIVE = -p 2 -toolexec 'nice -n 10'
+# LIVE runs two test programs at a time, but sessions alone. It links others at a low priority.
+LIVE = -p 2 -toolexec 'nice -n 10' -exec $(CURDIR)/.ci/live
 
 # The whole test suite. Tests in real time start with the longest. The others run beside them at a low priority.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
