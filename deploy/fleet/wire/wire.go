@@ -63,7 +63,7 @@ type Poll struct {
 
 	// Tests are the names of the rig's tests. Nil means that they are not told.
 	Tests []string `json:"tests,omitempty"`
-	// Profiled are those whose files have a profile.
+	// Profiled are those whose files have a profile, and do not ask for one run only.
 	Profiled []string `json:"profiled,omitempty"`
 
 	Devices []Device  `json:"devices"`
