@@ -16,6 +16,7 @@ type estimator struct {
 	rgba   []byte
 	lines  []sampledLine // of the frame at hand
 	prev   []byte        // a line of luma of R of the frame before
+	hits   []spanHit
 	phase  phase
 	equals equals
 	zoom   zoomer
@@ -78,7 +79,7 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 		}
 	}
 	b := aroundDiff(d)
-	for _, find := range [...]func(measure.Rect) []candidate{m.alongRows, m.alongColumns, m.farRows, m.farColumns,
+	for _, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows, m.farColumns,
 		m.ofTiles} {
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
@@ -119,20 +120,25 @@ func aroundDiff(d *measure.Diff) measure.Rect {
 	var b measure.Rect
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		first, last := -1, -1
-		for k, w := range l.Bits {
-			if w != 0 {
-				if first < 0 {
-					first = 64*(l.Word+k) + bits.TrailingZeros64(w)
-				}
-				last = 64*(l.Word+k) + 64 - bits.LeadingZeros64(w)
-			}
-		}
-		if first >= 0 {
-			b.Add(measure.Box(first, l.Y, last, l.Y+1))
+		if first, end := ends(l.Bits); first < end {
+			b.Add(measure.Box(64*l.Word+first, l.Y, 64*l.Word+end, l.Y+1))
 		}
 	}
 	return b
+}
+
+// ends returns the range that contains all set bits.
+func ends(words []uint64) (first, end int) {
+	for k, w := range words {
+		if w == 0 {
+			continue
+		}
+		if end == 0 {
+			first = 64*k + bits.TrailingZeros64(w)
+		}
+		end = 64*k + 64 - bits.LeadingZeros64(w)
+	}
+	return first, end
 }
 
 // check holds the change against a displacement.

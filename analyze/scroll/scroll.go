@@ -23,8 +23,9 @@ import (
 //
 //  1. Rows that the codec found elsewhere in the previous frame give a vertical one, by the most
 //     rows.
-//  2. Phase correlation along rows, along columns and of tiles gives candidates: phase.go.
-//     Rows and columns that look alike give further ones: far.go.
+//  2. Short spans that the previous frame has nearby give candidates: spans.go. Then phase
+//     correlation along rows, along columns and of tiles does: phase.go. Rows and columns that look
+//     alike give further ones: far.go.
 //  3. A candidate holds if it explains the change. Up to 32 lines are checked, in the pixels that
 //     changed and differ from their left neighbour. At least 60 % of them, neighbour included, must
 //     equal the displaced previous frame. The displacement is then an exact integer.

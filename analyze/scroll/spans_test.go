@@ -1,0 +1,92 @@
+package scroll
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// TestSpansFindMoves moves a window over other content. Its spans alone give the displacement, also
+// in formats whose pixels share bytes.
+func TestSpansFindMoves(t *testing.T) {
+	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12}
+	for seed := range analyzetest.Seeds(uint64(24)) {
+		rng := rand.New(rand.NewPCG(seed, 21))
+		f := analyzetest.Must(frame.NewFormat(formats[seed%4], 400, 200))(t)
+		l := analyzetest.Must(frame.NewLayout(f))(t)
+		dx, dy := 2*(rng.IntN(61)-30), 2*(rng.IntN(31)-15)
+		if dx == 0 && dy == 0 {
+			dx = 2
+		}
+		each := l.Rows[0].Seen / f.Width
+		page, window := noise(rng, f.Width*each, f.Height), noise(rng, 180*each, 100)
+		draw := func(x, y int) frame.Image {
+			m := l.View(make([]byte, l.Size))
+			for i := range f.Height {
+				copy(m.Rows[i], page[i])
+			}
+			for i, line := range window {
+				copy(m.Rows[y+i][x*each:], line)
+			}
+			return m
+		}
+		m, whole := estimatorOf(t, l)
+		m.before, m.now = draw(80, 40), draw(80+dx, 40+dy)
+		m.choose(measure.NewDiffer(m.Area, 0).Of(whole, m.before, m.now))
+		if found := m.ofSpans(measure.Rect{}); len(found) == 0 || found[0].dx != dx || found[0].dy != dy {
+			t.Errorf("seed %d, %v: candidates %v, want %d, %d first", seed, f, found, dx, dy)
+		}
+	}
+}
+
+// TestSpansOfRepeatedContent moves stripes. All displacements that explain the change equally are
+// candidates, so that none is chosen over another.
+func TestSpansOfRepeatedContent(t *testing.T) {
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, 400, 200))(t)
+	l := analyzetest.Must(frame.NewLayout(f))(t)
+	stripe := noise(rand.New(rand.NewPCG(1, 21)), 4*100, len(l.Rows))
+	draw := func(shift int) frame.Image {
+		m := l.View(make([]byte, l.Size))
+		for y, row := range m.Rows {
+			for x := range row {
+				row[x] = stripe[y][(x+4*shift)%len(stripe[y])]
+			}
+		}
+		return m
+	}
+	m, whole := estimatorOf(t, l)
+	m.before, m.now = draw(0), draw(40)
+	m.choose(measure.NewDiffer(m.Area, 0).Of(whole, m.before, m.now))
+	dxs := map[int]bool{}
+	for _, k := range m.ofSpans(measure.Rect{}) {
+		dxs[k.dx] = k.dy == 0
+	}
+	if !dxs[-40] || !dxs[60] {
+		t.Errorf("stripes of 100 pixels: displacements %v, want −40 and 60 among them", dxs)
+	}
+	if k, ok := bestExact([]candidate{m.check(-40, 0), m.check(60, 0)}); ok {
+		t.Errorf("%v is chosen, though another explains as much", k)
+	}
+}
+
+func noise(rng *rand.Rand, width, height int) [][]byte {
+	lines := make([][]byte, height)
+	for y := range lines {
+		lines[y] = make([]byte, width)
+		for x := range lines[y] {
+			lines[y][x] = byte(rng.Uint32())
+		}
+	}
+	return lines
+}
+
+// estimatorOf returns an estimator of whole frames, and the change of all of one.
+func estimatorOf(t *testing.T, l *frame.Layout) (*estimator, *frame.Change) {
+	t.Helper()
+	f := l.Format
+	area := analyzetest.Must(measure.NewArea(l, frame.Region{Width: f.Width, Height: f.Height}, nil))(t)
+	return newEstimator(&measure.Case{Layout: l, Area: area}), area.WholeChange()
+}
