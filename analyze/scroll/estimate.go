@@ -1,6 +1,7 @@
 package scroll
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -11,15 +12,18 @@ import (
 // estimator estimates by what motion one frame became the next. It belongs to one goroutine.
 type estimator struct {
 	*measure.Case
-	conv   *frame.Converter
-	tau    int
-	rgba   []byte
-	lines  []sampledLine // of the frame at hand
-	prev   []byte        // a line of luma of R of the frame before
-	hits   []spanHit
-	phase  phase
-	equals equals
-	zoom   zoomer
+	conv *frame.Converter
+	tau  int
+	rgba []byte
+	// of the colours of a pixel, in the order of the converter
+	weights [3]uint32
+	lines   []sampledLine // of the frame at hand
+	changed []int         // lines of the diff in which pixels differ
+	prev    []byte        // a line of luma of R of the frame before
+	hits    []spanHit
+	phase   phase
+	equals  equals
+	zoom    zoomer
 
 	before, now frame.Image
 }
@@ -42,17 +46,20 @@ const (
 
 func newEstimator(c *measure.Case) *estimator {
 	w := c.Area.Region.Width
-	return &estimator{Case: c, conv: frame.NewConverter(c.Layout), tau: max(0, c.Tolerance),
+	m := &estimator{Case: c, conv: frame.NewConverter(c.Layout), tau: max(0, c.Tolerance),
 		rgba: make([]byte, 4*w), prev: make([]byte, w), lines: make([]sampledLine, 0, sampledLines)}
+	r, g, b := m.conv.ColourOrder()
+	m.weights[r], m.weights[g], m.weights[b] = 77, 150, 29
+	return m
 }
 
 // luma writes pixels of a line, as many as dst holds, from pixel x of the frame on.
 func (m *estimator) luma(dst []byte, img frame.Image, y, x int) {
-	row := m.rgba[:4*len(dst)]
-	m.conv.RGBARow(row, img, y, x, x+len(dst))
+	row := m.conv.Colours(m.rgba[:4*len(dst)], img, y, x, x+len(dst))
+	u, v, w := m.weights[0], m.weights[1], m.weights[2]
 	for i := range dst {
-		p := row[4*i : 4*i+3 : 4*i+3]
-		dst[i] = byte((77*uint32(p[0]) + 150*uint32(p[1]) + 29*uint32(p[2]) + 128) >> 8)
+		p := binary.LittleEndian.Uint32(row[4*i:])
+		dst[i] = byte((u*(p&255) + v*(p>>8&255) + w*(p>>16&255) + 128) >> 8)
 	}
 }
 
@@ -98,11 +105,16 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 
 // choose takes lines with changes, evenly.
 func (m *estimator) choose(d *measure.Diff) {
-	m.lines = m.lines[:0]
-	n := min(sampledLines, len(d.Lines))
+	m.lines, m.changed = m.lines[:0], m.changed[:0]
+	for i := range d.Lines {
+		if first, end := ends(d.Lines[i].Bits); first < end {
+			m.changed = append(m.changed, i)
+		}
+	}
+	n := min(sampledLines, len(m.changed))
 	w := m.Area.Region.Width
 	for k := range n {
-		l := &d.Lines[(2*k+1)*len(d.Lines)/(2*n)]
+		l := &d.Lines[m.changed[(2*k+1)*len(m.changed)/(2*n)]]
 		i := len(m.lines)
 		m.lines = m.lines[:i+1]
 		at := &m.lines[i]

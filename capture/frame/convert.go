@@ -57,11 +57,25 @@ func (c *Converter) BGRRow(dst []byte, m Image, y, x0, x1 int) { c.row(dst, m, y
 // Formats that already store pixels so are returned in place and must not be changed. Other formats
 // are written to dst, which has (x1-x0)×4 bytes.
 func (c *Converter) Colours(dst []byte, m Image, y, x0, x1 int) []byte {
-	if t := c.layout.traits; t.family == packedRGB && t.pixelBytes == 4 && max(t.r, t.g, t.b) == 2 {
+	if c.inPlace() {
 		return m.Rows[y][4*x0 : 4*x1 : 4*x1]
 	}
 	c.row(dst, m, y, x0, x1, rgba())
 	return dst[:4*(x1-x0)]
+}
+
+// ColourOrder returns which of the first three bytes of each pixel of [Converter.Colours] is which
+// colour.
+func (c *Converter) ColourOrder() (r, g, b int) {
+	if t := c.layout.traits; c.inPlace() {
+		return t.r, t.g, t.b
+	}
+	return 0, 1, 2
+}
+
+func (c *Converter) inPlace() bool {
+	t := c.layout.traits
+	return t.family == packedRGB && t.pixelBytes == 4 && max(t.r, t.g, t.b) == 2
 }
 
 // Picture returns the image as Go's image package has it, for encoders.

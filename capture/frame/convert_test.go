@@ -329,20 +329,17 @@ func BenchmarkConvert(b *testing.B) {
 	}
 }
 
-// TestColours compares pixels in place with converted ones. The order of the colours may differ
-// between formats.
+// TestColours compares pixels in place with converted ones, in the order of their colours.
 func TestColours(t *testing.T) {
 	eachFormat(t, func(t *testing.T, l *Layout) {
 		m, c, width := l.View(random(7, l.Size)), NewConverter(l), l.Format.Width
 		rgba, dst := make([]byte, 4*width), make([]byte, 4*width)
 		c.RGBARow(rgba, m, 0, 0, width)
-		for i, p := range c.Colours(dst, m, 0, 0, width) {
-			a, at := rgba[i/4*4:], i%4
-			if at == 3 {
-				continue
-			}
-			if p != a[at] && p != a[2-at] {
-				t.Fatalf("%v: byte %d is %d, of the pixel %v", l.Format, i, p, a[:4])
+		got := c.Colours(dst, m, 0, 0, width)
+		r, g, b := c.ColourOrder()
+		for x := range width {
+			if p, want := got[4*x:], rgba[4*x:]; p[r] != want[0] || p[g] != want[1] || p[b] != want[2] {
+				t.Fatalf("%v: pixel %d is %v, of %v", l.Format, x, p[:4], want[:4])
 			}
 		}
 	})
