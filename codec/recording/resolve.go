@@ -22,6 +22,11 @@ type resolver struct {
 	head   frameHead
 	blocks []blockInfo
 
+	// The places are those of frame at, made from checkpoint since; none if known is false.
+	known     bool
+	at, since int
+	hashed    uint64 // of frame at
+
 	needed []blockInfo   // those that hold a row of the frame
 	memory []blockMemory // of each goroutine
 
@@ -168,28 +173,46 @@ func (v *resolver) hash(pix []byte) uint64 {
 	return rowdelta.SumRowHashes(v.hashes, v.sum)
 }
 
-// resolve fills v with the places of frame n and returns the frame's hash.
-func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
+// resolve fills v with the places of frame n and returns the frame's hash. It goes on from the frame
+// that v was filled with before, if both have the same checkpoint. So frames in ascending order cost
+// each change once.
+func (r *Reader) resolve(v *resolver, n int) (hash uint64, err error) {
 	seg := r.segmentIndex(n)
-	start := r.segments[seg].First
+	since := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
+	start, hash := v.at+1, v.hashed
+	var damaged error
+	if !v.known || v.since != since || v.at > n || v.at < r.segments[seg].First {
+		if start, hash, damaged, err = r.nearest(v, seg, since); err != nil {
+			return 0, err
+		}
+	}
+	defer func() { v.known, v.at, v.since, v.hashed = err == nil, n, since, hash }()
+	return r.advance(v, start, n, hash, damaged)
+}
+
+// nearest fills v with the places of a checkpoint, or of an earlier one of the segment if that is
+// damaged. start is the frame after it, or the segment's first one.
+func (r *Reader) nearest(v *resolver, seg, i int) (start int, hash uint64, damaged, err error) {
+	start = r.segments[seg].First
 	v.places.Forget()
 	v.blocks, v.bases = v.blocks[:0], v.bases[:0]
-	i := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
-	var hash uint64
-	var damaged error
 	for ; i >= 0 && r.checkpoints[i].segment == seg && r.checkpoints[i].number >= uint64(start); i-- {
 		c := &r.checkpoints[i]
-		var err error
 		if v.blocks, err = r.table(c, v.places, v.layout, v.blocks[:0]); err == nil {
-			start, hash = int(c.number)+1, c.hash
-			break
+			return int(c.number) + 1, c.hash, damaged, nil
 		}
 		if damaged = err; !isCorrupt(err) {
-			return 0, err
+			return 0, 0, nil, err
 		}
 		v.places.Forget()
 		v.blocks = v.blocks[:0]
 	}
+	return start, 0, damaged, nil
+}
+
+// advance applies the changes of frames from start to n. damaged is why an earlier checkpoint had to
+// be taken, or nil.
+func (r *Reader) advance(v *resolver, start, n int, hash uint64, damaged error) (uint64, error) {
 	lost := -2 // the last frame on the way that is
 	for k := start; k <= n; k++ {
 		if r.frames[k].offset == 0 { // its changes are unknown, so everything is
