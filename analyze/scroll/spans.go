@@ -2,7 +2,6 @@ package scroll
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/measure"
@@ -11,9 +10,10 @@ import (
 // # Equal spans
 //
 // Most content moves by a few pixels a frame, and unchanged. The previous frame then has a short
-// span of a changed line at most 64 lines up or down, and 1 KB left or right. Eight spans vote for
-// the displacements at which they are found. Bytes of the first plane are compared, so noise hides
-// such content. The search does not depend on what the recording says of moves.
+// span of a changed line at most 64 lines up or down, and 1 KB left or right. Two such spans are
+// searched for, and six more vote for the displacements at which these are found. Bytes of the
+// first plane are compared, so noise hides such content. The search does not depend on what the
+// recording says of moves.
 const (
 	spans     = 8
 	spanBytes = 48 // bytes.Index is fast up to 63
@@ -22,6 +22,7 @@ const (
 	spanReach = 1024 // bytes
 	spanHits  = 16   // with more places a span says nothing
 	spanVotes = 2
+	spanFound = 2 // spans that are searched for and found
 )
 
 // spanHit is a displacement by which a span is found, and for how many spans it is.
@@ -30,24 +31,20 @@ type spanHit struct{ dx, dy, votes int }
 // ofSpans finds displacements of content that is otherwise unchanged.
 func (m *estimator) ofSpans(measure.Rect) (found []candidate) {
 	m.hits = m.hits[:0]
-	n := min(spans, len(m.lines))
+	n, searched := min(spans, len(m.lines)), 0
 	for k := range n {
 		at := &m.lines[(2*k+1)*len(m.lines)/(2*n)]
-		if x, span := m.span(at, 2*k+1, 2*n); len(span) > 0 {
-			m.places(at.y, x, span)
+		x, span := m.span(at, 2*k+1, 2*n)
+		switch {
+		case len(span) == 0:
+		case searched == spanFound:
+			m.confirm(at.y, x, span)
+		case m.search(at.y, x, span):
+			searched++
 		}
 	}
-	slices.SortFunc(m.hits, func(a, b spanHit) int { return cmp.Or(a.dy-b.dy, a.dx-b.dx) })
-	voted := m.hits[:0]
-	for _, h := range m.hits {
-		if k := len(voted) - 1; k >= 0 && voted[k].dx == h.dx && voted[k].dy == h.dy {
-			voted[k].votes++
-		} else {
-			voted = append(voted, h)
-		}
-	}
-	slices.SortStableFunc(voted, func(a, b spanHit) int { return b.votes - a.votes })
-	for _, h := range voted[:min(len(voted), peaks)] {
+	slices.SortStableFunc(m.hits, func(a, b spanHit) int { return b.votes - a.votes })
+	for _, h := range m.hits[:min(len(m.hits), peaks)] {
 		if h.votes >= spanVotes {
 			found = append(found, candidate{dx: h.dx, dy: h.dy})
 		}
@@ -83,12 +80,14 @@ func flat(span []byte) bool {
 	return n < spanWords
 }
 
-// places votes for the displacements by which the previous frame has a span, which begins at byte x
-// of row y.
-func (m *estimator) places(y, x int, span []byte) {
-	r, each, had := m.Area.Region, m.pixelBytes(), len(m.hits)
+// search votes for the displacements by which the previous frame has a span, which begins at byte x
+// of row y. It reports whether there are any, and few enough.
+func (m *estimator) search(y, x int, span []byte) bool {
+	r, each := m.Area.Region, m.pixelBytes()
 	start := max(each*r.X, x-spanReach/each*each)
 	end := min(each*(r.X+r.Width), x+spanReach+spanBytes)
+	var hits [spanHits]spanHit
+	n := 0
 	for from := max(r.Y, y-spanRows); from < min(r.Y+r.Height, y+spanRows+1); from++ {
 		for at := start; ; at++ {
 			i := bytes.Index(m.before.Rows[from][at:end], span)
@@ -98,11 +97,34 @@ func (m *estimator) places(y, x int, span []byte) {
 			if at += i; (at-x)%each != 0 {
 				continue
 			}
-			if len(m.hits)-had == spanHits {
-				m.hits = m.hits[:had]
-				return
+			if n == len(hits) {
+				return false
 			}
-			m.hits = append(m.hits, spanHit{(x - at) / each, y - from, 1})
+			hits[n] = spanHit{(x - at) / each, y - from, 1}
+			n++
+		}
+	}
+	for _, h := range hits[:n] {
+		if k := slices.IndexFunc(m.hits, h.same); k >= 0 {
+			m.hits[k].votes++
+		} else {
+			m.hits = append(m.hits, h)
+		}
+	}
+	return n > 0
+}
+
+func (h spanHit) same(o spanHit) bool { return h.dx == o.dx && h.dy == o.dy }
+
+// confirm votes for those displacements found so far by which the previous frame has a span.
+func (m *estimator) confirm(y, x int, span []byte) {
+	r, each := m.Area.Region, m.pixelBytes()
+	for i := range m.hits {
+		h := &m.hits[i]
+		from, at := y-h.dy, x-h.dx*each
+		if from >= r.Y && from < r.Y+r.Height && at >= each*r.X && at+spanBytes <= each*(r.X+r.Width) &&
+			bytes.Equal(m.before.Rows[from][at:at+spanBytes], span) {
+			h.votes++
 		}
 	}
 }
