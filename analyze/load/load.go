@@ -91,6 +91,7 @@ func (l *part) Fork() measure.Part {
 func (l *part) Meet(f *measure.Frame) {
 	l.whole = false
 	if l.begun {
+		l.counts.meet(f.Change)
 		return
 	}
 	l.begun = true
@@ -126,6 +127,9 @@ func (l *part) Add(f *measure.Frame) {
 	}
 	if f.Diff == nil || len(f.Diff.Lines) == 0 {
 		return
+	}
+	if l.variants.histogram {
+		l.counts.finish(f)
 	}
 	if l.luma != nil {
 		l.luma.move(f.Image, f.Diff)

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"slices"
+
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/analyze/visual"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -11,12 +13,19 @@ import (
 // If little of a band changes, old pixels are subtracted one by one and new ones are added. If most
 // of a rectangle changes, as in a video, it is counted as a whole. Its earlier counts are kept from
 // the last time. That is a quarter of the work.
+//
+// Lines that moved up or down together are what the lines at their old place were. So only those
+// count that they left at one end and covered at the other. That needs formats whose rows are whole
+// lines.
 type recounts struct {
 	load    *part
 	bands   []*recountBand // of the picture; nil: nothing was counted there yet
 	counter visual.Counter
 	old     []byte // pixels of a band, where they have to be converted
 	now     []byte
+
+	moves []frame.Move // of the frame at hand, within the region
+	moved []bool       // lines that they move
 }
 
 // recountBand is the histogram of a part of a band.
@@ -27,7 +36,7 @@ type recountBand struct {
 
 func newRecounts(l *part) *recounts {
 	return &recounts{load: l, bands: make([]*recountBand,
-		(l.Layout.Format.Height+measure.BandLines-1)/measure.BandLines)}
+		(l.Layout.Format.Height+measure.BandLines-1)/measure.BandLines), moved: make([]bool, l.Layout.Format.Height)}
 }
 
 // whole counts all pixels of the area.
@@ -42,9 +51,69 @@ func (r *recounts) whole(h *visual.Histogram, m frame.Image) {
 	}
 }
 
+// meet takes the moves of a frame, before its lines.
+func (r *recounts) meet(c *frame.Change) {
+	for _, m := range r.moves {
+		clear(r.moved[m.Dst : m.Dst+m.Rows])
+	}
+	r.moves = r.moves[:0]
+	if r.load.Area.Masked || len(r.load.Layout.Rows) != r.load.Layout.Format.Height {
+		return
+	}
+	top := int32(r.load.Area.Region.Y)
+	bottom := top + int32(r.load.Area.Region.Height)
+	for _, m := range c.Moves {
+		from, to, dy := max(m.Dst, top), min(m.Dst+m.Rows, bottom), m.Dst-m.Src
+		if to-from <= 2*max(dy, -dy) {
+			continue // as many lines would be counted
+		}
+		r.moves = append(r.moves, frame.Move{Dst: from, Src: from - dy, Rows: to - from})
+		for y := from; y < to; y++ {
+			r.moved[y] = true
+		}
+	}
+}
+
+// finish counts what moved.
+func (r *recounts) finish(f *measure.Frame) {
+	h := &r.load.hist
+	for _, m := range r.moves {
+		if end := m.Dst + m.Rows; m.Dst > m.Src {
+			r.rows(f.Previous, m.Src, m.Dst, h.Add)
+			r.rows(f.Previous, m.Src+m.Rows, end, h.Remove)
+		} else {
+			r.rows(f.Previous, end, m.Src+m.Rows, h.Add)
+			r.rows(f.Previous, m.Dst, m.Src, h.Remove)
+		}
+	}
+}
+
+// rows does something with the pixels of some lines, 4 bytes each.
+func (r *recounts) rows(m frame.Image, from, to int32, do func(row []byte, step int)) {
+	region := r.load.Area.Region
+	if r.old == nil {
+		r.old = make([]byte, 4*measure.BandLines*r.load.Layout.Format.Width)
+	}
+	for y := int(from); y < int(to); y++ {
+		do(r.load.conv.Colours(r.old, m, y, region.X, region.X+region.Width), 4)
+	}
+}
+
 // move takes the lines of a band in which something changed.
 func (r *recounts) move(f *measure.Frame, lines []measure.Line) {
 	exact := r.load.Tolerance == 0
+	band := r.bands[lines[0].Y/measure.BandLines]
+	if slices.ContainsFunc(lines, func(l measure.Line) bool { return r.moved[l.Y] }) {
+		if band != nil {
+			band.y0, band.y1 = 0, 0
+		}
+		for i := range lines {
+			if !r.moved[lines[i].Y] {
+				r.line(f, &lines[i], exact)
+			}
+		}
+		return
+	}
 	now := recountBand{y0: lines[0].Y, y1: lines[len(lines)-1].Y + 1, w0: r.load.Area.Words}
 	touched := 0
 	for i := range lines {
@@ -59,7 +128,6 @@ func (r *recounts) move(f *measure.Frame, lines []measure.Line) {
 	if touched == 0 {
 		return
 	}
-	band := r.bands[lines[0].Y/measure.BandLines]
 	if 2*touched > (now.y1-now.y0)*(now.w1-now.w0) {
 		if band == nil {
 			band = new(recountBand)

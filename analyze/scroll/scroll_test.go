@@ -3,7 +3,6 @@ package scroll_test
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,45 +16,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/codec/rowdelta"
 )
-
-// coded is a film whose changes are those that the codec finds, rows that moved among them.
-type coded struct {
-	*filmtest.Film
-	changes []*frame.Change
-}
-
-func newCoded(m *filmtest.Film) *coded {
-	c := &coded{Film: m}
-	e := rowdelta.NewEncoder(m.Layout)
-	var d rowdelta.Delta
-	for n := range m.Pix {
-		var before []byte
-		if n > 0 {
-			before = m.Pix[n-1]
-		}
-		e.Encode(before, m.Pix[n], &d, 0)
-		change := new(frame.Change)
-		d.Change(change)
-		c.changes = append(c.changes, change)
-	}
-	return c
-}
-
-func (m *coded) Changes(from, to int) iter.Seq2[*frame.Step, error] { return m.with(from, to, false) }
-func (m *coded) Steps(from, to int) iter.Seq2[*frame.Step, error]   { return m.with(from, to, true) }
-
-func (m *coded) with(from, to int, pixels bool) iter.Seq2[*frame.Step, error] {
-	return func(yield func(*frame.Step, error) bool) {
-		for step, err := range m.Play(from, to, pixels) {
-			step.Change = m.changes[step.Number]
-			if !yield(step, err) {
-				return
-			}
-		}
-	}
-}
 
 // truthMoves is by how much each stored frame is displaced from the one before.
 func truthMoves(m *filmtest.Film, truth synth.Truth) (dx, dy map[int]float64) {
@@ -126,7 +87,7 @@ func TestScrollScenes(t *testing.T) {
 				})
 				dx, dy := truthMoves(m, truth)
 				w := measure.FramesWindow(m, 0, len(m.Metas))
-				for i, rec := range []measure.Recording{m, newCoded(m)} {
+				for i, rec := range []measure.Recording{m, filmtest.NewCoded(m)} {
 					r := filmtest.One(t, rec, w, analyze.Options{MinShare: 7 * ((seed + i) % 2)}, "scroll")
 					checkMoves(t, r, "dx", dx, 0)
 					checkMoves(t, r, "dy", dy, 0)
@@ -143,7 +104,7 @@ func TestScrollScenes(t *testing.T) {
 // TestScrollSpeeds counts a scroll out: 8 px a frame at 60 frames a second.
 func TestScrollSpeeds(t *testing.T) {
 	m, truth := filmtest.Scene(t, "page", "size=320x180&frames=200&seed=2", nil)
-	r := filmtest.One(t, newCoded(m), m.Content(truth), analyze.Options{}, "scroll")
+	r := filmtest.One(t, filmtest.NewCoded(m), m.Content(truth), analyze.Options{}, "scroll")
 	moving := 0.0
 	for n := range truth.Frames {
 		if truth.Scroll.Frames[0].Holds(n) {
@@ -167,7 +128,7 @@ func TestScrollRefused(t *testing.T) {
 	for _, scene := range analyzetest.Some([]string{"noise", "web", "tear", "static", "caret", "fade", "pingpong"}) {
 		for seed := range analyzetest.Seeds(2) {
 			m, truth := filmtest.Scene(t, scene, fmt.Sprintf("size=320x180&frames=110&seed=%d", seed), nil)
-			r := filmtest.One(t, newCoded(m), m.Content(truth), analyze.Options{}, "scroll")
+			r := filmtest.One(t, filmtest.NewCoded(m), m.Content(truth), analyze.Options{}, "scroll")
 			if r.State != measure.Refused || !strings.Contains(r.Refusal, "nothing in the window moves as a whole") {
 				v, _ := r.Find("moving_frames")
 				t.Errorf("%s: %v %q: %v frames are said to move: %v", scene, r.State, r.Refusal, v.Value, r.Series)
@@ -260,7 +221,7 @@ func TestScrollPart(t *testing.T) {
 	for n := 1; n < 12; n++ {
 		want[n] = -12
 	}
-	r := filmtest.One(t, newCoded(m), measure.FramesWindow(m, 0, 12), analyze.Options{}, "scroll")
+	r := filmtest.One(t, filmtest.NewCoded(m), measure.FramesWindow(m, 0, 12), analyze.Options{}, "scroll")
 	checkMoves(t, r, "dy", want, 0)
 }
 
@@ -355,7 +316,7 @@ func TestScrollFar(t *testing.T) {
 			return func(x, y float64) (float64, float64) { return x, y + float64(at[n]) }
 		},
 	} {
-		m := newCoded(shots(t, p, 160, 160, len(steps), view))
+		m := filmtest.NewCoded(shots(t, p, 160, 160, len(steps), view))
 		r := filmtest.One(t, m, measure.FramesWindow(m, 0, len(steps)), analyze.Options{}, "scroll")
 		checkMoves(t, r, name, want, 0)
 		if v, _ := r.Find("distance"); v.Value != 168 || v.Low != v.High {
@@ -387,7 +348,7 @@ func TestScrollUndecided(t *testing.T) {
 			}
 			most += min(step, 256)
 		}
-		m := newCoded(jerky(t, steps))
+		m := filmtest.NewCoded(jerky(t, steps))
 		r := filmtest.One(t, m, measure.FramesWindow(m, 0, len(steps)), analyze.Options{}, "scroll")
 		if v, _ := r.Find("undecided_frames"); v.Value != float64(len(jumps)) || !slices.Equal(v.Frames, jumps) {
 			t.Errorf("%s: %v frames are undecided, %v, want %v", name, v.Value, v.Frames, jumps)

@@ -40,13 +40,13 @@ func (h *Histogram) counts(channel int) (n [256]uint32) {
 // Add puts in pixels of step bytes each, 3 or 4. Bytes after the last whole pixel are ignored.
 func (h *Histogram) Add(row []byte, step int) { h.count(row, step, 1) }
 
-// remove takes out pixels that were put in.
-func (h *Histogram) remove(row []byte, step int) { h.count(row, step, ^uint32(0)) }
+// Remove takes out pixels that were put in, as Add puts them in.
+func (h *Histogram) Remove(row []byte, step int) { h.count(row, step, ^uint32(0)) }
 
 // Update takes out the old pixels and puts in the new ones. Pixels that are the same in both may be
 // among them.
 func (h *Histogram) Update(old, now []byte, step int) {
-	h.remove(old, step)
+	h.Remove(old, step)
 	h.Add(now, step)
 }
 
