@@ -161,8 +161,11 @@ bench-peers: deps
 bench-paced: deps
 	$(BENCH) '^BenchmarkPaced$$' ./cmd/eideticker
 
-bench-read bench-analyze: bench-%: deps
-	$(BENCH) "(?i)^Benchmark$*$$" ./cmd/eideticker
+bench-read: deps
+	$(BENCH) '^BenchmarkRead$$' ./cmd/eideticker
+
+bench-analyze: deps
+	$(BENCH) '^BenchmarkAnalyze$$' ./cmd/eideticker ./codec/recording
 
 # The rewriter of scripts and its inserted code, beside istanbul, swc and V8: four minutes.
 bench-scripts: webui $(ANCHORS)/node_modules/.package-lock.json
