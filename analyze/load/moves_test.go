@@ -12,12 +12,14 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestMovesChangeNoFigure scrolls lines by various steps below a line that stands, beside a box that
-// changes. The figures by histogram are the same with the moves that the codec finds and without.
+// TestMovesChangeNoFigure scrolls lines by various steps below a line that stands, beside a box
+// that changes. The figures by histogram are the same with the moves that the codec finds and
+// without.
 func TestMovesChangeNoFigure(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(30)) {
 		rng := rand.New(rand.NewPCG(seed, 31))
-		f := analyzetest.Must(frame.NewFormat([]frame.PixelFormat{frame.BGR4, frame.YUYV, frame.NV12}[seed%3], 96, 140))(t)
+		pixels := []frame.PixelFormat{frame.BGR4, frame.YUYV, frame.NV12}[seed%3]
+		f := analyzetest.Must(frame.NewFormat(pixels, 96, 140))(t)
 		m := filmtest.New(t, f)
 		page := make([][]byte, 600)
 		for y := range page {

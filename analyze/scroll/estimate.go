@@ -86,8 +86,8 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 		}
 	}
 	b := aroundDiff(d)
-	for _, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows, m.farColumns,
-		m.ofTiles} {
+	for _, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
+		m.farColumns, m.ofTiles} {
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
 				tried = append(tried, m.check(at.dx, at.dy))

@@ -173,9 +173,9 @@ func (v *resolver) hash(pix []byte) uint64 {
 	return rowdelta.SumRowHashes(v.hashes, v.sum)
 }
 
-// resolve fills v with the places of frame n and returns the frame's hash. It goes on from the frame
-// that v was filled with before, if both have the same checkpoint. So frames in ascending order cost
-// each change once.
+// resolve fills v with the places of frame n and returns the frame's hash. It goes on from the
+// frame that v was filled with before, if both have the same checkpoint. So frames in ascending
+// order cost each change once.
 func (r *Reader) resolve(v *resolver, n int) (hash uint64, err error) {
 	seg := r.segmentIndex(n)
 	since := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
@@ -210,8 +210,8 @@ func (r *Reader) nearest(v *resolver, seg, i int) (start int, hash uint64, damag
 	return start, 0, damaged, nil
 }
 
-// advance applies the changes of frames from start to n. damaged is why an earlier checkpoint had to
-// be taken, or nil.
+// advance applies the changes of frames from start to n. damaged is why an earlier checkpoint had
+// to be taken, or nil.
 func (r *Reader) advance(v *resolver, start, n int, hash uint64, damaged error) (uint64, error) {
 	lost := -2 // the last frame on the way that is
 	for k := start; k <= n; k++ {
