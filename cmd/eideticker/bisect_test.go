@@ -28,6 +28,13 @@ func TestPrintBisect(t *testing.T) {
 	if got := bisectProgress(&b); got != want {
 		t.Error(got)
 	}
+	start := bisectStartCmd{Budget: 60}
+	if p := start.params(); p.Budget != 60 || p.MaxLost != nil {
+		t.Errorf("%+v", p)
+	}
+	if start.MaxLost = (fraction{0, true}); start.params().MaxLost == nil {
+		t.Error("--max-lost 0% is left out")
+	}
 	for text, want := range map[string]runCount{"600runs": 600, "600 runs": 600, "24": 24, "many": 0} {
 		var r runCount
 		if err := r.UnmarshalText([]byte(text)); r != want || (err != nil) != (want == 0) {

@@ -116,6 +116,30 @@ func TestBisections(t *testing.T) {
 	}
 }
 
+// TestBisectSpoilt: a rig rejects all runs of a build, as they lost too many frames. A search
+// without an end is not decided. Other builds take the place of one between the ends.
+//
+// Fault: A rig loses too many frames of a build in a bisection
+func TestBisectSpoilt(t *testing.T) {
+	for build, want := range map[string]string{
+		"b1001": "not decided: No run of build b1001 counts: captured too badly.",
+		"b1009": "not decided: No run of build b1009 counts: captured too badly.",
+		"b1005": "load.complete of load changed by ",
+	} {
+		w := newLab(t, 3, 9)
+		w.level, w.spoilt = slower(5, 0.2), map[string]bool{build: true}
+		lost := 0.3
+		b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load", MaxLost: &lost})
+		if !strings.HasPrefix(b.Text, want) || len(w.order) < maxAttempts || len(w.order) > 20 ||
+			len(b.Found) > 0 && len(b.Found[0].Builds) != 2 {
+			t.Errorf("%s: %d jobs, %s", build, len(w.order), b.Text)
+		}
+		if given := w.params[w.order[0]].MaxLost; given == nil || *given != lost {
+			t.Errorf("max_lost is %v", given)
+		}
+	}
+}
+
 // TestBisectCrash ends the engine at each of its calls and writes. The outcome and the jobs are as
 // without.
 //

@@ -360,7 +360,8 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	}
 	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
-		Revision: t.Origin.Build, Origin: origin, NoVideo: t.Origin.Kind == trend.KindBisect})
+		Revision: t.Origin.Build, Origin: origin, MaxLost: t.MaxLost,
+		NoVideo: t.Origin.Kind == trend.KindBisect})
 }
 
 // later reports if a job can be submitted at another time.

@@ -52,6 +52,7 @@ type task struct {
 	Due      int64         `json:"due_wall_ns,omitempty"` // 0: never
 	Salt     string        `json:"salt,omitempty"`
 	Attempt  int           `json:"attempt,omitempty"`
+	MaxLost  *float64      `json:"max_lost,omitempty"`
 }
 
 // confirmation is one that has begun. Its changes have the same builds, test and device.

@@ -44,6 +44,7 @@ type world struct {
 	noise    func() float64  // of a run's logarithm; nil: 1 %
 	values   int             // of a test; 0: 1
 	dead     map[string]bool // builds whose runs fail, which ends their sets
+	spoilt   map[string]bool // builds whose runs are all rejected
 
 	series  []api.Series
 	points  map[int64][]trend.Point
@@ -166,6 +167,10 @@ func (w *world) run(id string) {
 		at := n % len(p.Variants)
 		v := p.Variants[at]
 		r := o.Roles[v.Name]
+		if w.spoilt[r.Build] {
+			w.jobs[id].State, w.jobs[id].Fault, w.jobs[id].Reason = "failed", "lab", "captured too badly"
+			continue
+		}
 		if len(w.jobs[id].Runs) > 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
 			continue // the set ended before
 		}
