@@ -154,7 +154,7 @@ func (c rigCall) printBisect(b api.Bisect) error {
 	if c.JSON {
 		return printJSON(c.out, b)
 	}
-	fmt.Fprintf(c.out, "%s: %s\n%s\n", b.ID, b.State, b.Text)
+	fmt.Fprintf(c.out, "%s: %s\n%s\n", b.ID, b.State, strings.TrimPrefix(b.Text, b.State+": "))
 	if b.EndedNS == 0 {
 		fmt.Fprintln(c.out, bisectProgress(&b))
 	} else if b.Reason != "" && !strings.HasSuffix(b.Text, b.Reason) {

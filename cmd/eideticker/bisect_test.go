@@ -23,6 +23,12 @@ func TestPrintBisect(t *testing.T) {
 		"  b-6 (broken)\n  b-7  revision abc, parent def\n    http://x\n\n60 of 600 runs\n"; out.String() != want {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
+	out.Reset()
+	if err := c.printBisect(api.Bisect{ID: "bisect-2", State: "cancelled", Text: "cancelled: Cancelled by eva.",
+		Reason: "Cancelled by eva.", EndedNS: 1}); err != nil || !strings.HasPrefix(out.String(),
+		"bisect-2: cancelled\nCancelled by eva.\n\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 	b.Left, b.Builds = 4, []api.BisectBuild{{Build: "b-6", Chance: 0.1}, {Build: "b-7", Chance: 0.6}}
 	want := "60 of 600 runs, 4 builds left, b-7 is the first bad one with 60 %. " + b.Reason
 	if got := bisectProgress(&b); got != want {

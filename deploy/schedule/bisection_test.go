@@ -203,8 +203,10 @@ func TestBisectCalls(t *testing.T) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	for want, j := range map[string]api.Job{
-		"Confirm b1001 against b1009.":                                    {EndedWallNS: 1, Reason: "it has failed"},
-		"Confirm b1001 against b1009. Run 3 of 24.":                       {Phase: &api.Phase{Run: "3 of 24"}},
+		"Confirm b1001 against b1009.":              {EndedWallNS: 1, Reason: "it has failed"},
+		"Confirm b1001 against b1009. Run 3 of 24.": {Phase: &api.Phase{Run: "3 of 24"}},
+		"Confirm b1001 against b1009. Run 23 of 24, 2 rejected.": {Phase: &api.Phase{Run: "24 of 24"}, Done: 24, Total: 24,
+			Runs: []api.Made{{State: "rejected"}, {State: "ok"}, {State: "rejected"}}},
 		"Confirm b1001 against b1009. Its job: device local is at job x.": {Reason: "device local is at job x"},
 	} {
 		w.jobs[b.Job] = &j
