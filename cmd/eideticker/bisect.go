@@ -161,7 +161,7 @@ func (c rigCall) printBisect(b api.Bisect) error {
 		fmt.Fprintln(c.out, b.Reason)
 	}
 	for _, f := range b.Found {
-		fmt.Fprintf(c.out, "\n%s, first bad: %s, p = %.2g\n", f.Shift.Text, f.Bad, f.P)
+		fmt.Fprintf(c.out, "\n%s, last good: %s, first bad: %s, p = %.2g\n", f.Shift.Text, f.Good, f.Bad, f.P)
 		for _, build := range f.Builds {
 			state := ""
 			if build.State != "usable" {
