@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/schedule/bisect"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -268,20 +269,22 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		}
 		found, err := e.Feeds.Resolve(ctx, b.Feed, name)
 		gone := err == nil && found.State != usable
-		failed := func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }
+		made := func(state string) bool {
+			return slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.Variant == v.Name && m.State == state })
+		}
 		switch {
-		case gone || slices.ContainsFunc(j.Runs, failed):
+		case gone || made("failed"):
 			r.Broken = append(r.Broken, name)
 			again = again || !gone && i < 2
 		case slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.State == "failed" }): // which ended the set
-		case name == b.Good || name == b.Bad:
-			spoilt, wrong = true, fmt.Errorf("no run of build %s counts: %s", name, cmp.Or(j.Reason, "no values"))
-		default:
+		case name != b.Good && name != b.Bad && (made(string(session.Rejected)) || state == done):
 			spoilt, r.Broken = true, append(r.Broken, name)
+		default:
+			spoilt, wrong = true, fmt.Errorf("no run of build %s counts: %s", name, cmp.Or(j.Reason, "no values"))
 		}
 	}
 	again = again && s.Task.Attempt+1 < maxAttempts
-	if len(r.Blocks)+len(r.Broken) == 0 {
+	if len(r.Blocks) == 0 && (spoilt || len(r.Broken) == 0) {
 		return r, spoilt, again, fmt.Errorf("job %s has no values: %s", s.Task.ID, cmp.Or(j.Reason, j.State))
 	}
 	return r, spoilt, again, wrong

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// TestLateBuilds: an index lists builds after newer ones. They are run, or are gaps if the newest is
-// preferred. Numbers from before the first look stay unknown.
+// TestLateBuilds: an index lists builds after newer ones. They are run, or are gaps if the newest
+// is preferred. Numbers from before the first look stay unknown.
 //
 // Fault: A build comes to its feed after a newer one
 func TestLateBuilds(t *testing.T) {

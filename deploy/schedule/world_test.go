@@ -168,10 +168,12 @@ func (w *world) run(id string) {
 		v := p.Variants[at]
 		r := o.Roles[v.Name]
 		if w.spoilt[r.Build] {
-			w.jobs[id].State, w.jobs[id].Fault, w.jobs[id].Reason = "failed", "lab", "captured too badly"
+			j := w.jobs[id]
+			j.State, j.Fault, j.Reason = "failed", "lab", "captured too badly"
+			j.Runs = append(j.Runs, api.Made{Variant: v.Name, State: "rejected"})
 			continue
 		}
-		if len(w.jobs[id].Runs) > 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
+		if len(w.jobs[id].Runs) > 0 && len(w.spoilt) == 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
 			continue // the set ended before
 		}
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
