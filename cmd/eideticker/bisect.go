@@ -60,6 +60,7 @@ type bisectStartCmd struct {
 	Device  string   `placeholder:"NAME" default:"local" help:"Device of the rig (default: local)."`
 	Browser string   `placeholder:"KIND" help:"Kind of browser (default: that of the feed)."`
 	Budget  runCount `placeholder:"600runs" default:"600runs" help:"Runs at most (default: 600runs)."`
+	MaxLost fraction `placeholder:"5%" help:"Reject a run that lost a larger share of its frames (default: 5%)."`
 	NoWait  bool     `help:"Start it, and print its ID."`
 	scheduleRig
 }
@@ -75,10 +76,8 @@ The exit code is 0 if a build was found, and 4 if none was.`
 
 func (s bisectStartCmd) Run(e *env) error {
 	return s.call(e, "bisect", func(c rigCall) error {
-		p := api.BisectParams{Feed: s.Feed, Good: s.Good, Bad: s.Bad, Test: s.Test, Value: s.Value, Device: s.Device,
-			Browser: s.Browser, Budget: int(s.Budget)}
 		var b api.Bisect
-		if err := c.rig.Call(c.ctx, "bisect.start", p, &b); err != nil {
+		if err := c.rig.Call(c.ctx, "bisect.start", s.params(), &b); err != nil {
 			return err
 		}
 		if s.NoWait {
@@ -90,6 +89,15 @@ func (s bisectStartCmd) Run(e *env) error {
 		}
 		return c.follow(&b, s.Rig)
 	})
+}
+
+func (s bisectStartCmd) params() api.BisectParams {
+	p := api.BisectParams{Feed: s.Feed, Good: s.Good, Bad: s.Bad, Test: s.Test, Value: s.Value, Device: s.Device,
+		Browser: s.Browser, Budget: int(s.Budget)}
+	if s.MaxLost.given {
+		p.MaxLost = &s.MaxLost.value
+	}
+	return p
 }
 
 // followEvery is the time between two looks at a bisection.
@@ -146,14 +154,14 @@ func (c rigCall) printBisect(b api.Bisect) error {
 	if c.JSON {
 		return printJSON(c.out, b)
 	}
-	fmt.Fprintf(c.out, "%s: %s\n%s\n", b.ID, b.State, b.Text)
+	fmt.Fprintf(c.out, "%s: %s\n%s\n", b.ID, b.State, strings.TrimPrefix(b.Text, b.State+": "))
 	if b.EndedNS == 0 {
 		fmt.Fprintln(c.out, bisectProgress(&b))
 	} else if b.Reason != "" && !strings.HasSuffix(b.Text, b.Reason) {
 		fmt.Fprintln(c.out, b.Reason)
 	}
 	for _, f := range b.Found {
-		fmt.Fprintf(c.out, "\n%s, first bad: %s, p = %.2g\n", f.Shift.Text, f.Bad, f.P)
+		fmt.Fprintf(c.out, "\n%s, last good: %s, first bad: %s, p = %.2g\n", f.Shift.Text, f.Good, f.Bad, f.P)
 		for _, build := range f.Builds {
 			state := ""
 			if build.State != "usable" {

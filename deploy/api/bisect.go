@@ -10,6 +10,8 @@ type BisectParams struct {
 	Device  string `json:"device,omitempty" doc:"local if not given"`
 	Browser string `json:"browser,omitempty" doc:"kind, such as firefox; that of the feed if not given"`
 	Budget  int    `json:"budget,omitempty" limit:"24 to 100000" doc:"runs; 600 if not given"`
+
+	MaxLost *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"max share of lost frames of a run (default: 0.05)"`
 }
 
 // BisectID names a bisection.

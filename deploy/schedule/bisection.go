@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/schedule/bisect"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -172,7 +173,7 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		if err != nil || state == open {
 			return err
 		}
-		results, again, err := e.results(ctx, b, s, state, &j)
+		results, spoilt, again, err := e.results(ctx, b, s, state, &j)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -181,7 +182,8 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		case again:
 			s.Task.Attempt++
 			s.Task.name()
-		case len(results.Blocks)+len(results.Broken) == 0 && s.Task.again(&j):
+		case spoilt && s.Task.again(&j):
+			err = nil
 		case err == nil:
 			err = b.Search.Add(results)
 			s.Broken, s.Over = results.Broken, true
@@ -212,6 +214,7 @@ func (b *bisection) next(step bisect.Step) bisectionStep {
 	t := freshTask(trend.Origin{Schedule: b.ID, Feed: b.Feed, Seq: bad.Seq, Build: bad.Name, Kind: trend.KindBisect,
 		Value: b.Value}, b.Browser, sides)
 	t.Test, t.Device, t.Repeat, t.Salt = b.Test, b.Device, step.Blocks, fmt.Sprint("step ", len(b.Steps)+1)
+	t.MaxLost = b.MaxLost
 	t.name()
 	return bisectionStep{Step: step, Task: t}
 }
@@ -221,19 +224,20 @@ func (b *bisection) build(name string) api.Build {
 }
 
 // results reads the runs of a step. A build with failed runs only is broken. The step is done again
-// if that build is one of its ends.
+// if that build is one of its ends. A step is spoilt if all runs of a build were rejected. Such a
+// build between good and bad is broken too.
 func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, state fate, j *api.Job) (
-	r bisect.Results, again bool, err error) {
+	r bisect.Results, spoilt, again bool, err error) {
 	var measured []trend.Measured
 	if state != lost {
 		if _, measured, err = e.Read(ctx, s.Task.ID); err != nil && (state == done ||
 			unavailable(err)) {
-			return r, false, fmt.Errorf("the runs of job %s cannot be read: %w", s.Task.ID, err)
+			return r, false, false, fmt.Errorf("the runs of job %s cannot be read: %w", s.Task.ID, err)
 		}
 	}
 	if len(b.Steps) == 1 && len(measured) > 0 {
 		if err := b.choose(measured); err != nil {
-			return r, false, err
+			return r, false, false, err
 		}
 	}
 	values, _ := valuesOf(measured, b.Key)
@@ -257,6 +261,7 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		r.Blocks = append(r.Blocks, blocks[n])
 	}
 	r.Blocks = r.Blocks[:min(len(r.Blocks), s.Blocks)]
+	var wrong error
 	for i, v := range s.Task.Variants {
 		name := s.Builds[i]
 		if slices.ContainsFunc(r.Blocks, func(block map[string]float64) bool { _, is := block[name]; return is }) {
@@ -264,17 +269,25 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		}
 		found, err := e.Feeds.Resolve(ctx, b.Feed, name)
 		gone := err == nil && found.State != usable
-		failed := func(m api.Made) bool { return m.Variant == v.Name && m.State == "failed" }
-		if gone || slices.ContainsFunc(j.Runs, failed) {
+		made := func(state string) bool {
+			return slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.Variant == v.Name && m.State == state })
+		}
+		switch {
+		case gone || made("failed"):
 			r.Broken = append(r.Broken, name)
 			again = again || !gone && i < 2
+		case slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.State == "failed" }): // which ended the set
+		case name != b.Good && name != b.Bad && (made(string(session.Rejected)) || state == done):
+			spoilt, r.Broken = true, append(r.Broken, name)
+		default:
+			spoilt, wrong = true, fmt.Errorf("no run of build %s counts: %s", name, cmp.Or(j.Reason, "no values"))
 		}
 	}
 	again = again && s.Task.Attempt+1 < maxAttempts
-	if len(r.Blocks)+len(r.Broken) == 0 {
-		return r, again, fmt.Errorf("job %s has no values: %s", s.Task.ID, cmp.Or(j.Reason, j.State))
+	if len(r.Blocks) == 0 && (spoilt || len(r.Broken) == 0) {
+		return r, spoilt, again, fmt.Errorf("job %s has no values: %s", s.Task.ID, cmp.Or(j.Reason, j.State))
 	}
-	return r, again, nil
+	return r, spoilt, again, wrong
 }
 
 // choose sets the value, and begins the search anew with its threshold and direction.

@@ -25,6 +25,15 @@ func newLab(t testing.TB, seed uint64, builds int64) *world {
 	return w
 }
 
+// everyBuild returns a set of all builds.
+func (w *world) everyBuild() map[string]bool {
+	all := map[string]bool{}
+	for _, b := range w.builds {
+		all[b.Name] = true
+	}
+	return all
+}
+
 // bisects runs a bisection to its end. The engine is made anew at each crash.
 func (w *world) bisects(p api.BisectParams) api.Bisect {
 	w.t.Helper()
@@ -116,6 +125,55 @@ func TestBisections(t *testing.T) {
 	}
 }
 
+// TestBisectSpoilt: a rig rejects all runs of a build, as they lost too many frames. A search
+// without an end is not decided. Other builds take the place of one between the ends.
+//
+// Fault: A rig loses too many frames of a build in a bisection
+func TestBisectSpoilt(t *testing.T) {
+	for build, want := range map[string]string{
+		"b1001": "not decided: No run of build b1001 counts: captured too badly.",
+		"b1009": "not decided: No run of build b1009 counts: captured too badly.",
+		"b1005": "load.complete of load changed by ",
+		"all":   "not decided: Job s-000009-",
+	} {
+		w := newLab(t, 3, 9)
+		w.level, w.spoilt = slower(5, 0.2), map[string]bool{build: true}
+		if build == "all" {
+			w.spoilt = w.everyBuild()
+		}
+		lost := 0.3
+		b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load", MaxLost: &lost})
+		if !strings.HasPrefix(b.Text, want) || len(w.order) < maxAttempts || len(w.order) > 20 ||
+			len(b.Found) > 0 && len(b.Found[0].Builds) != 2 {
+			t.Errorf("%s: %d jobs, %s", build, len(w.order), b.Text)
+		}
+		if given := w.params[w.order[0]].MaxLost; given == nil || *given != lost {
+			t.Errorf("max_lost is %v", given)
+		}
+	}
+}
+
+// TestBisectPairSpoilt: the rig rejects all runs of the last confirmation, or a person cancels it.
+// Its two builds are not broken.
+func TestBisectPairSpoilt(t *testing.T) {
+	for _, state := range []string{"cancelled", "failed"} {
+		w := newLab(t, 3, 9)
+		w.level = slower(5, 0.2)
+		w.end = func(j *api.Job) {
+			if n := len(w.order); n > 1 && len(w.params[j.ID].Variants) == 2 {
+				if w.spoilt = w.everyBuild(); state == "cancelled" {
+					j.State = state
+				}
+			}
+		}
+		b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load"})
+		if last := b.Steps[len(b.Steps)-1]; b.State != bisect.NotDecided || len(last.Builds) != 2 || last.Over ||
+			!strings.Contains(b.Text, " has no values: ") {
+			t.Errorf("%s: %+v, %+v", state, b.Text, last)
+		}
+	}
+}
+
 // TestBisectCrash ends the engine at each of its calls and writes. The outcome and the jobs are as
 // without.
 //
@@ -179,8 +237,11 @@ func TestBisectCalls(t *testing.T) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	for want, j := range map[string]api.Job{
-		"Confirm b1001 against b1009.":                                    {EndedWallNS: 1, Reason: "it has failed"},
-		"Confirm b1001 against b1009. Run 3 of 24.":                       {Phase: &api.Phase{Run: "3 of 24"}},
+		"Confirm b1001 against b1009.":              {EndedWallNS: 1, Reason: "it has failed"},
+		"Confirm b1001 against b1009. Run 3 of 24.": {Phase: &api.Phase{Run: "3 of 24"}},
+		"Confirm b1001 against b1009. Run 23 of 24, 2 rejected.": {Phase: &api.Phase{Run: "24 of 24"},
+			Done: 24, Total: 24,
+			Runs: []api.Made{{State: "rejected"}, {State: "ok"}, {State: "rejected"}}},
 		"Confirm b1001 against b1009. Its job: device local is at job x.": {Reason: "device local is at job x"},
 	} {
 		w.jobs[b.Job] = &j

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/schedule/bisect"
 )
@@ -121,6 +122,15 @@ func progressOf(j *api.Job) string {
 	case j.Reason != "":
 		return sentence(" Its job: %s.", j.Reason)
 	case j.Phase != nil && j.Phase.Run != "":
+		rejected := 0
+		for _, m := range j.Runs {
+			if m.State == string(session.Rejected) {
+				rejected++
+			}
+		}
+		if rejected > 0 { // they are among Done, and repeated
+			return sentence(" Run %d of %d, %d rejected.", j.Done-rejected+1, j.Total, rejected)
+		}
 		return sentence(" Run %s.", j.Phase.Run)
 	}
 	return ""

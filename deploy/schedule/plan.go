@@ -23,6 +23,7 @@ const (
 	maxTasks = 500 // that wait or work
 	maxFirst = 50  // builds that are taken when a feed is seen first
 	maxGaps  = 100 // noted at once
+	maxHad   = 200 // newest builds among which late ones are found
 )
 
 // usable is the state of a build that can be run.
@@ -66,7 +67,7 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 	gaps := map[string][]api.Build{}
 	for _, b := range slices.Backward(f.builds) {
 		switch {
-		case p.Seen && b.Seq <= p.Seq:
+		case p.Seen && b.Seq <= p.Seq && !p.late(b.Seq):
 		case b.State != usable && p.Seen:
 			why := "the build is " + b.State
 			gaps[why] = append(gaps[why], b)
@@ -90,7 +91,9 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 		if p.Seen {
 			gaps["a newer build came first"] = fresh[1:]
 		}
-		if err := e.overtake(ctx, name, p, fresh[0]); err != nil {
+		if fresh[0].Seq < p.Seq {
+			take, gaps["a newer build came first"] = 0, fresh
+		} else if err := e.overtake(ctx, name, p, fresh[0]); err != nil {
 			return false, err
 		}
 	}
@@ -112,8 +115,25 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 	if len(p.Tasks)+len(tasks) > maxTasks && len(p.Tasks) > 0 {
 		return false, fmt.Errorf("%d jobs wait already", len(p.Tasks))
 	}
-	p.Tasks, p.Seen, p.Seq = append(p.Tasks, tasks...), true, fresh[0].Seq
+	p.Tasks, p.Seen, p.Seq = append(p.Tasks, tasks...), true, max(p.Seq, fresh[0].Seq)
+	p.had(f.builds)
 	return true, nil
+}
+
+// had notes the newest builds up to the schedule's own.
+func (p *progress) had(builds []api.Build) {
+	p.Had = nil
+	for _, b := range builds {
+		if b.Seq <= p.Seq {
+			p.Had = append(p.Had, b.Seq)
+		}
+	}
+	p.Had = p.Had[max(0, len(p.Had)-maxHad):]
+}
+
+// late reports if a build came to its feed after a newer one was taken.
+func (p *progress) late(seq int64) bool {
+	return len(p.Had) > 0 && seq > p.Had[0] && !slices.Contains(p.Had, seq)
 }
 
 // overtake cancels jobs of older builds that have not begun.
@@ -340,7 +360,8 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	}
 	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
-		Revision: t.Origin.Build, Origin: origin, NoVideo: t.Origin.Kind == trend.KindBisect})
+		Revision: t.Origin.Build, Origin: origin, MaxLost: t.MaxLost,
+		NoVideo: t.Origin.Kind == trend.KindBisect})
 }
 
 // later reports if a job can be submitted at another time.

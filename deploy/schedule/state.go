@@ -27,11 +27,13 @@ type progress struct {
 	Reason string `json:"reason,omitempty"`
 	Seen   bool   `json:"seen,omitempty"` // its feed or its clock
 	Seq    int64  `json:"seq,omitempty"`  // newest build that was taken
-	Cron   int64  `json:"cron_wall_ns,omitempty"`
-	Last   int64  `json:"last_wall_ns,omitempty"`
-	Job    string `json:"last_job,omitempty"`
-	Points int    `json:"points,omitempty"`
-	Tasks  []task `json:"tasks"`
+	// Had are the newest builds up to it that its feed had.
+	Had    []int64 `json:"had,omitempty"`
+	Cron   int64   `json:"cron_wall_ns,omitempty"`
+	Last   int64   `json:"last_wall_ns,omitempty"`
+	Job    string  `json:"last_job,omitempty"`
+	Points int     `json:"points,omitempty"`
+	Tasks  []task  `json:"tasks"`
 	// Chosen are the devices of a schedule with needs, by test.
 	Chosen map[string]string `json:"chosen,omitempty"`
 	// Filled are the candidates whose builds between have been queued.
@@ -50,6 +52,7 @@ type task struct {
 	Due      int64         `json:"due_wall_ns,omitempty"` // 0: never
 	Salt     string        `json:"salt,omitempty"`
 	Attempt  int           `json:"attempt,omitempty"`
+	MaxLost  *float64      `json:"max_lost,omitempty"`
 }
 
 // confirmation is one that has begun. Its changes have the same builds, test and device.

@@ -44,6 +44,7 @@ type world struct {
 	noise    func() float64  // of a run's logarithm; nil: 1 %
 	values   int             // of a test; 0: 1
 	dead     map[string]bool // builds whose runs fail, which ends their sets
+	spoilt   map[string]bool // builds whose runs are all rejected
 
 	series  []api.Series
 	points  map[int64][]trend.Point
@@ -166,7 +167,13 @@ func (w *world) run(id string) {
 		at := n % len(p.Variants)
 		v := p.Variants[at]
 		r := o.Roles[v.Name]
-		if len(w.jobs[id].Runs) > 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
+		if w.spoilt[r.Build] {
+			j := w.jobs[id]
+			j.State, j.Fault, j.Reason = "failed", "lab", "captured too badly"
+			j.Runs = append(j.Runs, api.Made{Variant: v.Name, State: "rejected"})
+			continue
+		}
+		if len(w.jobs[id].Runs) > 0 && len(w.spoilt) == 0 && (w.dead[r.Build] || w.random.IntN(2) == 0) {
 			continue // the set ended before
 		}
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",

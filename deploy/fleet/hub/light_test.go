@@ -135,6 +135,30 @@ func TestLight(t *testing.T) {
 	}
 }
 
+// TestQueueProgress: programs see the run of a job on its rig, or why the job waits there.
+func TestQueueProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	w.submit("s-1", api.JobParams{})
+	for _, c := range []struct{ state, progress, run, reason string }{
+		{queued, "device phone is at job x", "", "device phone is at job x"},
+		{running, "run 3 of 24: running scroll", "3 of 24", ""},
+		{running, "comparing", "", ""},
+	} {
+		w.rigs["a"].state, w.rigs["a"].progress = c.state, c.progress
+		w.rigs["a"].poll().poll()
+		w.rigs["a"].poll() // a change of its state is kept before its progress
+		j, is := w.hub.Queue().Job("s-1")
+		run := ""
+		if j.Phase != nil {
+			run = j.Phase.Run
+		}
+		if !is || j.State != c.state || run != c.run || j.Reason != c.reason {
+			t.Errorf("%+v: %+v, run %q", c, j, run)
+		}
+	}
+}
+
 // TestQueueUnavailable: a job of a hub that does not lead waits; it is not unknown.
 func TestQueueUnavailable(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,6 +142,12 @@ func plain(j api.FleetJob) api.Job {
 		out.StartedWallNS = a.StartedWallNS
 		for _, d := range a.Devices {
 			out.Devices = append(out.Devices, a.Rig+"/"+d)
+		}
+		if rest, is := strings.CutPrefix(a.Progress, "run "); is && a.State == running {
+			run, name, _ := strings.Cut(rest, ": ")
+			out.Phase = &api.Phase{Run: run, Name: name}
+		} else if a.State == assigned { // it waits in its rig's own queue
+			out.Reason = cmp.Or(out.Reason, a.Progress)
 		}
 	}
 	return out

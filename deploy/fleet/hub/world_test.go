@@ -158,6 +158,8 @@ type simRig struct {
 	kept    map[string]*simAttempt
 	tests   []string
 
+	state    string // of its attempts; "": running
+	progress string
 	profiled []string
 	answer   wire.Polled
 	last     []byte
@@ -176,7 +178,8 @@ func (r *simRig) report() []byte {
 		if a := r.has[id]; a.ended != nil {
 			p.Ended = append(p.Ended, *a.ended)
 		} else {
-			p.Running = append(p.Running, wire.Running{Attempt: id, State: "running", Progress: "run 1"})
+			p.Running = append(p.Running, wire.Running{Attempt: id, State: cmp.Or(r.state, running),
+				Progress: cmp.Or(r.progress, "run 1")})
 			for _, d := range a.Params.Devices {
 				used[d] = true
 			}

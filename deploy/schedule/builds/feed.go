@@ -35,7 +35,8 @@ const (
 	maxText   = 2048
 )
 
-// Times for which an index is not read again: after it was read, and after an error.
+// Times for which an index is not read again unless it is local: after it was read, and after an
+// error.
 const (
 	fresh  = 10 * time.Second
 	failed = time.Minute
@@ -62,6 +63,7 @@ type Feed struct {
 	name string
 	path string // of the ledger
 	source
+	local   bool // a folder or file of this machine, which is read each time
 	partial bool // a build that is not listed any more is not gone
 	rebuilt bool // the content of a build differs each time it is opened
 	now     func() time.Time
@@ -87,9 +89,9 @@ func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, erro
 		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines}
 	switch c.Kind {
 	case config.FeedFolder:
-		f.source = folder{c.Dir}
+		f.source, f.local = folder{c.Dir}, true
 	case config.FeedLines:
-		f.source = lines{c.URL}
+		f.source, f.local = lines{c.URL}, !strings.Contains(c.URL, "://")
 	case config.FeedChrome:
 		f.source = chrome{lines{cmp.Or(c.URL, chromeIndex)}, strings.ToLower(c.Channel), cmp.Or(c.Platform, "linux64")}
 	case config.FeedMozilla:
@@ -111,10 +113,12 @@ func (f *Feed) Builds(ctx context.Context) ([]api.Build, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := f.load()
-	if wait := f.now().Sub(f.read).Abs(); err == nil && wait < failed && f.failed != nil {
-		err = f.failed
-	} else if err == nil && wait >= fresh {
+	switch wait := f.now().Sub(f.read).Abs(); {
+	case err != nil:
+	case f.local || wait >= failed || wait >= fresh && f.failed == nil:
 		err = f.update(ctx)
+	default:
+		err = f.failed
 	}
 	if err != nil {
 		err = fmt.Errorf("feed %s: %w", f.name, err)

@@ -1517,6 +1517,7 @@ export interface BisectParams {
   device?: string;
   browser?: string;
   budget?: number;
+  max_lost?: number;
 }
 
 export interface BisectShift {
@@ -1562,6 +1563,7 @@ export interface Bisect {
   device?: string;
   browser?: string;
   budget?: number;
+  max_lost?: number;
   state: string;
   text: string;
   reason?: string;

@@ -1,0 +1,49 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// TestLateBuilds: an index lists builds after newer ones. They are run, or are gaps if the newest
+// is preferred. Numbers from before the first look stay unknown.
+//
+// Fault: A build comes to its feed after a newer one
+func TestLateBuilds(t *testing.T) {
+	for coalesce, want := range map[string]string{
+		"none":   "[b1020 b1019 b1018 b1023 b1022 b1030 b1021] map[]",
+		"newest": "[b1020 b1023 b1030] map[//b1021:a newer build came first //b1022:a newer build came first]",
+	} {
+		w := newWorld(t, 1, func(o *Options) {
+			s := o.Schedules["nightly"]
+			s.Coalesce = coalesce
+			o.Schedules["nightly"] = s
+		})
+		e := w.engine()
+		list := func(all ...int64) {
+			for _, seq := range all {
+				w.build(seq)
+			}
+			slices.SortFunc(w.builds, func(a, b api.Build) int { return cmp.Compare(a.Seq, b.Seq) })
+			w.settle(e)
+			e = w.engine()
+			w.settle(e)
+		}
+		list(18, 19, 20)
+		list(23)
+		list(22, 3)
+		list(30, 21)
+		list()
+		var ran []string
+		for _, id := range w.order {
+			ran = append(ran, w.params[id].Revision)
+		}
+		if got := fmt.Sprint(ran, w.gaps); got != want {
+			t.Errorf("%s: %s, want %s", coalesce, got, want)
+		}
+	}
+}
