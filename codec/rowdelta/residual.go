@@ -310,8 +310,24 @@ func (s *section) restore(b []byte, vectors bool) {
 			continue
 		}
 		Add(row[:edge], up)
+		if vectors && s.from == fromMean && y+1 < s.rows && s.pitch >= 20 {
+			y++
+			s.restorePair(b, y)
+			continue
+		}
 		restoreRow(row, up, s.from, edge, vectors)
 	}
+}
+
+// restorePair restores the rows above y and y by means. The first pixel of the upper one is
+// restored.
+func (s *section) restorePair(b []byte, y int) {
+	up, row := s.row(b, y-1)
+	_, below := s.row(b, y)
+	Add(below[:4], row)
+	i := restorePairVectors(row, up, below) - 4
+	restoreMean(row[i:], up[i:], 4)
+	restoreMean(below[i:], row[i:], 4)
 }
 
 // restoreRow restores a row whose first bytes, a step, are restored.

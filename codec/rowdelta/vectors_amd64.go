@@ -33,6 +33,14 @@ func restoreVectors(row, up []byte, from predictor) int {
 	return 4 + 16*groups
 }
 
+// restorePairVectors restores two rows by means, as restoreVectors does one. They have groups.
+func restorePairVectors(row, up, below []byte) int {
+	groups := (len(row) - 4) / 16
+	up, below = up[:len(row)], below[:len(row)]
+	restoreMeanPairAVX2(&row[4], &up[4], &below[4], groups)
+	return 4 + 16*groups
+}
+
 //go:noescape
 func joinAVX2(dst, src *byte, quarter, groups int)
 
@@ -41,6 +49,9 @@ func restoreLeftAVX2(row *byte, groups int)
 
 //go:noescape
 func restoreMeanAVX2(row, up *byte, groups int)
+
+//go:noescape
+func restoreMeanPairAVX2(row, up, below *byte, groups int)
 
 //go:noescape
 func restoreMedianAVX2(row, up *byte, groups int)

@@ -106,6 +106,87 @@ group:
 	JNZ group
 	RET
 
+// The same for the row below, a group behind: X13 has its last pixel, X14 the pixels above, X6 the residuals.
+#define MEANBELOW(a, x) \
+	VPAVGB X14, a, x; \
+	VPSUBB X6, x, x
+
+#define NEXTBELOW \
+	VPSRLDQ $4, X6, X6; \
+	VPSRLDQ $4, X14, X14
+
+#define STOREBELOW \
+	VPUNPCKLDQ X11, X10, X8; \
+	VPUNPCKLDQ X13, X12, X9; \
+	VPUNPCKLQDQ X9, X8, X8; \
+	VPXOR X15, X8, X8; \
+	VMOVDQU X8, (DX)
+
+// func restoreMeanPairAVX2(row, up, below *byte, groups int)
+//
+// A pixel waits for the one to the left. So two rows at once take little longer than one.
+TEXT ·restoreMeanPairAVX2(SB), NOSPLIT, $0-32
+	MOVQ row+0(FP), DI
+	MOVQ up+8(FP), SI
+	MOVQ below+16(FP), DX
+	MOVQ groups+24(FP), CX
+	VPCMPEQB X15, X15, X15
+	VMOVD -4(DI), X3
+	VMOVD -4(DX), X13
+	VPXOR X15, X3, X3
+	VPXOR X15, X13, X13
+	LOAD
+	VPXOR X15, X5, X5
+	MEAN(X3, X0)
+	NEXT
+	MEAN(X0, X1)
+	NEXT
+	MEAN(X1, X2)
+	NEXT
+	MEAN(X2, X3)
+	JMP store
+
+group:
+	LOAD
+	VMOVDQU (DX), X6
+	VPXOR X15, X5, X5
+	MEAN(X3, X0)
+	MEANBELOW(X13, X10)
+	NEXT
+	NEXTBELOW
+	MEAN(X0, X1)
+	MEANBELOW(X10, X11)
+	NEXT
+	NEXTBELOW
+	MEAN(X1, X2)
+	MEANBELOW(X11, X12)
+	NEXT
+	NEXTBELOW
+	MEAN(X2, X3)
+	MEANBELOW(X12, X13)
+	STOREBELOW
+	ADDQ $16, DX
+
+store:
+	GATHER
+	VPUNPCKLQDQ X9, X8, X14
+	VPXOR X15, X14, X8
+	VMOVDQU X8, (DI)
+	ADDQ $16, DI
+	ADDQ $16, SI
+	DECQ CX
+	JNZ group
+	VMOVDQU (DX), X6
+	MEANBELOW(X13, X10)
+	NEXTBELOW
+	MEANBELOW(X10, X11)
+	NEXTBELOW
+	MEANBELOW(X11, X12)
+	NEXTBELOW
+	MEANBELOW(X12, X13)
+	STOREBELOW
+	RET
+
 // Of b−c and c−b, X6 and X7 have what is not negative. So a+X6−X7, saturated, is a+b−c within 0 and 255.
 #define MEDIAN(a, x) \
 	VPADDUSB X6, a, X10; \
