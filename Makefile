@@ -51,6 +51,11 @@ package: deps
 	CGO_ENABLED=1 $(GO) build -buildvcs=true -trimpath -ldflags="-s -w" -o out/package/eideticker-media ./cmd/eideticker-media
 	$(GO) run ./deploy/deb -o out out/package/eideticker out/package/eideticker-media
 
+# Less garbage collection takes a quarter off the time of compiling, a fifth off lint, a third off tests that compute.
+# Programs in real time run as they are shipped: .ci/live removes these.
+lint check test race cross: export GOGC = 400
+lint check test race cross: export GOMEMLIMIT = 3GiB
+
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 

@@ -68,16 +68,23 @@ func AboveExactly(a, b []float64) float64 {
 }
 
 // lowerTail returns the chance that n of the ranks, drawn without replacement, have at most a sum.
+// It sorts the ranks.
 func lowerTail(ranks []int, n, sum int) (p float64) {
+	slices.Sort(ranks)
+	first := make([]int, len(ranks)+1) // sums of the smallest ranks
+	for i, rank := range ranks {
+		first[i+1] = first[i] + rank
+	}
 	ways := make([][]float64, n+1) // by the number of drawn ranks and their sum
 	for k := range ways {
 		ways[k] = make([]float64, sum+1)
 	}
 	ways[0][0] = 1
 	for i, rank := range ranks {
-		for k := min(i+1, n); k > 0; k-- {
+		for k := min(i+1, n); k > 0 && n-k < len(ranks)-i; k-- {
+			// At least the k-1 smallest ranks come before this one, and the n-k next ones after it.
 			from, to := ways[k-1], ways[k]
-			for s := rank; s <= sum; s++ {
+			for s := first[k-1] + rank; s <= sum-first[i+1+n-k]+first[i+1]; s++ {
 				to[s] += from[s-rank]
 			}
 		}

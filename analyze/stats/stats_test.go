@@ -348,6 +348,9 @@ func TestAboveIsExact(t *testing.T) {
 				t.Errorf("%v above %v: p = %g, want %g", values[n:], values[:n], got, want)
 			}
 		}
+		if exact := AboveExactly(values[:n], values[n:]); math.Abs(exact-want) > 1e-9 {
+			t.Errorf("%v above %v: exactly %g, want %g", values[n:], values[:n], exact, want)
+		}
 		if (seen <= 0) != (got == 1) && want < 0.5 {
 			t.Errorf("%v above %v: p = %g", values[n:], values[:n], got)
 		}
