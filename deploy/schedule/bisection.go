@@ -225,7 +225,7 @@ func (b *bisection) build(name string) api.Build {
 
 // results reads the runs of a step. A build with failed runs only is broken. The step is done again
 // if that build is one of its ends. A step is spoilt if all runs of a build were rejected. Such a
-// build between good and bad is broken too.
+// build between good and bad is broken too, as is one whose runs have no value.
 func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, state fate, j *api.Job) (
 	r bisect.Results, spoilt, again bool, err error) {
 	var measured []trend.Measured
@@ -276,7 +276,8 @@ func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, st
 		case gone || made("failed"):
 			r.Broken = append(r.Broken, name)
 			again = again || !gone && i < 2
-		case slices.ContainsFunc(j.Runs, func(m api.Made) bool { return m.State == "failed" }): // which ended the set
+		case !made(string(session.Rejected)) && slices.ContainsFunc(j.Runs,
+			func(m api.Made) bool { return m.State == "failed" }): // which ended the set
 		case name != b.Good && name != b.Bad && (made(string(session.Rejected)) || state == done):
 			spoilt, r.Broken = true, append(r.Broken, name)
 		default:
@@ -329,7 +330,9 @@ func (b *bisection) choose(measured []trend.Measured) error {
 		o.Delta, sign = o.Delta/2, math.Copysign(1, median(bad)-median(good))
 	}
 	o.BadIsLow = sign < 0
-	b.Sign = sign
+	if len(good) > 0 && len(bad) > 0 {
+		b.Sign = sign
+	}
 	search, err := bisect.New(o)
 	if err == nil {
 		b.Search = search

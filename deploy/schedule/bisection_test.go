@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,19 +137,48 @@ func TestBisectSpoilt(t *testing.T) {
 		"b1005": "load.complete of load changed by ",
 		"all":   "not decided: Job s-000009-",
 	} {
-		w := newLab(t, 3, 9)
-		w.level, w.spoilt = slower(5, 0.2), map[string]bool{build: true}
-		if build == "all" {
-			w.spoilt = w.everyBuild()
+		for _, failed := range []bool{false, true} { // a run of another build
+			w := newLab(t, 3, 9)
+			w.level, w.spoilt = slower(5, 0.2), map[string]bool{build: true}
+			if build == "all" {
+				w.spoilt = w.everyBuild()
+			}
+			w.end = func(j *api.Job) {
+				v := w.params[j.ID].Variants
+				i := slices.IndexFunc(v, func(v api.Variant) bool { return !strings.HasSuffix(v.Browser, build) })
+				if failed && build != "all" {
+					j.Runs = append(j.Runs, api.Made{Variant: v[i].Name, State: "failed"})
+				}
+			}
+			lost := 0.3
+			b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load", MaxLost: &lost})
+			if !strings.HasPrefix(b.Text, want) || len(w.order) < maxAttempts || len(w.order) > 20 ||
+				len(b.Found) > 0 && len(b.Found[0].Builds) != 2 {
+				t.Errorf("%s: %d jobs, %s", build, len(w.order), b.Text)
+			}
+			if given := w.params[w.order[0]].MaxLost; given == nil || *given != lost {
+				t.Errorf("max_lost is %v", given)
+			}
 		}
-		lost := 0.3
-		b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load", MaxLost: &lost})
-		if !strings.HasPrefix(b.Text, want) || len(w.order) < maxAttempts || len(w.order) > 20 ||
-			len(b.Found) > 0 && len(b.Found[0].Builds) != 2 {
-			t.Errorf("%s: %d jobs, %s", build, len(w.order), b.Text)
-		}
-		if given := w.params[w.order[0]].MaxLost; given == nil || *given != lost {
-			t.Errorf("max_lost is %v", given)
+	}
+}
+
+// TestBisectDirectionOfRepeat: the first runs of an end are rejected. A value without a better
+// direction gets its direction from the repeated step.
+func TestBisectDirectionOfRepeat(t *testing.T) {
+	for _, end := range []string{"b1001", "b1009"} {
+		for _, shift := range []float64{0.2, -0.2} {
+			w := newLab(t, 3, 9)
+			w.better, w.level, w.spoilt = "", slower(5, shift), map[string]bool{end: true}
+			w.end = func(*api.Job) {
+				if len(w.order) > 1 {
+					w.spoilt = nil
+				}
+			}
+			b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load"})
+			if b.State != bisect.FirstBad || len(b.Found) != 1 || b.Found[0].Bad != "b1005" {
+				t.Errorf("%s rejected, shift %g: %s", end, shift, b.Text)
+			}
 		}
 	}
 }

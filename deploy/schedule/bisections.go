@@ -41,6 +41,9 @@ func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectPara
 		}
 		*name = b.Name
 	}
+	if p.MaxLost != nil && !(*p.MaxLost >= 0 && *p.MaxLost <= 1) {
+		return out, api.Errorf(api.InvalidParams, "max_lost must be from 0 to 1, not %g", *p.MaxLost)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.Device, p.Budget = cmp.Or(p.Device, "local"), cmp.Or(p.Budget, usualBudget)
@@ -129,7 +132,7 @@ func progressOf(j *api.Job) string {
 			}
 		}
 		if rejected > 0 { // they are among Done, and repeated
-			return sentence(" Run %d of %d, %d rejected.", j.Done-rejected+1, j.Total, rejected)
+			return sentence(" Run %d of %d, %d rejected.", min(j.Done-rejected+1, j.Total), j.Total, rejected)
 		}
 		return sentence(" Run %s.", j.Phase.Run)
 	}

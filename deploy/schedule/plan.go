@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // Bounds of a schedule.
 const (
 	maxTasks = 500 // that wait or work
-	maxFirst = 50  // builds that are taken when a feed is seen first
+	maxFirst = 50  // builds that are taken when a feed is seen first, or late ones at once
 	maxGaps  = 100 // noted at once
 	maxHad   = 200 // newest builds among which late ones are found
 )
@@ -65,14 +66,20 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 	}
 	var fresh []api.Build
 	gaps := map[string][]api.Build{}
+	late := 0
 	for _, b := range slices.Backward(f.builds) {
 		switch {
 		case p.Seen && b.Seq <= p.Seq && !p.late(b.Seq):
 		case b.State != usable && p.Seen:
 			why := "the build is " + b.State
 			gaps[why] = append(gaps[why], b)
+		case p.Seen && b.Seq < p.Seq && late == maxFirst:
+			gaps["too many builds came late"] = append(gaps["too many builds came late"], b)
 		case b.State == usable:
 			fresh = append(fresh, b)
+			if b.Seq < p.Seq {
+				late++
+			}
 		}
 	}
 	if n := len(f.builds); p.Seen && n > 0 && f.builds[n-1].Seq < p.Seq {
@@ -120,11 +127,15 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 	return true, nil
 }
 
-// had notes the newest builds up to the schedule's own.
+// had notes the newest builds up to the schedule's own, but none from before the first look.
 func (p *progress) had(builds []api.Build) {
+	from := int64(math.MinInt64)
+	if len(p.Had) > 0 {
+		from = p.Had[0]
+	}
 	p.Had = nil
 	for _, b := range builds {
-		if b.Seq <= p.Seq {
+		if b.Seq >= from && b.Seq <= p.Seq {
 			p.Had = append(p.Had, b.Seq)
 		}
 	}

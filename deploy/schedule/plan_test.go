@@ -37,6 +37,7 @@ func TestLateBuilds(t *testing.T) {
 		list(23)
 		list(22, 3)
 		list(30, 21)
+		list(5, 6, 7)
 		list()
 		var ran []string
 		for _, id := range w.order {
@@ -45,5 +46,27 @@ func TestLateBuilds(t *testing.T) {
 		if got := fmt.Sprint(ran, w.gaps); got != want {
 			t.Errorf("%s: %s, want %s", coalesce, got, want)
 		}
+	}
+}
+
+// TestManyLateBuilds: an index adds its history. The newest of them are run, the others are gaps.
+func TestManyLateBuilds(t *testing.T) {
+	w := newWorld(t, 1, func(o *Options) {
+		s := o.Schedules["nightly"]
+		s.Coalesce = "none"
+		o.Schedules["nightly"] = s
+	})
+	e := w.engine()
+	w.build(1)
+	w.build(1000)
+	w.settle(e)
+	had := len(w.order)
+	for seq := range int64(maxFirst + 7) {
+		w.build(100 + seq)
+	}
+	slices.SortFunc(w.builds, func(a, b api.Build) int { return cmp.Compare(a.Seq, b.Seq) })
+	w.settle(e)
+	if ran := len(w.order) - had; ran != maxFirst || len(w.gaps) != 7 || w.gaps["//b1106"] == "" {
+		t.Errorf("%d late builds are run, want %d; gaps: %v", ran, maxFirst, w.gaps)
 	}
 }

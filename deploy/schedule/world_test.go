@@ -45,6 +45,7 @@ type world struct {
 	values   int             // of a test; 0: 1
 	dead     map[string]bool // builds whose runs fail, which ends their sets
 	spoilt   map[string]bool // builds whose runs are all rejected
+	better   string
 
 	series  []api.Series
 	points  map[int64][]trend.Point
@@ -71,8 +72,8 @@ func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
 		file: filepath.Join(t.TempDir(), "schedule.json"), jobs: map[string]*api.Job{},
 		params: map[string]api.StartParams{}, measured: map[string][]trend.Measured{},
 		points: map[int64][]trend.Point{},
-		gaps:   map[string]string{},
-		level:  func(string, string, int64) float64 { return 100 }}
+		gaps:   map[string]string{}, better: "lower",
+		level: func(string, string, int64) float64 { return 100 }}
 	w.o = Options{File: w.file, Queue: w, Feeds: feedOf{w}, Trends: w, Now: func() time.Time { return w.now },
 		Read: func(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
 			var o trend.Origin
@@ -177,7 +178,7 @@ func (w *world) run(id string) {
 			continue // the set ended before
 		}
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
-			Value: "complete", Unit: "ms", Better: "lower", Version: 1, Device: p.Devices[0], Product: r.Product,
+			Value: "complete", Unit: "ms", Better: w.better, Version: 1, Device: p.Devices[0], Product: r.Product,
 			Feed: r.Feed,
 			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
 		if n >= len(p.Variants) {

@@ -100,7 +100,8 @@ func TestFolderKeepsNumbers(t *testing.T) {
 		}, "1 b-9 gone, 2 b-10 usable, 3 b-11 usable, 4 b-1 usable"},
 		{"it comes again", func() error {
 			put(t, dir, map[string]string{"b-9/firefox*": "x"})
-			return nil
+			_, err := c.Resolve(t.Context(), "f", "b-9")
+			return err
 		}, "1 b-9 usable, 2 b-10 usable, 3 b-11 usable, 4 b-1 usable"},
 		{"after a restart", func() error {
 			c = open(t, data, at, config.Feed{Kind: config.FeedFolder, Dir: dir}, 0)

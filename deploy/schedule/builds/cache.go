@@ -154,7 +154,7 @@ func (c *Cache) Resolve(ctx context.Context, feed, build string) (api.Build, err
 // known returns a build by name. The index is read only if the ledger has no such build.
 func (c *Cache) known(ctx context.Context, f *Feed, name string) (api.Build, error) {
 	b, is, err := f.find(name)
-	if err == nil && !is {
+	if err == nil && (!is || f.local && b.State == gone) { // it may have come
 		if _, err = f.Builds(ctx); err == nil {
 			b, is, err = f.find(name)
 		}
