@@ -91,7 +91,9 @@ func (l *part) Fork() measure.Part {
 func (l *part) Meet(f *measure.Frame) {
 	l.whole = false
 	if l.begun {
-		l.counts.meet(f.Change)
+		if l.variants.histogram {
+			l.counts.meet(f.Change)
+		}
 		return
 	}
 	l.begun = true
@@ -125,7 +127,8 @@ func (l *part) Add(f *measure.Frame) {
 		l.note(f.Number, false)
 		return
 	}
-	if f.Diff == nil || len(f.Diff.Lines) == 0 {
+	// Spans may reach over pixels that are the same.
+	if f.Diff == nil || len(f.Diff.Lines) == 0 || l.Tolerance == 0 && f.Diff.Pixels == 0 {
 		return
 	}
 	if l.variants.histogram {

@@ -42,6 +42,11 @@ func TestMovesChangeNoFigure(t *testing.T) {
 					copy(m.Layout.Row(pix, y)[40:], page[rng.IntN(len(page))][:24])
 				}
 			}
+			for _, row := range m.Layout.Rows[f.Height:] { // chroma
+				for x := range row.Bytes {
+					pix[row.Offset+x] = byte(at + x/3)
+				}
+			}
 			m.Shoot(pix, 0)
 		}
 		coded := filmtest.NewCoded(m)

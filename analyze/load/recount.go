@@ -76,26 +76,30 @@ func (r *recounts) meet(c *frame.Change) {
 
 // finish counts what moved.
 func (r *recounts) finish(f *measure.Frame) {
-	h := &r.load.hist
 	for _, m := range r.moves {
 		if end := m.Dst + m.Rows; m.Dst > m.Src {
-			r.rows(f.Previous, m.Src, m.Dst, h.Add)
-			r.rows(f.Previous, m.Src+m.Rows, end, h.Remove)
+			r.rows(f.Previous, m.Src, m.Dst, true)
+			r.rows(f.Previous, m.Src+m.Rows, end, false)
 		} else {
-			r.rows(f.Previous, end, m.Src+m.Rows, h.Add)
-			r.rows(f.Previous, m.Dst, m.Src, h.Remove)
+			r.rows(f.Previous, end, m.Src+m.Rows, true)
+			r.rows(f.Previous, m.Dst, m.Src, false)
 		}
 	}
 }
 
-// rows does something with the pixels of some lines, 4 bytes each.
-func (r *recounts) rows(m frame.Image, from, to int32, do func(row []byte, step int)) {
+// rows adds the pixels of some lines, or takes them out.
+func (r *recounts) rows(m frame.Image, from, to int32, add bool) {
 	region := r.load.Area.Region
 	if r.old == nil {
 		r.old = make([]byte, 4*measure.BandLines*r.load.Layout.Format.Width)
 	}
 	for y := int(from); y < int(to); y++ {
-		do(r.load.conv.Colours(r.old, m, y, region.X, region.X+region.Width), 4)
+		row := r.load.conv.Colours(r.old, m, y, region.X, region.X+region.Width)
+		if add {
+			r.load.hist.Add(row, 4)
+		} else {
+			r.load.hist.Remove(row, 4)
+		}
 	}
 }
 

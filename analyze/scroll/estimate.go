@@ -21,6 +21,7 @@ type estimator struct {
 	changed []int         // lines of the diff in which pixels differ
 	prev    []byte        // a line of luma of R of the frame before
 	hits    []spanHit
+	wanted  []wantedSpan
 	phase   phase
 	equals  equals
 	zoom    zoomer
@@ -40,6 +41,7 @@ const (
 	sampledLines = 32
 	minTested    = 64 // pixels, fewer say nothing
 	holds        = 0.6
+	surely       = 0.95 // explains more than content that only resembles that nearby
 	inexact      = 0.5  // of the difference may be left
 	inDetail     = 0.65 // and of that of the steps from pixel to pixel
 )
@@ -68,6 +70,7 @@ type candidate struct {
 	dx, dy int
 	tested int     // pixels at edges
 	exact  float64 // of these, what part is explained
+	near   bool    // it was looked for nearby only
 	left   float64 // part of the difference that is left
 	detail float64 // the same of the steps from each pixel to its right neighbour, which smooth content has none of
 }
@@ -80,28 +83,49 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 		return motion{}, false
 	}
 	var tried []candidate
-	if dy, ok := rowsMoved(m.Case, c); ok {
-		if k := m.check(0, dy); k.tested >= minTested && k.exact >= holds {
-			return motion{dy: float64(dy), scale: 1}, true
-		}
+	dy, moved := rowsMoved(m.Case, c)
+	if moved {
+		tried = append(tried, m.check(0, dy))
 	}
 	b := aroundDiff(d)
-	for _, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
+	for i, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
 		m.farColumns, m.ofTiles} {
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
-				tried = append(tried, m.check(at.dx, at.dy))
+				tried = m.try(tried, at)
 			}
 		}
-		if k, ok := bestExact(tried); ok {
-			return motion{dx: float64(k.dx), dy: float64(k.dy), scale: 1}, true
+		k, ok := bestExact(tried)
+		if ok && k.near && k.exact < surely {
+			ok = i == 0 && m.uncovers(&k)
 		}
+		if ok {
+			return k.motion(), true
+		}
+	}
+	if k, ok := bestExact(tried); ok {
+		return k.motion(), true
 	}
 	if k, ok := m.bestInexact(tried); ok {
 		return k, true
 	}
 	return m.zoom.estimate(m, b)
 }
+
+// try adds a candidate. One that was found nearby is confirmed by any other search.
+func (m *estimator) try(tried []candidate, at candidate) []candidate {
+	for i := range tried {
+		if k := &tried[i]; k.dx == at.dx && k.dy == at.dy {
+			k.near = k.near && at.near
+			return tried
+		}
+	}
+	k := m.check(at.dx, at.dy)
+	k.near = at.near
+	return append(tried, k)
+}
+
+func (k *candidate) motion() motion { return motion{dx: float64(k.dx), dy: float64(k.dy), scale: 1} }
 
 // choose takes lines with changes, evenly.
 func (m *estimator) choose(d *measure.Diff) {

@@ -21,14 +21,15 @@ import (
 //
 // A displacement is searched for in this order:
 //
-//  1. Rows that the codec found elsewhere in the previous frame give a vertical one, by the most
-//     rows.
+//  1. Rows that the codec found elsewhere in the previous frame give a vertical candidate, by the
+//     most rows.
 //  2. Short spans that the previous frame has nearby give candidates: spans.go. Then phase
 //     correlation along rows, along columns and of tiles does: phase.go. Rows and columns that look
 //     alike give further ones: far.go.
 //  3. A candidate holds if it explains the change. Up to 32 lines are checked, in the pixels that
 //     changed and differ from their left neighbour. At least 60 % of them, neighbour included, must
 //     equal the displaced previous frame. The displacement is then an exact integer.
+//     One that short spans alone gave holds at once from 95 % on.
 //  4. Of several candidates, the one that explains most wins. If two explain the same, as for
 //     repeated content, none does.
 //  5. If no integer holds, a candidate may be refined to a fraction of a pixel, ± 0.5. It must

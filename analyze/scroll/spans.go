@@ -2,6 +2,8 @@ package scroll
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/measure"
@@ -10,17 +12,22 @@ import (
 // # Equal spans
 //
 // Most content moves by a few pixels a frame, and unchanged. The previous frame then has a short
-// span of a changed line at most 64 lines up or down, and 1 KB left or right. Two such spans are
-// searched for, and six more vote for the displacements at which these are found. Bytes of the
+// span of a changed line at most 64 lines up or down, and 256 pixels left or right. Two such spans
+// are searched for, and six more vote for the displacements at which these are found. Bytes of the
 // first plane are compared, so noise hides such content. The search does not depend on what the
 // recording says of moves.
+//
+// Lists have rows that resemble each other. If such content moves further, a wrong displacement
+// explains a part of the change. So if one that was found nearby explains less than 95 % of the
+// edges, spans of the rest are searched for in all of the previous frame. It holds if they are not
+// there, since something uncovered them. Otherwise the search goes on.
 const (
 	spans     = 8
 	spanBytes = 48 // bytes.Index is fast up to 63
 	spanWords = 4  // of its 12 words must differ from the one before: flat colour is everywhere
 	spanRows  = 64
-	spanReach = 1024 // bytes
-	spanHits  = 16   // with more places a span says nothing
+	spanReach = 256 // pixels
+	spanHits  = 16  // with more places a span says nothing
 	spanVotes = 2
 	spanFound = 2 // spans that are searched for and found
 )
@@ -34,7 +41,7 @@ func (m *estimator) ofSpans(measure.Rect) (found []candidate) {
 	n, searched := min(spans, len(m.lines)), 0
 	for k := range n {
 		at := &m.lines[(2*k+1)*len(m.lines)/(2*n)]
-		x, span := m.span(at, 2*k+1, 2*n)
+		x, span := m.span(at, 2*k+1, 2*n, nil)
 		switch {
 		case len(span) == 0:
 		case searched == spanFound:
@@ -43,10 +50,81 @@ func (m *estimator) ofSpans(measure.Rect) (found []candidate) {
 			searched++
 		}
 	}
+	return m.voted()
+}
+
+// uncovers reports whether the previous frame has nothing of the change that a candidate leaves
+// unexplained, anywhere. It needs enough of it to tell.
+func (m *estimator) uncovers(k *candidate) bool {
+	m.hits, m.wanted = m.hits[:0], m.wanted[:0]
+	const apart = 4 // lines that are looked at first; then those between
+	for i := range apart * len(m.lines) {
+		at := i%len(m.lines)*apart + i/len(m.lines)
+		if len(m.wanted) == spans || at >= len(m.lines) {
+			continue
+		}
+		line := &m.lines[at]
+		x, span := m.span(line, len(m.wanted), spans, func(x int, span []byte) bool {
+			return m.has(line.y, x, span, k.dx, k.dy) || m.has(line.y, x, span, 0, 0)
+		})
+		if len(span) > 0 {
+			m.wanted = append(m.wanted, wantedSpan{x: x, y: line.y, span: span, edge: edge(span, m.pixelBytes())})
+		}
+	}
+	if 2*len(m.wanted) < spans {
+		return false
+	}
+	m.searchAll()
+	return len(m.voted()) == 0
+}
+
+// wantedSpan is a span that begins at byte x of row y, and how often it was found.
+type wantedSpan struct {
+	x, y  int
+	span  []byte
+	edge  int // byte of the span where 8 are not of one colour
+	found int
+}
+
+// edge returns the first byte of a pixel after which two words differ. A span that is not flat has
+// one.
+func edge(span []byte, each int) int {
+	at := 0
+	for at+each+8 <= len(span) && string(span[at:at+4]) == string(span[at+4:at+8]) {
+		at += each
+	}
+	return at
+}
+
+// searchAll votes for the displacements by which the previous frame has the wanted spans.
+func (m *estimator) searchAll() {
+	hash := func(b []byte) uint64 { return binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> 56 }
+	var with [256]uint8 // by the hash of their first bytes: a bit for each span
+	for i := range m.wanted {
+		with[hash(m.wanted[i].span[m.wanted[i].edge:])] |= 1 << i
+	}
+	r, each := m.Area.Region, m.pixelBytes()
+	for from := r.Y; from < r.Y+r.Height; from++ {
+		row := m.before.Rows[from][:each*(r.X+r.Width)]
+		for i := each * r.X; i+8 <= len(row); i += each {
+			for may := with[hash(row[i:])]; may != 0; may &= may - 1 {
+				w := &m.wanted[bits.TrailingZeros8(may)]
+				at := i - w.edge
+				if w.found < spanHits && at >= each*r.X && bytes.HasPrefix(row[at:], w.span) {
+					w.found++
+					m.vote(spanHit{(w.x - at) / each, w.y - from, 1})
+				}
+			}
+		}
+	}
+}
+
+// voted returns the displacements with the most votes.
+func (m *estimator) voted() (found []candidate) {
 	slices.SortStableFunc(m.hits, func(a, b spanHit) int { return b.votes - a.votes })
 	for _, h := range m.hits[:min(len(m.hits), peaks)] {
 		if h.votes >= spanVotes {
-			found = append(found, candidate{dx: h.dx, dy: h.dy})
+			found = append(found, candidate{dx: h.dx, dy: h.dy, near: true})
 		}
 	}
 	return found
@@ -56,13 +134,18 @@ func (m *estimator) ofSpans(measure.Rect) (found []candidate) {
 func (m *estimator) pixelBytes() int { return m.Layout.Rows[0].Seen / m.Layout.Format.Width }
 
 // span returns bytes of the changed part of a line, and where in the row they begin. It takes the
-// first that are not flat, from part/parts of the changed part on.
-func (m *estimator) span(at *sampledLine, part, parts int) (x int, span []byte) {
+// first that are neither flat nor to be skipped, from part/parts of the changed part on, and around.
+func (m *estimator) span(at *sampledLine, part, parts int, skip func(x int, span []byte) bool) (x int, span []byte) {
 	row, each := m.now.Rows[at.y], m.pixelBytes()
 	first, end := ends(at.line.Bits)
-	first, end = first+64*at.line.Word, end+64*at.line.Word
-	for x := each * (first + (end-first)*part/parts); x+spanBytes <= each*end; x += spanBytes / 2 / each * each {
-		if span := row[x : x+spanBytes]; !flat(span) {
+	room, stride := each*(end-first)-spanBytes, spanBytes/2/each*each
+	if room < 0 {
+		return 0, nil
+	}
+	places := room/stride + 1
+	for i := range places {
+		x := each*(first+64*at.line.Word) + (i+places*part/parts)%places*stride
+		if span := row[x : x+spanBytes]; !flat(span) && (skip == nil || !skip(x, span)) {
 			return x, span
 		}
 	}
@@ -80,12 +163,12 @@ func flat(span []byte) bool {
 	return n < spanWords
 }
 
-// search votes for the displacements by which the previous frame has a span, which begins at byte x
-// of row y. It reports whether there are any, and few enough.
+// search votes for the displacements by which the previous frame has a span nearby that begins at
+// byte x of row y. It reports whether there are any, and few enough.
 func (m *estimator) search(y, x int, span []byte) bool {
 	r, each := m.Area.Region, m.pixelBytes()
-	start := max(each*r.X, x-spanReach/each*each)
-	end := min(each*(r.X+r.Width), x+spanReach+spanBytes)
+	start := max(each*r.X, x-each*spanReach)
+	end := min(each*(r.X+r.Width), x+each*spanReach+spanBytes)
 	var hits [spanHits]spanHit
 	n := 0
 	for from := max(r.Y, y-spanRows); from < min(r.Y+r.Height, y+spanRows+1); from++ {
@@ -105,26 +188,33 @@ func (m *estimator) search(y, x int, span []byte) bool {
 		}
 	}
 	for _, h := range hits[:n] {
-		if k := slices.IndexFunc(m.hits, h.same); k >= 0 {
-			m.hits[k].votes++
-		} else {
-			m.hits = append(m.hits, h)
-		}
+		m.vote(h)
 	}
 	return n > 0
 }
 
-func (h spanHit) same(o spanHit) bool { return h.dx == o.dx && h.dy == o.dy }
+func (m *estimator) vote(h spanHit) {
+	k := slices.IndexFunc(m.hits, func(o spanHit) bool { return h.dx == o.dx && h.dy == o.dy })
+	if k < 0 {
+		m.hits = append(m.hits, h)
+		return
+	}
+	m.hits[k].votes++
+}
 
 // confirm votes for those displacements found so far by which the previous frame has a span.
 func (m *estimator) confirm(y, x int, span []byte) {
-	r, each := m.Area.Region, m.pixelBytes()
 	for i := range m.hits {
-		h := &m.hits[i]
-		from, at := y-h.dy, x-h.dx*each
-		if from >= r.Y && from < r.Y+r.Height && at >= each*r.X && at+spanBytes <= each*(r.X+r.Width) &&
-			bytes.Equal(m.before.Rows[from][at:at+spanBytes], span) {
+		if h := &m.hits[i]; m.has(y, x, span, h.dx, h.dy) {
 			h.votes++
 		}
 	}
+}
+
+// has reports whether the previous frame has a span of row y, from byte x on, by a displacement.
+func (m *estimator) has(y, x int, span []byte, dx, dy int) bool {
+	r, each := m.Area.Region, m.pixelBytes()
+	from, at := y-dy, x-dx*each
+	return from >= r.Y && from < r.Y+r.Height && at >= each*r.X && at+spanBytes <= each*(r.X+r.Width) &&
+		bytes.Equal(m.before.Rows[from][at:at+spanBytes], span)
 }

@@ -2,6 +2,7 @@ package scroll
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
@@ -69,6 +70,31 @@ func TestSpansOfRepeatedContent(t *testing.T) {
 	}
 	if k, ok := bestExact([]candidate{m.check(-40, 0), m.check(60, 0)}); ok {
 		t.Errorf("%v is chosen, though another explains as much", k)
+	}
+}
+
+// TestLinesThatDiffer moves a window. What is chosen of a change that may be anywhere is what is
+// chosen of the lines that differ.
+func TestLinesThatDiffer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 21))
+	l := analyzetest.Must(frame.NewLayout(analyzetest.Must(frame.NewFormat(frame.BGR4, 300, 240))(t)))(t)
+	before, now := l.View(make([]byte, l.Size)), l.View(make([]byte, l.Size))
+	change := new(frame.Change)
+	for i, line := range noise(rng, 400, 70) {
+		copy(now.Rows[100+i][200:], line)
+		change.Spans = append(change.Spans, frame.Span{Row: int32(100 + i), Start: 200, End: 600})
+	}
+	m, whole := estimatorOf(t, l)
+	var lines [2][]int
+	for i, c := range []*frame.Change{whole, change} {
+		m.before, m.now = before, now
+		m.choose(measure.NewDiffer(m.Area, 0).Of(c, before, now))
+		for _, at := range m.lines {
+			lines[i] = append(lines[i], at.y)
+		}
+	}
+	if len(lines[0]) != sampledLines || !slices.Equal(lines[0], lines[1]) {
+		t.Errorf("lines %v of all, %v of those that differ", lines[0], lines[1])
 	}
 }
 

@@ -181,13 +181,17 @@ func (r *Reader) resolve(v *resolver, n int) (hash uint64, err error) {
 	since := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
 	start, hash := v.at+1, v.hashed
 	var damaged error
-	if !v.known || v.since != since || v.at > n || v.at < r.segments[seg].First {
+	goesOn := v.known && v.since == since && v.at <= n && v.at >= r.segments[seg].First
+	v.known = false // until all was read
+	if !goesOn {
 		if start, hash, damaged, err = r.nearest(v, seg, since); err != nil {
 			return 0, err
 		}
 	}
-	defer func() { v.known, v.at, v.since, v.hashed = err == nil, n, since, hash }()
-	return r.advance(v, start, n, hash, damaged)
+	if hash, err = r.advance(v, start, n, hash, damaged); err == nil {
+		v.known, v.at, v.since, v.hashed = true, n, since, hash
+	}
+	return hash, err
 }
 
 // nearest fills v with the places of a checkpoint, or of an earlier one of the segment if that is
