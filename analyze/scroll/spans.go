@@ -134,7 +134,8 @@ func (m *estimator) voted() (found []candidate) {
 func (m *estimator) pixelBytes() int { return m.Layout.Rows[0].Seen / m.Layout.Format.Width }
 
 // span returns bytes of the changed part of a line, and where in the row they begin. It takes the
-// first that are neither flat nor to be skipped, from part/parts of the changed part on, and around.
+// first that are neither flat nor to be skipped, from part/parts of the changed part on, then those
+// before.
 func (m *estimator) span(at *sampledLine, part, parts int, skip func(x int, span []byte) bool) (x int, span []byte) {
 	row, each := m.now.Rows[at.y], m.pixelBytes()
 	first, end := ends(at.line.Bits)
