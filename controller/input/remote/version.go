@@ -1,12 +1,14 @@
 package remote
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 
 	"github.com/gorilla/websocket"
 )
@@ -37,6 +39,8 @@ func greetingError(err error) error {
 		return versionError(1)
 	case errors.As(err, &plain) || errors.Is(err, websocket.ErrBadHandshake):
 		return errors.New("it is not an input agent")
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
+		return errors.New("it did not answer in time")
 	}
 	return err
 }

@@ -191,8 +191,8 @@ func Join(ctx context.Context, conn net.Conn, c *tls.Config, protocol string) (*
 	p := &patient{Conn: conn}
 	p.begin(GreetWithin)
 	d := websocket.Dialer{
-		HandshakeTimeout: GreetWithin, Subprotocols: []string{protocol}, ReadBufferSize: buffer,
-		WriteBufferSize: buffer,
+		HandshakeTimeout: parts * GreetWithin, // for a machine that stood still; p has the usual bound
+		Subprotocols:     []string{protocol}, ReadBufferSize: buffer, WriteBufferSize: buffer,
 		NetDialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			secure := tls.Client(p, c)
 			return secure, secure.HandshakeContext(ctx)
