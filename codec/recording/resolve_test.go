@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -13,6 +14,7 @@ import (
 // flaky is a file of which reads fail at random while fails is set.
 type flaky struct {
 	io.ReaderAt
+	mu    sync.Mutex
 	rng   *rand.Rand
 	fails bool
 }
@@ -20,7 +22,10 @@ type flaky struct {
 var errFlaky = errors.New("input/output error")
 
 func (f *flaky) ReadAt(b []byte, at int64) (int, error) {
-	if f.fails && f.rng.IntN(4) == 0 {
+	f.mu.Lock()
+	fails := f.fails && f.rng.IntN(4) == 0
+	f.mu.Unlock()
+	if fails {
 		return 0, errFlaky
 	}
 	return f.ReaderAt.ReadAt(b, at)
@@ -34,7 +39,7 @@ func TestImagesAfterReadErrors(t *testing.T) {
 	all := clip(t, rng, f, 400)
 	var d memDisk
 	record(t, &d, f, all)
-	disk := &flaky{ReaderAt: bytes.NewReader(d.b), rng: rng}
+	disk := &flaky{ReaderAt: bytes.NewReader(d.b), rng: rand.New(rand.NewPCG(4, 8))}
 	r, err := newReader(disk, int64(len(d.b)))
 	if err != nil {
 		t.Fatal(err)
