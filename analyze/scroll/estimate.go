@@ -83,8 +83,7 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 		return motion{}, false
 	}
 	var tried []candidate
-	dy, moved := rowsMoved(m.Case, c)
-	if moved {
+	if dy, ok := rowsMoved(m.Case, c); ok {
 		tried = append(tried, m.check(0, dy))
 	}
 	b := aroundDiff(d)

@@ -77,6 +77,15 @@ group:
 	VPAVGB X5, a, x; \
 	VPSUBB X4, x, x
 
+#define MEANS \
+	MEAN(X3, X0); \
+	NEXT; \
+	MEAN(X0, X1); \
+	NEXT; \
+	MEAN(X1, X2); \
+	NEXT; \
+	MEAN(X2, X3)
+
 // func restoreMeanAVX2(row, up *byte, groups int)
 TEXT ·restoreMeanAVX2(SB), NOSPLIT, $0-24
 	MOVQ row+0(FP), DI
@@ -89,13 +98,7 @@ TEXT ·restoreMeanAVX2(SB), NOSPLIT, $0-24
 group:
 	LOAD
 	VPXOR X15, X5, X5
-	MEAN(X3, X0)
-	NEXT
-	MEAN(X0, X1)
-	NEXT
-	MEAN(X1, X2)
-	NEXT
-	MEAN(X2, X3)
+	MEANS
 	GATHER
 	VPUNPCKLQDQ X9, X8, X8
 	VPXOR X15, X8, X8
@@ -137,13 +140,7 @@ TEXT ·restoreMeanPairAVX2(SB), NOSPLIT, $0-32
 	VPXOR X15, X13, X13
 	LOAD
 	VPXOR X15, X5, X5
-	MEAN(X3, X0)
-	NEXT
-	MEAN(X0, X1)
-	NEXT
-	MEAN(X1, X2)
-	NEXT
-	MEAN(X2, X3)
+	MEANS
 	JMP store
 
 group:

@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/eideticker/eideticker/controller/input"
 )
 
 // tellOldRig writes the first message of version 1, which a rig of that version waits for. It then
@@ -40,7 +42,7 @@ func greetingError(err error) error {
 	case errors.As(err, &plain) || errors.Is(err, websocket.ErrBadHandshake):
 		return errors.New("it is not an input agent")
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("it did not answer in time")
+		return fmt.Errorf("%w: it did not answer in time", input.ErrGone)
 	}
 	return err
 }
