@@ -1,7 +1,6 @@
 package scroll
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 
@@ -12,21 +11,16 @@ import (
 // estimator estimates by what motion one frame became the next. It belongs to one goroutine.
 type estimator struct {
 	*measure.Case
-	conv *frame.Converter
-	tau  int
-	rgba []byte
-	// of the colours of a pixel, in the order of the converter
-	weights [3]uint32
+	tau     int
 	lines   []sampledLine // of the frame at hand
 	changed []int         // lines of the diff in which pixels differ
-	prev    []byte        // a line of luma of R of the frame before
 	hits    []spanHit
 	wanted  []wantedSpan
 	phase   phase
 	equals  equals
 	zoom    zoomer
 
-	before, now frame.Image
+	before, now lumas
 }
 
 // sampledLine is a line in which something changed.
@@ -47,22 +41,8 @@ const (
 )
 
 func newEstimator(c *measure.Case) *estimator {
-	w := c.Area.Region.Width
-	m := &estimator{Case: c, conv: frame.NewConverter(c.Layout), tau: max(0, c.Tolerance),
-		rgba: make([]byte, 4*w), prev: make([]byte, w), lines: make([]sampledLine, 0, sampledLines)}
-	r, g, b := m.conv.ColourOrder()
-	m.weights[r], m.weights[g], m.weights[b] = 77, 150, 29
-	return m
-}
-
-// luma writes pixels of a line, as many as dst holds, from pixel x of the frame on.
-func (m *estimator) luma(dst []byte, img frame.Image, y, x int) {
-	row := m.conv.Colours(m.rgba[:4*len(dst)], img, y, x, x+len(dst))
-	u, v, w := m.weights[0], m.weights[1], m.weights[2]
-	for i := range dst {
-		p := binary.LittleEndian.Uint32(row[4*i:])
-		dst[i] = byte((u*(p&255) + v*(p>>8&255) + w*(p>>16&255) + 128) >> 8)
-	}
+	return &estimator{Case: c, tau: max(0, c.Tolerance), lines: make([]sampledLine, 0, sampledLines),
+		before: newLumas(c), now: newLumas(c)}
 }
 
 // candidate is a displacement and how well it explains the change.
@@ -77,8 +57,7 @@ type candidate struct {
 
 // estimate returns the motion, and whether there is one that holds.
 func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame.Image) (motion, bool) {
-	m.before, m.now = before, now
-	m.choose(d)
+	m.choose(d, before, now)
 	if len(m.lines) == 0 {
 		return motion{}, false
 	}
@@ -126,8 +105,10 @@ func (m *estimator) try(tried []candidate, at candidate) []candidate {
 
 func (k *candidate) motion() motion { return motion{dx: float64(k.dx), dy: float64(k.dy), scale: 1} }
 
-// choose takes lines with changes, evenly.
-func (m *estimator) choose(d *measure.Diff) {
+// choose takes lines with changes of a frame, evenly.
+func (m *estimator) choose(d *measure.Diff, before, now frame.Image) {
+	m.before.begin(before)
+	m.now.begin(now)
 	m.lines, m.changed = m.lines[:0], m.changed[:0]
 	for i := range d.Lines {
 		if first, end := ends(d.Lines[i].Bits); first < end {
@@ -135,18 +116,9 @@ func (m *estimator) choose(d *measure.Diff) {
 		}
 	}
 	n := min(sampledLines, len(m.changed))
-	w := m.Area.Region.Width
 	for k := range n {
 		l := &d.Lines[m.changed[(2*k+1)*len(m.changed)/(2*n)]]
-		i := len(m.lines)
-		m.lines = m.lines[:i+1]
-		at := &m.lines[i]
-		if at.luma == nil {
-			at.luma, at.same = make([]byte, w), make([]byte, w)
-		}
-		at.y, at.line = l.Y, l
-		m.luma(at.luma, m.now, l.Y, m.Area.Region.X)
-		m.luma(at.same, m.before, l.Y, m.Area.Region.X)
+		m.lines = append(m.lines, sampledLine{y: l.Y, line: l, luma: m.now.line(l.Y), same: m.before.line(l.Y)})
 	}
 }
 
@@ -188,8 +160,7 @@ func (m *estimator) check(dx, dy int) candidate {
 		if y < r.Y || y >= r.Y+r.Height {
 			continue
 		}
-		m.luma(m.prev, m.before, y, r.X)
-		old := m.prev
+		old := m.before.line(y)
 		for w, word := range at.line.Bits {
 			base := 64*(at.line.Word+w) - r.X
 			for ; word != 0; word &= word - 1 {

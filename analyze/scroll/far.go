@@ -24,7 +24,6 @@ type equals struct {
 	before, now []mark
 	at          map[uint64]int // where in the frame before; negative: at several places
 	votes       map[int]int
-	line        []byte
 }
 
 // mark is what a row or column looks like.
@@ -51,12 +50,10 @@ func (k *mark) add(v byte, first bool) {
 func (m *estimator) farRows(b measure.Rect) (found []candidate) {
 	w := min(b.X1-b.X0, farStrip)
 	x := b.X0 + (b.X1-b.X0-w)/2
-	e := m.equals.begin(b.Y1-b.Y0, w)
+	e := m.equals.begin(b.Y1 - b.Y0)
 	for y := b.Y0; y < b.Y1; y++ {
-		m.luma(e.line, m.before, y, x)
-		e.row(&e.before[y-b.Y0])
-		m.luma(e.line, m.now, y, x)
-		e.row(&e.now[y-b.Y0])
+		e.before[y-b.Y0].row(m.before.part(y, x, w))
+		e.now[y-b.Y0].row(m.now.part(y, x, w))
 	}
 	for _, dy := range e.found() {
 		found = append(found, candidate{dy: dy})
@@ -66,14 +63,12 @@ func (m *estimator) farRows(b measure.Rect) (found []candidate) {
 
 // farColumns finds horizontal ones.
 func (m *estimator) farColumns(b measure.Rect) (found []candidate) {
-	h := min(b.Y1-b.Y0, farStrip)
+	w, h := b.X1-b.X0, min(b.Y1-b.Y0, farStrip)
 	y := b.Y0 + (b.Y1-b.Y0-h)/2
-	e := m.equals.begin(b.X1-b.X0, b.X1-b.X0)
+	e := m.equals.begin(w)
 	for i := range h {
-		m.luma(e.line, m.before, y+i, b.X0)
-		e.column(e.before, i == 0)
-		m.luma(e.line, m.now, y+i, b.X0)
-		e.column(e.now, i == 0)
+		columns(e.before, m.before.part(y+i, b.X0, w), i == 0)
+		columns(e.now, m.now.part(y+i, b.X0, w), i == 0)
 	}
 	for _, dx := range e.found() {
 		found = append(found, candidate{dx: dx})
@@ -81,26 +76,26 @@ func (m *estimator) farColumns(b measure.Rect) (found []candidate) {
 	return found
 }
 
-// begin makes room for n rows or columns, that are read from lines of some length.
-func (e *equals) begin(n, length int) *equals {
+// begin makes room for n rows or columns.
+func (e *equals) begin(n int) *equals {
 	if e.at == nil {
 		e.at, e.votes = map[uint64]int{}, map[int]int{}
 	}
 	clear(e.at)
 	clear(e.votes)
 	e.before, e.now = slices.Grow(e.before[:0], n)[:n], slices.Grow(e.now[:0], n)[:n]
-	e.line = slices.Grow(e.line[:0], length)[:length]
 	return e
 }
 
-func (e *equals) row(k *mark) {
-	for x, v := range e.line {
+func (k *mark) row(luma []byte) {
+	for x, v := range luma {
 		k.add(v, x == 0)
 	}
 }
 
-func (e *equals) column(all []mark, first bool) {
-	for x, v := range e.line {
+// columns adds a line to the marks of its columns.
+func columns(all []mark, luma []byte, first bool) {
+	for x, v := range luma {
 		all[x].add(v, first)
 	}
 }

@@ -27,7 +27,6 @@ type phase struct {
 	in    []complex128 // both signals: the frame before is the real part, the frame itself the imaginary one
 	freq  []complex128
 	cross []complex128
-	line  [2][]byte
 	col   []complex128
 }
 
@@ -103,17 +102,13 @@ func (p *phase) begin(n, size int) {
 	p.fft(n)
 	p.cross = room(&p.cross, size)
 	clear(p.cross)
-	for i := range p.line {
-		if len(p.line[i]) < n {
-			p.line[i] = make([]byte, max(n, longestLine))
-		}
-	}
 }
 
-// vote adds the line in p.line.
-func (p *phase) vote(n int) {
+// vote adds a line of both frames.
+func (p *phase) vote(before, now []byte) {
+	n := len(before)
 	in, freq := room(&p.in, n), room(&p.freq, n)
-	window(in, p.line[0][:n], p.line[1][:n], p.hann[n], 1)
+	window(in, before, now, p.hann[n], 1)
 	p.ffts[n].Coefficients(freq, in)
 	for i := range freq {
 		addPhase(p.cross, freq[i], freq[(n-i)%n], i)
@@ -164,9 +159,7 @@ func (m *estimator) alongRows(b measure.Rect) (found []candidate) {
 	count := min(phaseLines, len(m.lines))
 	for k := range count {
 		at := &m.lines[(2*k+1)*len(m.lines)/(2*count)]
-		m.luma(p.line[0][:n], m.before, at.y, x)
-		copy(p.line[1][:n], at.luma[x-m.Area.Region.X:])
-		p.vote(n)
+		p.vote(m.before.part(at.y, x, n), m.now.part(at.y, x, n))
 	}
 	for _, dx := range p.found(n) {
 		found = append(found, candidate{dx: dx})
@@ -185,18 +178,14 @@ func (m *estimator) alongColumns(b measure.Rect) (found []candidate) {
 	p := &m.phase
 	p.begin(n, n)
 	y := b.Y0 + (b.Y1-b.Y0-n)/2
-	block := make([]byte, 2*n*width)
+	before, now := make([]byte, n), make([]byte, n)
 	for _, x := range [...]int{b.X0 + (b.X1-b.X0)/4 - width/2, b.X0 + (b.X1-b.X0)*3/4 - width/2} {
-		for i := range n {
-			m.luma(block[2*i*width:(2*i+1)*width], m.before, y+i, x)
-			m.luma(block[(2*i+1)*width:(2*i+2)*width], m.now, y+i, x)
-		}
 		for k := range phaseLines / 2 {
-			at := k * width / (phaseLines / 2)
+			at := x + k*width/(phaseLines/2) - m.Area.Region.X
 			for i := range n {
-				p.line[0][i], p.line[1][i] = block[2*i*width+at], block[(2*i+1)*width+at]
+				before[i], now[i] = m.before.line(y + i)[at], m.now.line(y + i)[at]
 			}
-			p.vote(n)
+			p.vote(before, now)
 		}
 	}
 	for _, dy := range p.found(n) {
@@ -240,9 +229,7 @@ func (m *estimator) tile(x, y, n int) {
 	in := room(&p.in, n*n)
 	hann := p.hann[n]
 	for i := range n {
-		m.luma(p.line[0][:n], m.before, y+i, x)
-		m.luma(p.line[1][:n], m.now, y+i, x)
-		window(in[i*n:(i+1)*n], p.line[0][:n], p.line[1][:n], hann, hann[i])
+		window(in[i*n:(i+1)*n], m.before.part(y+i, x, n), m.now.part(y+i, x, n), hann, hann[i])
 	}
 	p.turn(in, n, func(out, in []complex128) { p.ffts[n].Coefficients(out, in) })
 	for v := range n {

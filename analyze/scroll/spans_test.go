@@ -35,8 +35,8 @@ func TestSpansFindMoves(t *testing.T) {
 			return m
 		}
 		m, whole := estimatorOf(t, l)
-		m.before, m.now = draw(80, 40), draw(80+dx, 40+dy)
-		m.choose(measure.NewDiffer(m.Area, 0).Of(whole, m.before, m.now))
+		before, now := draw(80, 40), draw(80+dx, 40+dy)
+		m.choose(measure.NewDiffer(m.Area, 0).Of(whole, before, now), before, now)
 		if found := m.ofSpans(measure.Rect{}); len(found) == 0 || found[0].dx != dx || found[0].dy != dy {
 			t.Errorf("seed %d, %v: candidates %v, want %d, %d first", seed, f, found, dx, dy)
 		}
@@ -59,8 +59,8 @@ func TestSpansOfRepeatedContent(t *testing.T) {
 		return m
 	}
 	m, whole := estimatorOf(t, l)
-	m.before, m.now = draw(0), draw(40)
-	m.choose(measure.NewDiffer(m.Area, 0).Of(whole, m.before, m.now))
+	before, now := draw(0), draw(40)
+	m.choose(measure.NewDiffer(m.Area, 0).Of(whole, before, now), before, now)
 	dxs := map[int]bool{}
 	for _, k := range m.ofSpans(measure.Rect{}) {
 		dxs[k.dx] = k.dy == 0
@@ -87,8 +87,7 @@ func TestLinesThatDiffer(t *testing.T) {
 	m, whole := estimatorOf(t, l)
 	var lines [2][]int
 	for i, c := range []*frame.Change{whole, change} {
-		m.before, m.now = before, now
-		m.choose(measure.NewDiffer(m.Area, 0).Of(c, before, now))
+		m.choose(measure.NewDiffer(m.Area, 0).Of(c, before, now), before, now)
 		for _, at := range m.lines {
 			lines[i] = append(lines[i], at.y)
 		}

@@ -25,7 +25,6 @@ type zoomer struct {
 	w, h, cell  int
 	before, now []float32
 	counts      []bool // cells all of whose pixels count
-	row         []byte
 }
 
 const (
@@ -44,7 +43,7 @@ func (z *zoomer) estimate(m *estimator, b measure.Rect) (motion, bool) {
 	}
 	z.cell = (max(r.Width, r.Height) + zoomSide - 1) / zoomSide
 	z.w, z.h = r.Width/z.cell, r.Height/z.cell
-	z.before, z.now = z.reduce(m, z.before, true), z.reduce(m, z.now, false)
+	z.before, z.now = z.reduce(z.before, &m.before), z.reduce(z.now, &m.now)
 	z.choose(m.Area)
 	var left [2*zoomSteps + 1]float64
 	best := 0
@@ -70,24 +69,19 @@ func (z *zoomer) estimate(m *estimator, b measure.Rect) (motion, bool) {
 }
 
 // reduce makes means of cells, of up to four lines of each.
-func (z *zoomer) reduce(m *estimator, dst []float32, before bool) []float32 {
+func (z *zoomer) reduce(dst []float32, frame *lumas) []float32 {
 	if len(dst) != z.w*z.h {
 		dst = make([]float32, z.w*z.h)
-		z.row = make([]byte, m.Area.Region.Width)
 	}
 	clear(dst)
-	img := m.now
-	if before {
-		img = m.before
-	}
 	lines := min(4, z.cell)
 	for y := range z.h {
 		out := dst[y*z.w : (y+1)*z.w]
 		for k := range lines {
-			m.luma(z.row, img, m.Area.Region.Y+y*z.cell+(2*k+1)*z.cell/(2*lines), m.Area.Region.X)
+			row := frame.line(frame.region.Y + y*z.cell + (2*k+1)*z.cell/(2*lines))
 			for x := range out {
 				sum := 0
-				for _, v := range z.row[x*z.cell : (x+1)*z.cell] {
+				for _, v := range row[x*z.cell : (x+1)*z.cell] {
 					sum += int(v)
 				}
 				out[x] += float32(sum)

@@ -1,0 +1,59 @@
+package scroll
+
+import (
+	"encoding/binary"
+
+	"github.com/eideticker/eideticker/analyze/measure"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// lumas are the lines of R of a frame in luma, a byte per pixel. Each is made when it is asked for.
+type lumas struct {
+	frame.Image
+	region frame.Region
+	conv   *frame.Converter
+	rgba   []byte
+	// of the colours of a pixel, in the order of the converter
+	weights [3]uint32
+	luma    []byte // of all lines
+	made    []bool // by line
+}
+
+func newLumas(c *measure.Case) lumas {
+	r := c.Area.Region
+	l := lumas{region: r, conv: frame.NewConverter(c.Layout), rgba: make([]byte, 4*r.Width)}
+	red, green, blue := l.conv.ColourOrder()
+	l.weights[red], l.weights[green], l.weights[blue] = 77, 150, 29
+	return l
+}
+
+// begin takes another frame.
+func (l *lumas) begin(img frame.Image) {
+	if l.luma == nil {
+		l.luma, l.made = make([]byte, l.region.Width*l.region.Height), make([]bool, l.region.Height)
+	}
+	l.Image = img
+	clear(l.made)
+}
+
+// line returns line y of the frame, from the left side of R to the right one.
+func (l *lumas) line(y int) []byte {
+	r, at := l.region, y-l.region.Y
+	dst := l.luma[at*r.Width : (at+1)*r.Width]
+	if l.made[at] {
+		return dst
+	}
+	l.made[at] = true
+	row := l.conv.Colours(l.rgba, l.Image, y, r.X, r.X+r.Width)
+	u, v, w := l.weights[0], l.weights[1], l.weights[2]
+	for i := range dst {
+		p := binary.LittleEndian.Uint32(row[4*i:])
+		dst[i] = byte((u*(p&255) + v*(p>>8&255) + w*(p>>16&255) + 128) >> 8)
+	}
+	return dst
+}
+
+// part returns n pixels of line y, from pixel x of the frame on.
+func (l *lumas) part(y, x, n int) []byte {
+	return l.line(y)[x-l.region.X:][:n]
+}
