@@ -2,9 +2,8 @@ package scroll
 
 import (
 	"math"
+	"math/bits"
 	"slices"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/eideticker/eideticker/analyze/measure"
 )
@@ -22,12 +21,16 @@ import (
 // pixels. The cost of a frame is bounded, whatever its size. A displacement is found up to half of
 // the length.
 type phase struct {
-	ffts  map[int]*fourier.CmplxFFT
-	hann  map[int][]float64
-	in    []complex128 // both signals: the frame before is the real part, the frame itself the imaginary one
-	freq  []complex128
+	of    map[int]*waves // by their length
+	waves *waves         // of the length at hand
+	in    []complex128   // both signals: the frame before is the real part, the frame itself the imaginary one
 	cross []complex128
-	col   []complex128
+}
+
+// waves are those of a transform of some length n.
+type waves struct {
+	hann  []float64
+	turns []complex128 // e^(−2πik/n), half a circle
 }
 
 const (
@@ -38,27 +41,77 @@ const (
 	peaks       = 3
 )
 
-func (p *phase) fft(n int) *fourier.CmplxFFT {
-	if p.ffts == nil {
-		p.ffts, p.hann = map[int]*fourier.CmplxFFT{}, map[int][]float64{}
+// begin chooses a length, and clears the spectrum of some size.
+func (p *phase) begin(n, size int) {
+	if p.of == nil {
+		p.of = map[int]*waves{}
 	}
-	if p.ffts[n] == nil {
-		p.ffts[n] = fourier.NewCmplxFFT(n)
-		w := make([]float64, n)
-		for i := range w {
-			w[i] = 0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(n))
+	if p.of[n] == nil {
+		w := &waves{make([]float64, n), make([]complex128, n/2)}
+		for i := range n {
+			w.hann[i] = 0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(n))
 		}
-		p.hann[n] = w
+		for k := range w.turns {
+			y, x := math.Sincos(-2 * math.Pi * float64(k) / float64(n))
+			w.turns[k] = complex(x, y)
+		}
+		p.of[n] = w
 	}
-	return p.ffts[n]
+	p.waves, p.in, p.cross = p.of[n], room(p.in, size), room(p.cross, size)
+	clear(p.cross)
+}
+
+// transform transforms each column of n rows, in place, n a power of two (Cooley and Tukey, 1965).
+// Columns are those of the array, so that all work is along rows. A pass over rows of
+// gonum.org/v1/gonum/dsp/fourier takes six times as long, with its columns copied.
+func (w *waves) transform(data []complex128) {
+	n := len(w.hann)
+	m := len(data) / n
+	row := func(i int) []complex128 { return data[i*m : (i+1)*m] }
+	for i := range n {
+		if j := int(bits.Reverse64(uint64(i)) >> (64 - bits.Len(uint(n-1)))); i < j {
+			a, b := row(i), row(j)
+			for x := range a {
+				a[x], b[x] = b[x], a[x]
+			}
+		}
+	}
+	for half := 1; half < n; half *= 2 {
+		for k := range half {
+			turn := w.turns[k*(n/2/half)]
+			for i := k; i < n; i += 2 * half {
+				a, b := row(i), row(i+half)
+				for x := range a {
+					c := b[x] * turn
+					a[x], b[x] = a[x]+c, a[x]-c
+				}
+			}
+		}
+	}
+}
+
+// transformBoth transforms the columns, then the rows, and leaves them transposed.
+func (w *waves) transformBoth(data []complex128) {
+	w.transform(data)
+	n, block := len(w.hann), 16
+	for y0 := 0; y0 < n; y0 += block {
+		for x0 := 0; x0 <= y0; x0 += block { // a block at a time stays in the cache
+			for y := y0; y < y0+block; y++ {
+				for x := x0; x < min(x0+block, y); x++ {
+					data[y*n+x], data[x*n+y] = data[x*n+y], data[y*n+x]
+				}
+			}
+		}
+	}
+	w.transform(data)
 }
 
 // room returns memory for n values.
-func room(b *[]complex128, n int) []complex128 {
-	if cap(*b) < n {
-		*b = make([]complex128, n)
+func room(b []complex128, n int) []complex128 {
+	if cap(b) < n {
+		b = make([]complex128, n)
 	}
-	return (*b)[:n]
+	return b[:n]
 }
 
 // power returns the greatest power of two up to n and most.
@@ -97,35 +150,33 @@ func window(dst []complex128, a, b []byte, hann []float64, fade float64) {
 	}
 }
 
-// begin clears the spectrum of some size that lines of n are added to.
-func (p *phase) begin(n, size int) {
-	p.fft(n)
-	p.cross = room(&p.cross, size)
-	clear(p.cross)
-}
-
 // vote adds a line of both frames.
 func (p *phase) vote(before, now []byte) {
 	n := len(before)
-	in, freq := room(&p.in, n), room(&p.freq, n)
-	window(in, before, now, p.hann[n], 1)
-	p.ffts[n].Coefficients(freq, in)
-	for i := range freq {
-		addPhase(p.cross, freq[i], freq[(n-i)%n], i)
+	window(p.in, before, now, p.waves.hann, 1)
+	p.waves.transform(p.in)
+	for i, c := range p.in {
+		addPhase(p.cross, c, p.in[(n-i)%n], i)
 	}
 }
 
-// found returns the displacements at the highest peaks.
-func (p *phase) found(n int) []int {
-	out := room(&p.in, n)
-	p.ffts[n].Sequence(out, p.cross[:n])
-	at := highest(out, 0)
+// found returns the displacements at the highest peaks. A second transform is the inverse one,
+// reversed.
+func (p *phase) found() []int {
+	p.waves.transform(p.cross)
+	at := highest(p.cross, 0)
 	for i, k := range at {
-		if k >= n/2 {
-			at[i] = k - n
-		}
+		at[i] = shift(k, len(p.cross))
 	}
 	return at
+}
+
+// shift returns the displacement of a place in a reversed correlation of length n, up to n/2.
+func shift(at, n int) int {
+	if at > n/2 {
+		return n - at
+	}
+	return -at
 }
 
 // highest returns where the greatest values but that of one place stand.
@@ -161,7 +212,7 @@ func (m *estimator) alongRows(b measure.Rect) (found []candidate) {
 		at := &m.lines[(2*k+1)*len(m.lines)/(2*count)]
 		p.vote(m.before.part(at.y, x, n), m.now.part(at.y, x, n))
 	}
-	for _, dx := range p.found(n) {
+	for _, dx := range p.found() {
 		found = append(found, candidate{dx: dx})
 	}
 	return found
@@ -188,7 +239,7 @@ func (m *estimator) alongColumns(b measure.Rect) (found []candidate) {
 			p.vote(before, now)
 		}
 	}
-	for _, dy := range p.found(n) {
+	for _, dy := range p.found() {
 		found = append(found, candidate{dy: dy})
 	}
 	return found
@@ -209,16 +260,9 @@ func (m *estimator) ofTiles(b measure.Rect) (found []candidate) {
 			break // they would overlap
 		}
 	}
-	p.turn(p.cross, n, func(out, in []complex128) { p.ffts[n].Sequence(out, in) })
-	for _, at := range highest(p.cross[:n*n], 0) {
-		dx, dy := at%n, at/n
-		if dx >= n/2 {
-			dx -= n
-		}
-		if dy >= n/2 {
-			dy -= n
-		}
-		found = append(found, candidate{dx: dx, dy: dy})
+	p.waves.transformBoth(p.cross)
+	for _, at := range highest(p.cross, 0) {
+		found = append(found, candidate{dx: shift(at%n, n), dy: shift(at/n, n)})
 	}
 	return found
 }
@@ -226,33 +270,14 @@ func (m *estimator) ofTiles(b measure.Rect) (found []candidate) {
 // tile adds the spectrum of a tile.
 func (m *estimator) tile(x, y, n int) {
 	p := &m.phase
-	in := room(&p.in, n*n)
-	hann := p.hann[n]
+	hann := p.waves.hann
 	for i := range n {
-		window(in[i*n:(i+1)*n], m.before.part(y+i, x, n), m.now.part(y+i, x, n), hann, hann[i])
+		window(p.in[i*n:(i+1)*n], m.before.part(y+i, x, n), m.now.part(y+i, x, n), hann, hann[i])
 	}
-	p.turn(in, n, func(out, in []complex128) { p.ffts[n].Coefficients(out, in) })
+	p.waves.transformBoth(p.in)
 	for v := range n {
 		for u := range n {
-			addPhase(p.cross, in[v*n+u], in[(n-v)%n*n+(n-u)%n], v*n+u)
-		}
-	}
-}
-
-// turn transforms rows, then columns, in place.
-func (p *phase) turn(data []complex128, n int, transform func(out, in []complex128)) {
-	out, col := room(&p.freq, n), room(&p.col, n)
-	for y := range n {
-		transform(out, data[y*n:(y+1)*n])
-		copy(data[y*n:], out)
-	}
-	for x := range n {
-		for y := range n {
-			col[y] = data[y*n+x]
-		}
-		transform(out, col)
-		for y := range n {
-			data[y*n+x] = out[y]
+			addPhase(p.cross, p.in[v*n+u], p.in[(n-v)%n*n+(n-u)%n], v*n+u)
 		}
 	}
 }
