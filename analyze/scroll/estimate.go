@@ -1,6 +1,7 @@
 package scroll
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 
@@ -31,11 +32,25 @@ type sampledLine struct {
 	same []byte // of R, in the frame before
 }
 
+// changed yields the pixels of the line that changed, counted from pixel left of the frame on.
+func (l *sampledLine) changed(left int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w, word := range l.line.Bits {
+			for ; word != 0; word &= word - 1 {
+				if !yield(64*(l.line.Word+w) - left + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 const (
 	sampledLines = 32
 	minTested    = 64 // pixels, fewer say nothing
 	holds        = 0.6
 	surely       = 0.95 // explains more than content that only resembles that nearby
+	inPlace      = 4    // part of what one pixel of motion changes
 	inexact      = 0.5  // of the difference may be left
 	inDetail     = 0.65 // and of that of the steps from pixel to pixel
 )
@@ -58,7 +73,7 @@ type candidate struct {
 // estimate returns the motion, and whether there is one that holds.
 func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame.Image) (motion, bool) {
 	m.choose(d, before, now)
-	if len(m.lines) == 0 {
+	if len(m.lines) == 0 || m.still() {
 		return motion{}, false
 	}
 	var tried []candidate
@@ -148,6 +163,33 @@ func ends(words []uint64) (first, end int) {
 	return first, end
 }
 
+// still reports whether a change is too small to be motion, as where content fades: less than a
+// quarter of what one pixel of motion would have changed. Of its eight directions that counts in
+// which this is least. All searches would end without a displacement.
+func (m *estimator) still() bool {
+	var change, right, down, falling, rising int // the other directions are opposites
+	r := m.Area.Region
+	for i := range m.lines {
+		at := &m.lines[i]
+		if at.y == r.Y {
+			continue
+		}
+		above := m.before.line(at.y - 1)
+		for x := range at.changed(r.X) {
+			if x < 1 || x+1 >= r.Width {
+				continue
+			}
+			o := int(at.same[x])
+			change += abs(int(at.luma[x]) - o)
+			right += abs(int(at.same[x-1]) - o)
+			down += abs(int(above[x]) - o)
+			falling += abs(int(above[x-1]) - o)
+			rising += abs(int(above[x+1]) - o)
+		}
+	}
+	return inPlace*change < min(right, down, falling, rising)
+}
+
 // check holds the change against a displacement.
 func (m *estimator) check(dx, dy int) candidate {
 	k := candidate{dx: dx, dy: dy}
@@ -214,22 +256,18 @@ func (m *estimator) appears() bool {
 func (m *estimator) edges() (before, now, kept int) {
 	for i := range m.lines {
 		at := &m.lines[i]
-		for w, word := range at.line.Bits {
-			base := 64*(at.line.Word+w) - m.Area.Region.X
-			for ; word != 0; word &= word - 1 {
-				x := base + bits.TrailingZeros64(word)
-				if x < 1 {
-					continue
-				}
-				was, is := int(at.same[x])-int(at.same[x-1]), int(at.luma[x])-int(at.luma[x-1])
-				if abs(is) > m.tau {
-					now++
-				}
-				if abs(was) > m.tau {
-					before++
-					if was > 0 == (is > 0) && is != 0 {
-						kept++
-					}
+		for x := range at.changed(m.Area.Region.X) {
+			if x < 1 {
+				continue
+			}
+			was, is := int(at.same[x])-int(at.same[x-1]), int(at.luma[x])-int(at.luma[x-1])
+			if abs(is) > m.tau {
+				now++
+			}
+			if abs(was) > m.tau {
+				before++
+				if was > 0 == (is > 0) && is != 0 {
+					kept++
 				}
 			}
 		}
