@@ -130,7 +130,7 @@ func addPhase(cross []complex128, c, mirrored complex128, i int) {
 	a := complex((real(c)+real(mirrored))/2, (imag(c)-imag(mirrored))/2)  // (c + conj(mirrored)) / 2
 	b := complex((imag(c)+imag(mirrored))/2, -(real(c)-real(mirrored))/2) // (c - conj(mirrored)) / 2i
 	x := b * conj(a)
-	if n := math.Hypot(real(x), imag(x)); n > 1e-9 {
+	if n := math.Sqrt(real(x)*real(x) + imag(x)*imag(x)); n > 1e-9 {
 		cross[i] += complex(real(x)/n, imag(x)/n)
 	}
 }
