@@ -88,8 +88,8 @@ func putForEver(dir string) error {
 // Each acknowledged change is there after the restart, and revisions continue.
 func TestKill(t *testing.T) {
 	kills := 3
-	if os.Getenv("EIDETICKER_SOAK") != "" {
-		kills = 100
+	if n, err := strconv.Atoi(os.Getenv("EIDETICKER_SOAK")); err == nil {
+		kills = max(n, 100)
 	}
 	dir := t.TempDir()
 	if _, err := enroll.Init(filepath.Join(dir, "fleet")); err != nil {
