@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ const startPatience = 8 * time.Minute
 // processor time as a whole test.
 var shared struct {
 	wanted bool
+	mu     sync.Mutex // guards ctx and ends
 	ctx    context.Context
 	ends   []func()
 }
@@ -63,6 +65,8 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 		t.Cleanup(cancel)
 		return twice(t, ctx, path, t.Cleanup)
 	}
+	shared.mu.Lock() // parallel tests wait for the start
+	defer shared.mu.Unlock()
 	if shared.ctx == nil || shared.ctx.Err() != nil {
 		shared.ctx = nil // until one has started
 		shared.ctx = twice(t, context.Background(), path, func(end func()) { shared.ends = append(shared.ends, end) })

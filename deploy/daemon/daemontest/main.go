@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"testing"
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/built"
@@ -16,8 +15,8 @@ import (
 const atOnce = "8"
 
 // Main runs the tests of a package whose rigs take devices, and ends the program: the locks of
-// devices are kept apart from those of other programs.
-func Main(m *testing.M) {
+// devices are kept apart from those of other programs. m is a *testing.M, or wraps one.
+func Main(m interface{ Run() int }) {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
 	if parallel.Value.String() == parallel.DefValue {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
@@ -12,5 +13,10 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "3"); err != nil { // before the command line's own is read
 		panic(err)
 	}
-	daemontest.Main(m)
+	daemontest.Main(sharing{m})
 }
+
+// sharing runs tests that have one browser.
+type sharing struct{ *testing.M }
+
+func (s sharing) Run() int { return browsertest.Main(s.M) }
