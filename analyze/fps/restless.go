@@ -197,14 +197,12 @@ func (t *restless) takeSpans(c *frame.Change) {
 	at, first, last := int16(-1), int16(0), int16(-1)
 	var box frame.Span // of all that are taken together: the first row, the least start and the greatest end
 	end := int32(0)    // the last row
-	rows := t.tiles.rows
-	for i := 0; i < len(c.Spans); {
-		s := c.Spans[i]
-		row := rows[s.Row]
-		for i++; i < len(c.Spans); i++ { // most of a video's rows
-			if n := &c.Spans[i]; n.Start != s.Start || n.End != s.End || rows[n.Row] != row {
-				break
-			}
+	for i := range c.Spans {
+		s := &c.Spans[i]
+		row := t.tiles.rows[s.Row]
+		if row == at && s.Start >= box.Start && s.End <= box.End { // as in most of a video's rows
+			end = s.Row
+			continue
 		}
 		if row < 0 {
 			continue
@@ -212,9 +210,9 @@ func (t *restless) takeSpans(c *frame.Change) {
 		a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
 		if row != at || a != first || b != last {
 			t.takeRows(box, end, first, last)
-			at, first, last, box = row, a, b, s
+			at, first, last, box = row, a, b, *s
 		}
-		box.Start, box.End, end = min(box.Start, s.Start), max(box.End, s.End), c.Spans[i-1].Row
+		box.Start, box.End, end = min(box.Start, s.Start), max(box.End, s.End), s.Row
 	}
 	t.takeRows(box, end, first, last)
 }
