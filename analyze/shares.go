@@ -12,6 +12,8 @@ const (
 	minShare = 45
 	// minChanged is how many frames' worth of bytes must change in them for that.
 	minChanged = 20
+	// minSkimmed is the fewest frames of a part that is read without pixels.
+	minSkimmed = 128
 	// maxShares is how many there are for each goroutine, so that none waits long for the last
 	// one.
 	maxShares = 4
@@ -24,11 +26,14 @@ const (
 // one number more than there are shares.
 func (r *run) shares(workers int) ([]int, error) {
 	from, to := r.Window.Start, r.Window.End+1
-	if workers == 1 || !r.pixels {
+	if workers == 1 {
 		return []int{from, to}, nil
 	}
 	if least := r.options.MinShare; least > 0 {
 		return evenly(from, to, max(1, min(maxShares*workers, (to-from)/least))), nil
+	}
+	if !r.pixels {
+		return evenly(from, to, max(1, min(maxShares*workers, (to-from)/minSkimmed))), nil
 	}
 	most := min(maxShares*workers, (to-from)/minShare)
 	if most <= 1 {

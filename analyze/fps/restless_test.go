@@ -70,9 +70,6 @@ func TestRestless(t *testing.T) {
 		for _, share := range analyzetest.Some([]int{3, 0}) {
 			for _, o := range analyzetest.Some([]analyze.Options{{Tolerance: 3}, {}}) {
 				o.MinShare, o.Measures = share, []string{"fps"}
-				if share > 0 { // which needs pixels
-					o.Measures = append(o.Measures, "heatmap")
-				}
 				m := restlessFilm(t, frame.BGR4, 100, c.fill)
 				found := analyzetest.Must(analyze.Analyze(t.Context(), m, measure.FramesWindow(m, 0, 100), o))(t)
 				checkRestless(t, c.name, found.Results[0], c.want, c.says)

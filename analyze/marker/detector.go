@@ -45,7 +45,9 @@ type Detector struct {
 	o     Options
 	eye   *eye
 	looks *looks
-	every bool // look at every frame that changed, trusting no bound: for tests
+	bands *bands
+	rows  func(n int, rows []int) (frame.Image, error) // of a rowReader, or nil
+	every bool                                         // look at every frame that changed, trusting no bound: for tests
 	state state
 	w     Window // in the making
 	done  []Window
@@ -154,7 +156,7 @@ func (d *Detector) newFormat(l *frame.Layout) {
 		d.finish(fmt.Sprintf("the format changed to %v in frame %d", l.Format, d.n))
 	}
 	d.eye = newEye(l)
-	d.looks = newLooks(d.eye)
+	d.looks, d.bands = newLooks(d.eye), newBands(d.eye)
 	d.begin()
 }
 

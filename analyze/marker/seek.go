@@ -53,7 +53,7 @@ type seekState struct {
 	candidate candidate
 	red       bool // a red stands where none is due
 	redFrom   int
-	greenest  float64 // highest share of green among the frames that were looked at
+	greenest  float64 // highest share of green in the looks at frames, or in their bands
 	greenAt   int     // its frame, or -1
 }
 
@@ -62,7 +62,8 @@ func (d *Detector) doSeek() {
 	s, l := &d.seek, d.looks
 	// A box needs at least minShare of the looks, a red fullLooks. A candidate has them, so that
 	// each change is looked at.
-	if d.touched.any() && (d.every || l.bound(greenHue) >= minShare || l.bound(redHue) >= fullLooks) && d.look() {
+	if d.touched.any() && (d.every || l.bound(greenHue) >= minShare || l.bound(redHue) >= fullLooks) && d.mayShow() &&
+		d.look() {
 		d.lookForGreen()
 	}
 	if s.candidate.held(d.n) {

@@ -15,6 +15,10 @@ type Timeline struct {
 	number int
 	err    error
 	seg    int
+
+	interval int32
+	heads    []byte // of the interval; nil: unread
+
 	head   frameHead
 	delta  rowdelta.Delta
 	change frame.Change
@@ -44,9 +48,13 @@ func (t *Timeline) Next() bool {
 		t.err = r.lost(t.number)
 		return false
 	}
-	heads, err := r.heads(f.interval)
+	var err error
+	if t.heads == nil || t.interval != f.interval {
+		t.interval = f.interval
+		t.heads, err = r.heads(f.interval)
+	}
 	if err == nil {
-		err = t.head.parse(heads[f.headAt:f.headAt+f.headLen], 0, f.bodyLen, true)
+		err = t.head.parse(t.heads[f.headAt:f.headAt+f.headLen], 0, f.bodyLen, true)
 	}
 	if err == nil {
 		err = t.delta.Parse(t.head.delta, r.segments[t.seg].Layout)

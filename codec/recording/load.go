@@ -130,6 +130,10 @@ func (r *Reader) loadIndex(at int64) error {
 	if err != nil {
 		return err
 	}
+	if r.cached+len(heads) <= maxCached {
+		r.cached += len(heads)
+		r.cache = append(r.cache, cachedHeads{i, heads})
+	}
 	r.indexes = append(r.indexes, at)
 	r.tailFrom = at + h.size()
 	r.end = r.tailFrom

@@ -107,7 +107,8 @@ type Reader struct {
 	end       int64 // end of the last whole record
 
 	cacheMu sync.Mutex
-	cache   []cachedHeads
+	cache   []cachedHeads // newest first
+	cached  int           // bytes
 
 	residuals func() *rowdelta.Unpacker // made by the first block of residuals
 	resolvers sync.Pool
@@ -126,6 +127,10 @@ type cachedHeads struct {
 	interval int32
 	heads    []byte
 }
+
+// maxCached is how many bytes of heads are kept once they were read. The last ones read are always
+// kept.
+const maxCached = 4 << 20
 
 // Open opens a recording for reading.
 func Open(path string) (*Reader, error) {
@@ -374,12 +379,13 @@ func (r *Reader) heads(i int32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const keep = 8
-	if len(r.cache) < keep {
-		r.cache = append(r.cache, cachedHeads{})
+	for n := len(r.cache) - 1; n > 0 && r.cached+len(heads) > maxCached; n-- {
+		r.cached -= len(r.cache[n].heads)
+		r.cache[n] = cachedHeads{}
+		r.cache = r.cache[:n]
 	}
-	copy(r.cache[1:], r.cache)
-	r.cache[0] = cachedHeads{i, heads}
+	r.cached += len(heads)
+	r.cache = slices.Insert(r.cache, 0, cachedHeads{i, heads})
 	return heads, nil
 }
 

@@ -24,6 +24,7 @@ func TestRowsAreThoseOfTheImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		layout := r.segments[0].Layout
+		inTurn := r.RowsInTurn()
 		for range 200 {
 			n, one := rng.IntN(len(all)), rng.IntN(8) == 0
 			var rows []int
@@ -32,7 +33,11 @@ func TestRowsAreThoseOfTheImage(t *testing.T) {
 					rows = append(rows, y)
 				}
 			}
-			m, err := r.Rows(n, rows)
+			read := r.Rows
+			if n%2 == 0 {
+				read = inTurn
+			}
+			m, err := read(n, rows)
 			if err != nil {
 				t.Fatal(err)
 			}

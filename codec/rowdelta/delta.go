@@ -87,16 +87,32 @@ func (d *Delta) Change(c *frame.Change) {
 	c.Spans, c.Moves = c.Spans[:0], c.Moves[:0]
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		seen := d.spans(r.Seen)
-		for y := r.Row; y < r.Row+r.Rows && len(seen) > 0; y++ {
-			for _, s := range seen {
-				c.Spans = append(c.Spans, frame.Span{Row: y, Start: s.Start, End: s.End})
-			}
-		}
+		c.Spans = appendRows(c.Spans, r, d.spans(r.Seen))
 		if r.Kind == Copied {
 			c.Moves = append(c.Moves, frame.Move{Dst: r.Row, Src: r.Src, Rows: r.Rows})
 		}
 	}
+}
+
+// appendRows appends the spans of each row of a run.
+func appendRows(to []frame.Span, r *Run, seen []Span) []frame.Span {
+	at, n := len(to), len(seen)
+	to = slices.Grow(to, n*int(r.Rows))[:at+n*int(r.Rows)]
+	if n == 1 { // nearly all runs
+		s := frame.Span{Row: r.Row, Start: seen[0].Start, End: seen[0].End}
+		for i := range to[at:] {
+			to[at+i] = s
+			s.Row++
+		}
+		return to
+	}
+	for y := r.Row; y < r.Row+r.Rows; y++ {
+		for _, s := range seen {
+			to[at] = frame.Span{Row: y, Start: s.Start, End: s.End}
+			at++
+		}
+	}
+	return to
 }
 
 // addSame extends the delta by rows that did not change.

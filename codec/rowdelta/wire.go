@@ -243,9 +243,15 @@ type parser struct {
 }
 
 func (p *parser) uvarint() uint64 {
-	if p.at < len(p.src) && p.src[p.at] < 0x80 { // nearly always one byte
-		p.at++
-		return uint64(p.src[p.at-1])
+	if b := p.src[p.at:]; len(b) > 1 { // nearly always one or two bytes
+		if b[0] < 0x80 {
+			p.at++
+			return uint64(b[0])
+		}
+		if b[1] < 0x80 {
+			p.at += 2
+			return uint64(b[0]&0x7f) | uint64(b[1])<<7
+		}
 	}
 	v, n := binary.Uvarint(p.src[p.at:])
 	if n <= 0 {
