@@ -233,7 +233,7 @@ func (s *Server) moveJobs(ctx context.Context) error {
 		return fmt.Errorf("open %s: %w", Jobs, s.fail(err))
 	}
 	s.streams[Jobs] = old
-	entries, err := bucket{s, Jobs}.all(ctx)
+	entries, _, err := bucket{s, Jobs}.all(ctx)
 	delete(s.streams, Jobs)
 	if err != nil {
 		return err

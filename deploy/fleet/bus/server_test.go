@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -77,4 +78,27 @@ func TestServer(t *testing.T) {
 	a := newAuthority(t)
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Quota: 64 << 20, Keys: keysOf(t, a)})
 	testBus(t, world{s, func(t *testing.T, name string) Rig { return join(t, a, s, name) }})
+}
+
+// TestSupersededAreDropped: a kill leaves superseded messages. Reading all entries has them deleted.
+func TestSupersededAreDropped(t *testing.T) {
+	s := serve(t, ServerOptions{Dir: t.TempDir(), Keys: keysOf(t, newAuthority(t))})
+	b := bucket{s, Jobs}.of("a")
+	for range 5 {
+		if _, err := s.js.Publish(t.Context(), subject(b.name, "a"), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := s.Bucket(Jobs).All(t.Context()); err != nil || len(all) != 1 || all[0].Revision != 5 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), storeTime)
+	defer cancel()
+	for left := uint64(5); left > 1; time.Sleep(10 * time.Millisecond) {
+		info, err := s.streams[b.name].Info(ctx)
+		if err != nil {
+			t.Fatalf("%d messages are left: %v", left, err)
+		}
+		left = info.State.Msgs
+	}
 }

@@ -182,9 +182,13 @@ type usage struct {
 // drop has a superseded message deleted. One that is left is deleted with its entry.
 func (b bucket) drop(revision uint64) {
 	if revision > 0 {
-		request := fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision)
-		_ = b.s.store.Publish("$JS.API.STREAM.MSG.DELETE."+b.name, request)
+		subject, request := b.dropRequest(revision)
+		_ = b.s.store.Publish(subject, request)
 	}
+}
+
+func (b bucket) dropRequest(revision uint64) (subject string, request []byte) {
+	return "$JS.API.STREAM.MSG.DELETE." + b.name, fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision)
 }
 
 // Delete stores a mark, which only the last revision permits. It then removes all messages of the
@@ -217,30 +221,48 @@ func (b bucket) purge(ctx context.Context, stream jetstream.Stream, key string, 
 		jetstream.WithPurgeSequence(last+1)))
 }
 
-// All ends deletes that a kill has interrupted.
+// All ends deletes that a kill has interrupted. Superseded messages are deleted afterwards.
 func (b bucket) All(ctx context.Context) (all []Entry, err error) {
-	if b.name != Jobs {
-		return b.all(ctx)
-	}
-	var parts [jobShards]struct {
-		entries []Entry
-		err     error
+	parts := []bucket{b}
+	if b.name == Jobs {
+		parts = parts[:0]
+		for i := range uint32(jobShards) {
+			parts = append(parts, bucket{b.s, jobShard(i)})
+		}
 	}
 	var reading sync.WaitGroup
-	for i := range parts {
-		reading.Go(func() { parts[i].entries, parts[i].err = bucket{b.s, jobShard(uint32(i))}.all(ctx) })
+	found := make([]struct {
+		entries []Entry
+		old     []uint64
+		err     error
+	}, len(parts))
+	for i, b := range parts {
+		reading.Go(func() { found[i].entries, found[i].old, found[i].err = b.all(ctx) })
 	}
 	reading.Wait()
-	for _, p := range parts {
-		all, err = append(all, p.entries...), errors.Join(err, p.err)
+	for i, f := range found {
+		all, err = append(all, f.entries...), errors.Join(err, f.err)
+		go parts[i].dropAll(f.old)
 	}
 	return all, err
 }
 
-func (b bucket) all(ctx context.Context) ([]Entry, error) {
+// dropAll deletes superseded messages, one after the other: the server syncs each, and answers
+// requests in their order. It ends with the connection.
+func (b bucket) dropAll(revisions []uint64) {
+	for _, revision := range revisions {
+		subject, request := b.dropRequest(revision)
+		if _, err := b.s.store.Request(subject, request, storeTime); err != nil {
+			return // the next start finds them
+		}
+	}
+}
+
+// all also returns the revisions of superseded messages.
+func (b bucket) all(ctx context.Context) (kept []Entry, old []uint64, err error) {
 	stream, err := b.stream()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	deleted := map[uint64]bool{}
 	all, err := b.s.read(ctx, stream, 1, -1, func(m jetstream.Msg, revision uint64) Entry {
@@ -253,11 +275,11 @@ func (b bucket) all(ctx context.Context) ([]Entry, error) {
 	for i, e := range all {
 		last[e.Key] = i
 	}
-	kept := all[:0]
+	kept = all[:0]
 	for i, e := range all {
 		switch {
 		case last[e.Key] != i:
-			b.drop(e.Revision)
+			old = append(old, e.Revision)
 		case deleted[e.Revision]:
 			err = errors.Join(err, b.purge(ctx, stream, e.Key, e.Revision))
 		default:
@@ -265,9 +287,9 @@ func (b bucket) all(ctx context.Context) ([]Entry, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", b.name, err)
+		return nil, nil, fmt.Errorf("read %s: %w", b.name, err)
 	}
-	return kept, nil
+	return kept, old, nil
 }
 
 type records struct{ s *Server }
