@@ -73,7 +73,7 @@ type candidate struct {
 // estimate returns the motion, and whether there is one that holds.
 func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame.Image) (motion, bool) {
 	m.choose(d, before, now)
-	if len(m.lines) == 0 || m.still() {
+	if len(m.lines) == 0 {
 		return motion{}, false
 	}
 	var tried []candidate
@@ -83,6 +83,9 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 	b := aroundDiff(d)
 	for i, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
 		m.farColumns, m.ofTiles} {
+		if i == 1 && m.still() { // most content that moves was found before
+			return motion{}, false
+		}
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
 				tried = m.try(tried, at)

@@ -15,13 +15,15 @@ type lumas struct {
 	rgba   []byte
 	// of the colours of a pixel, in the order of the converter
 	weights [3]uint32
-	luma    []byte // of all lines
-	made    []bool // by line
+	luma    [][]byte // of the lines that were made
+	used    int      // lines of them that are of this frame
+	made    []int    // by line: its place in luma, from 1 on
 }
 
 func newLumas(c *measure.Case) lumas {
 	r := c.Area.Region
-	l := lumas{region: r, conv: frame.NewConverter(c.Layout), rgba: make([]byte, 4*r.Width)}
+	l := lumas{region: r, conv: frame.NewConverter(c.Layout), rgba: make([]byte, 4*r.Width),
+		made: make([]int, r.Height)}
 	red, green, blue := l.conv.ColourOrder()
 	l.weights[red], l.weights[green], l.weights[blue] = 77, 150, 29
 	return l
@@ -29,21 +31,23 @@ func newLumas(c *measure.Case) lumas {
 
 // begin takes another frame.
 func (l *lumas) begin(img frame.Image) {
-	if l.luma == nil {
-		l.luma, l.made = make([]byte, l.region.Width*l.region.Height), make([]bool, l.region.Height)
-	}
-	l.Image = img
+	l.Image, l.used = img, 0
 	clear(l.made)
 }
 
 // line returns line y of the frame, from the left side of R to the right one.
 func (l *lumas) line(y int) []byte {
-	r, at := l.region, y-l.region.Y
-	dst := l.luma[at*r.Width : (at+1)*r.Width]
-	if l.made[at] {
-		return dst
+	r := l.region
+	made := &l.made[y-r.Y]
+	if *made > 0 {
+		return l.luma[*made-1]
 	}
-	l.made[at] = true
+	if l.used == len(l.luma) {
+		l.luma = append(l.luma, make([]byte, r.Width))
+	}
+	dst := l.luma[l.used]
+	l.used++
+	*made = l.used
 	row := l.conv.Colours(l.rgba, l.Image, y, r.X, r.X+r.Width)
 	u, v, w := l.weights[0], l.weights[1], l.weights[2]
 	for i := range dst {
