@@ -47,12 +47,12 @@ func newBands(e *eye) *bands {
 	return b
 }
 
-// mayShow reports whether an image may contain a green box, or is red as a whole. share is the part
-// of the bands that is green, if it may not. The image needs the rows of the bands.
-func (b *bands) mayShow(m frame.Image) (share float64, may bool) {
+// mayShow reports whether an image may contain a green box, or is red as a whole. It needs the rows
+// of the bands.
+func (b *bands) mayShow(m frame.Image) bool {
 	f := b.eye.layout.Format
 	all := f.Width * b.lines // pixels of a band
-	greens, other := 0, 0    // pixels that are green, and that are not red
+	other := 0               // pixels that are not red
 	for _, top := range b.tops {
 		green, red := 0, 0
 		for y := top; y < top+b.lines; y++ {
@@ -60,11 +60,11 @@ func (b *bands) mayShow(m frame.Image) (share float64, may bool) {
 			green, red = green+g, red+r
 		}
 		if 10*green >= all {
-			return 0, true
+			return true
 		}
-		greens, other = greens+green, other+all-red
+		other += all - red
 	}
-	return float64(greens) / float64(all*len(b.tops)), onePercent*other <= f.Width*f.Height
+	return onePercent*other <= f.Width*f.Height
 }
 
 // rowReader is a [Sequence] that returns a few rows of a frame for less than all of them.
@@ -80,19 +80,9 @@ func (d *Detector) mayShow() bool {
 	if d.rows == nil || d.every || !d.tracks() || s.red || !s.candidate.Empty() || len(d.bands.tops) == 0 {
 		return true
 	}
-	m := d.step
-	var err error
 	if d.pixels == nil {
-		err = d.eye.check(m)
-	} else {
-		m, err = d.rows(d.n, d.bands.rows)
+		return d.eye.check(d.step) != nil || d.bands.mayShow(d.step)
 	}
-	if err != nil || m.Layout.Format != d.eye.layout.Format {
-		return true
-	}
-	share, may := d.bands.mayShow(m)
-	if !may && share > s.greenest {
-		s.greenest, s.greenAt = share, d.n
-	}
-	return may
+	m, err := d.rows(d.n, d.bands.rows)
+	return err != nil || m.Layout.Format != d.eye.layout.Format || d.bands.mayShow(m)
 }

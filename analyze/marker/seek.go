@@ -53,7 +53,7 @@ type seekState struct {
 	candidate candidate
 	red       bool // a red stands where none is due
 	redFrom   int
-	greenest  float64 // highest share of green in the looks at frames, or in their bands
+	greenest  float64 // highest share of green among the frames that were looked at
 	greenAt   int     // its frame, or -1
 }
 
