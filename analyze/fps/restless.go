@@ -217,8 +217,8 @@ func (t *restless) takeSpans(c *frame.Change) {
 	t.takeRows(box, end, first, last)
 }
 
-// takeRows marks what bytes touch in rows to the given last one. first and last are their columns
-// of tiles.
+// takeRows marks what bytes touch in rows to the given last one. first and last are their columns of
+// tiles.
 func (t *restless) takeRows(s frame.Span, end int32, first, last int16) {
 	if first > last {
 		return

@@ -42,7 +42,6 @@ type eye struct {
 	layout *frame.Layout
 	conv   *frame.Converter
 	line   []byte  // one line as B G R
-	four   []byte  // one line with four bytes a pixel
 	col    []int32 // pixels of a hue by column; scratch of box
 	row    []int32 // pixels of a hue by row; scratch of box
 
@@ -52,8 +51,7 @@ type eye struct {
 
 func newEye(l *frame.Layout) *eye {
 	f := l.Format
-	return &eye{layout: l, conv: frame.NewConverter(l), line: make([]byte, 3*f.Width),
-		four: make([]byte, 4*f.Width), col: make([]int32, f.Width),
+	return &eye{layout: l, conv: frame.NewConverter(l), line: make([]byte, 3*f.Width), col: make([]int32, f.Width),
 		row: make([]int32, f.Height)}
 }
 
@@ -96,21 +94,6 @@ func (e *eye) count(m frame.Image, y, x0, x1 int, h hue) (n int) {
 		}
 	}
 	return n
-}
-
-// counts returns how many pixels of a line are green, and how many red.
-func (e *eye) counts(m frame.Image, y int) (green, red int) {
-	r, g, b := e.conv.ColourOrder()
-	line := e.conv.Colours(e.four, m, y, 0, len(e.col))
-	for ; len(line) >= 4; line = line[4:] {
-		switch hueOf(int(line[b]), int(line[g]), int(line[r])) {
-		case greenHue:
-			green++
-		case redHue:
-			red++
-		}
-	}
-	return green, red
 }
 
 // field is a region without the place in its upper left corner where a code stands.

@@ -45,9 +45,7 @@ type Detector struct {
 	o     Options
 	eye   *eye
 	looks *looks
-	bands *bands
-	rows  func(n int, rows []int) (frame.Image, error) // of a rowReader, or nil
-	every bool                                         // look at every frame that changed, trusting no bound: for tests
+	every bool // look at every frame that changed, trusting no bound: for tests
 	state state
 	w     Window // in the making
 	done  []Window
@@ -156,7 +154,7 @@ func (d *Detector) newFormat(l *frame.Layout) {
 		d.finish(fmt.Sprintf("the format changed to %v in frame %d", l.Format, d.n))
 	}
 	d.eye = newEye(l)
-	d.looks, d.bands = newLooks(d.eye), newBands(d.eye)
+	d.looks = newLooks(d.eye)
 	d.begin()
 }
 

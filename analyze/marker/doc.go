@@ -52,8 +52,7 @@
 // # Cost and ownership
 //
 // Most frames are decided from their changes. Pixels are read where a marker may be, come or go;
-// looks.go explains how. So a page with a video costs some five decoded frames. Before a green,
-// each frame of a large video costs a few lines: see bands.go. Noise, or a picture that moves as a
-// whole, costs each frame of a window. The package keeps no frame and does not allocate per frame.
-// A Detector belongs to one goroutine.
+// looks.go explains how. So a page with a video costs some five decoded frames. Noise, or a picture
+// that moves as a whole, costs each frame. The package keeps no frame and does not allocate per
+// frame. A Detector belongs to one goroutine.
 package marker

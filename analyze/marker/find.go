@@ -41,9 +41,6 @@ func Find(seq Sequence, from, to int, o Options) ([]Window, error) {
 
 func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
 	player, _ := seq.(player)
-	if r, ok := seq.(rowReader); ok {
-		d.rows = r.RowsInTurn()
-	}
 	for at := from; at < to; {
 		next, err := d.skim(seq, at, to, player != nil)
 		if next < to && err == nil {

@@ -88,24 +88,6 @@ func (p playable) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// banded is a reel that returns rows, too, and counts frames of which they were asked for.
-type banded struct {
-	playable
-	glances int
-}
-
-func (b *banded) RowsInTurn() func(n int, rows []int) (frame.Image, error) {
-	return func(n int, rows []int) (frame.Image, error) {
-		b.glances++
-		all := b.view(n)
-		m := frame.Image{Layout: all.Layout, Rows: make([][]byte, len(all.Rows))}
-		for _, y := range rows {
-			m.Rows[y] = all.Rows[y]
-		}
-		return m, nil
-	}
-}
-
 func everything(l *frame.Layout) *frame.Change {
 	c := &frame.Change{}
 	for y := range l.Rows {
@@ -151,14 +133,9 @@ func scene(t testing.TB, name, query string, lose func(n int) bool) (*reel, synt
 // find runs a detector that trusts no bound, or the one that does.
 func (r *reel) find(t testing.TB, o Options, every bool) ([]Window, *Error, int) {
 	t.Helper()
-	return findIn(t, r, len(r.seq), o, every)
-}
-
-func findIn(t testing.TB, seq Sequence, frames int, o Options, every bool) ([]Window, *Error, int) {
-	t.Helper()
 	d := New(o)
 	d.every = every
-	windows, err := d.find(seq, 0, frames)
+	windows, err := d.find(r, 0, len(r.seq))
 	problems, ok := err.(*Error)
 	if err != nil && !ok {
 		t.Fatal(err)
@@ -220,11 +197,6 @@ func TestScenes(t *testing.T) {
 				all, allProblems, _ := r.find(t, Options{}, true)
 				if !reflect.DeepEqual(got, all) || !reflect.DeepEqual(kinds(problems), kinds(allProblems)) {
 					t.Errorf("%s: got %+v %v\nlooking at every frame: %+v %v", query, got, problems, all, allProblems)
-				}
-				same, sameProblems, _ := findIn(t, &banded{playable: playable{r}}, len(r.seq), Options{}, false)
-				if !reflect.DeepEqual(same, all) || !reflect.DeepEqual(kinds(sameProblems), kinds(allProblems)) {
-					t.Errorf("%s: by bands %+v %v\nlooking at every frame: %+v %v", query, same, sameProblems, all,
-						allProblems)
 				}
 				if slow := r.literal(); !reflect.DeepEqual(plainly(got), slow) {
 					t.Errorf("%s: got %+v\nthe slow one: %+v", query, got, slow)

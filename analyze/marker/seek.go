@@ -62,8 +62,7 @@ func (d *Detector) doSeek() {
 	s, l := &d.seek, d.looks
 	// A box needs at least minShare of the looks, a red fullLooks. A candidate has them, so that
 	// each change is looked at.
-	if d.touched.any() && (d.every || l.bound(greenHue) >= minShare || l.bound(redHue) >= fullLooks) && d.mayShow() &&
-		d.look() {
+	if d.touched.any() && (d.every || l.bound(greenHue) >= minShare || l.bound(redHue) >= fullLooks) && d.look() {
 		d.lookForGreen()
 	}
 	if s.candidate.held(d.n) {

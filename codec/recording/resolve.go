@@ -117,51 +117,35 @@ func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.La
 // The image has nil in place of all others. It reads only the blocks of these rows. It checks each
 // block's checksum. Unlike [Reader.Image], it cannot check the whole frame's hash. The caller owns
 // the bytes.
-func (r *Reader) Rows(n int, rows []int) (frame.Image, error) { return r.RowsInTurn()(n, rows) }
-
-// RowsInTurn returns a function that is [Reader.Rows] for one goroutine. It uses its memory again,
-// so that an image is valid until the next call. Frames in ascending order cost least.
-func (r *Reader) RowsInTurn() func(n int, rows []int) (frame.Image, error) {
-	var m frame.Image
-	var pix []byte
-	return func(n int, rows []int) (frame.Image, error) {
-		var err error
-		m, pix, err = r.rows(n, rows, m, pix)
-		return m, err
-	}
-}
-
-// rows reads rows into an image and bytes of before, or new ones.
-func (r *Reader) rows(n int, rows []int, m frame.Image, pix []byte) (frame.Image, []byte, error) {
+func (r *Reader) Rows(n int, rows []int) (frame.Image, error) {
 	v, err := r.resolver(n)
 	if err != nil {
-		return m, pix, err
+		return frame.Image{}, err
 	}
 	defer r.resolvers.Put(v)
 	v.wanted = v.wanted[:0]
 	size, above := 0, -1
 	for _, y := range rows {
 		if y <= above || y >= len(v.layout.Rows) {
-			return m, pix, fmt.Errorf("frame %d: row %d behind row %d is not one of %d in ascending order", n,
+			return frame.Image{}, fmt.Errorf("frame %d: row %d behind row %d is not one of %d in ascending order", n,
 				y, above, len(v.layout.Rows))
 		}
 		v.wanted = append(v.wanted, wantedRow{y, size})
 		size, above = size+v.layout.Rows[y].Bytes, y
 	}
-	pix = slices.Grow(pix[:0], size)[:size]
+	pix := make([]byte, size)
 	if _, err = r.resolve(v, n); err == nil {
 		err = r.assemble(v, pix)
 	}
 	if err != nil {
-		return m, pix, fmt.Errorf("frame %d: %w", n, err)
+		return frame.Image{}, fmt.Errorf("frame %d: %w", n, err)
 	}
-	m = frame.Image{Layout: v.layout, Rows: slices.Grow(m.Rows[:0], len(v.layout.Rows))[:len(v.layout.Rows)]}
-	clear(m.Rows)
+	m := frame.Image{Layout: v.layout, Rows: make([][]byte, len(v.layout.Rows))}
 	for _, w := range v.wanted {
 		end := w.to + v.layout.Rows[w.y].Bytes
 		m.Rows[w.y] = pix[w.to:end:end]
 	}
-	return m, pix, nil
+	return m, nil
 }
 
 // resolver returns one for frame n, to be put back.

@@ -24,7 +24,6 @@ func TestRowsAreThoseOfTheImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		layout := r.segments[0].Layout
-		inTurn := r.RowsInTurn()
 		for range 200 {
 			n, one := rng.IntN(len(all)), rng.IntN(8) == 0
 			var rows []int
@@ -33,11 +32,7 @@ func TestRowsAreThoseOfTheImage(t *testing.T) {
 					rows = append(rows, y)
 				}
 			}
-			read := r.Rows
-			if n%2 == 0 {
-				read = inTurn
-			}
-			m, err := read(n, rows)
+			m, err := r.Rows(n, rows)
 			if err != nil {
 				t.Fatal(err)
 			}
