@@ -194,38 +194,35 @@ func (t *restless) takeSpans(c *frame.Change) {
 		}
 		return
 	}
-	at, first, last := int16(-1), int16(0), int16(-1)
-	var box frame.Span // of all that are taken together: the first row, the least start and the greatest end
+	at, first, last := int16(-1), int16(0), int16(0)
+	var run frame.Span // of all that are taken together: the first row, the least start and the greatest end
 	end := int32(0)    // the last row
+	flush := func() {
+		if at < 0 || first > last {
+			return
+		}
+		x0, y0, x1, _ := t.Layout.Rect(int(run.Row), int(run.Start), int(run.End))
+		_, _, _, y1 := t.Layout.Rect(int(end), int(run.Start), int(run.End))
+		t.take(measure.Box(x0, y0, x1, y1))
+	}
 	for i := range c.Spans {
 		s := &c.Spans[i]
 		row := t.tiles.rows[s.Row]
-		if row == at && s.Start >= box.Start && s.End <= box.End { // as in most of a video's rows
+		if row == at && s.Start == run.Start && s.End == run.End { // as in most of a video's rows
 			end = s.Row
 			continue
 		}
-		if row < 0 {
-			continue
+		if row >= 0 {
+			a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
+			if row == at && a == first && b == last {
+				run.Start, run.End, end = min(run.Start, s.Start), max(run.End, s.End), s.Row
+				continue
+			}
+			flush()
+			at, first, last, run, end = row, a, b, *s, s.Row
 		}
-		a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
-		if row != at || a != first || b != last {
-			t.takeRows(box, end, first, last)
-			at, first, last, box = row, a, b, *s
-		}
-		box.Start, box.End, end = min(box.Start, s.Start), max(box.End, s.End), s.Row
 	}
-	t.takeRows(box, end, first, last)
-}
-
-// takeRows marks what bytes touch in rows to the given last one. first and last are their columns of
-// tiles.
-func (t *restless) takeRows(s frame.Span, end int32, first, last int16) {
-	if first > last {
-		return
-	}
-	x0, y0, x1, _ := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
-	_, _, _, y1 := t.Layout.Rect(int(end), int(s.Start), int(s.End))
-	t.take(measure.Box(x0, y0, x1, y1))
+	flush()
 }
 
 // take marks the part of a box that is in R and counts.

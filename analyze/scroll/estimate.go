@@ -84,7 +84,7 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 	for i, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
 		m.farColumns, m.ofTiles} {
 		if i == 1 && m.still() { // most content that moves was found before
-			return motion{}, false
+			return m.zoom.estimate(m, b)
 		}
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
@@ -167,8 +167,8 @@ func ends(words []uint64) (first, end int) {
 }
 
 // still reports whether a change is too small to be motion, as where content fades: less than a
-// quarter of what one pixel of motion would have changed. Of its eight directions that counts in
-// which this is least. All searches would end without a displacement.
+// quarter of what a displacement by one pixel would have changed, in each of eight directions. Only
+// content that repeats, or a zoom, may move further and change so little.
 func (m *estimator) still() bool {
 	var change, right, down, falling, rising int // the other directions are opposites
 	r := m.Area.Region

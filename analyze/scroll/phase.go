@@ -62,8 +62,7 @@ func (p *phase) begin(n, size int) {
 }
 
 // transform transforms each column of n rows, in place, n a power of two (Cooley and Tukey, 1965).
-// Columns are those of the array, so that all work is along rows. A pass over rows of
-// gonum.org/v1/gonum/dsp/fourier takes six times as long, with its columns copied.
+// Columns are those of the array, so that all work is along rows.
 func (w *waves) transform(data []complex128) {
 	n := len(w.hann)
 	m := len(data) / n

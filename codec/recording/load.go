@@ -130,7 +130,7 @@ func (r *Reader) loadIndex(at int64) error {
 	if err != nil {
 		return err
 	}
-	if r.cached+len(heads) <= maxCached {
+	if r.cached+len(heads) <= maxCached && len(r.cache) < maxHeads {
 		r.cached += len(heads)
 		r.cache = append(r.cache, cachedHeads{i, heads})
 	}

@@ -107,7 +107,7 @@ type Reader struct {
 	end       int64 // end of the last whole record
 
 	cacheMu sync.Mutex
-	cache   []cachedHeads // newest first
+	cache   []cachedHeads // by use, the last one first
 	cached  int           // bytes
 
 	residuals func() *rowdelta.Unpacker // made by the first block of residuals
@@ -128,9 +128,11 @@ type cachedHeads struct {
 	heads    []byte
 }
 
-// maxCached is how many bytes of heads are kept once they were read. The last ones read are always
-// kept.
-const maxCached = 4 << 20
+// Bounds of the heads that are kept once they were read. The last ones are always kept.
+const (
+	maxCached = 4 << 20 // bytes
+	maxHeads  = 1024    // intervals, which are searched through
+)
 
 // Open opens a recording for reading.
 func Open(path string) (*Reader, error) {
@@ -379,7 +381,7 @@ func (r *Reader) heads(i int32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for n := len(r.cache) - 1; n > 0 && r.cached+len(heads) > maxCached; n-- {
+	for n := len(r.cache) - 1; n > 0 && (n >= maxHeads || r.cached+len(heads) > maxCached); n-- {
 		r.cached -= len(r.cache[n].heads)
 		r.cache[n] = cachedHeads{}
 		r.cache = r.cache[:n]
