@@ -132,7 +132,7 @@ func Methods() []Method {
 			About:  "Keep a device for jobs that give the key, for a time; or end that. Its job ends first.",
 			Params: ReserveParams{}, Result: Reserved{}, Errors: []Code{Forbidden, NotFound, Busy}},
 		{Name: "device.quarantine", Role: Admin,
-			About:  "Stop jobs from beginning on a device, or let them. Several failed runs in a row do this too.",
+			About:  "Stop jobs from beginning on a device, or let them. Several faults of the lab in a row do it too.",
 			Params: QuarantineParams{}, Result: Device{}, Errors: []Code{NotFound, Unavailable}},
 		{Name: "device.power", Role: Admin, About: "Switch a device on or off. It must not be in use.",
 			Params: PowerParams{}, Result: Device{}, Errors: []Code{NotFound, Busy, Conflict, Failed}},

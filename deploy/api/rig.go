@@ -44,7 +44,7 @@ type Device struct {
 	Job        string       `json:"job,omitempty" doc:"ID of the job at work on it"`
 	InUseBy    string       `json:"in_use_by,omitempty" doc:"in state elsewhere: the other program"`
 	Quarantine string       `json:"quarantine,omitempty" doc:"why no job begins on it"`
-	Failures   int          `json:"failures_in_row" doc:"runs on it that have failed since the last that did not"`
+	Failures   int          `json:"failures_in_row" doc:"faults of the lab since the last run that did not fail"`
 	Reserved   *Reservation `json:"reserved,omitempty"`
 	Signal     *Signal      `json:"signal,omitempty" doc:"of the source, while it is open"`
 	Capture    *Capture     `json:"capture,omitempty" doc:"of the recording at work"`

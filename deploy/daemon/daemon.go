@@ -40,7 +40,7 @@ type Options struct {
 	Log     *slog.Logger
 
 	AllowLoopback   bool // clients may have pages of this machine loaded
-	QuarantineAfter int  // runs in a row that fail; 0: never by itself
+	QuarantineAfter int  // faults of the lab in a row; 0: never by itself
 	// tests and recordings at once, and devices whose last seconds are kept; 0: as many as there
 	// are devices
 	Parallel    int

@@ -62,6 +62,33 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// Crashes of a bad build do not quarantine a device. They do not reset its count of faults.
+func TestCrashesDoNotQuarantine(t *testing.T) {
+	t.Parallel()
+	d := daemontest.New("a")
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, func(o *daemon.Options) { o.QuarantineAfter = 2 })
+	fails := func(fault string, failures int, state string) {
+		t.Helper()
+		j := r.Ended(r.Scene("ci", api.StartParams{Devices: []string{"a"}}).ID)
+		if j.State != "failed" || j.Fault != fault {
+			t.Fatalf("%+v", j)
+		}
+		if u := r.Devices()[0]; u.Failures != failures || u.State != state {
+			t.Fatalf("after a fault of the %s: %+v", fault, u)
+		}
+	}
+	d.Crash(errors.New("the browser crashed"))
+	for range 3 {
+		fails("product", 0, "free")
+	}
+	d.Break(errors.New("the cable is loose"))
+	fails("lab", 1, "free")
+	d.Break(nil)
+	fails("product", 1, "free")
+	d.Break(errors.New("the cable is loose"))
+	fails("lab", 2, "quarantined")
+}
+
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)

@@ -213,9 +213,13 @@ func (d *Daemon) ran(j *job, v session.Variant, m *session.Made) {
 	d.tell(j)
 }
 
-// health counts consecutive failed runs on a device, and quarantines it when they are too many.
+// health counts consecutive faults of the lab on a device, and quarantines it when they are too
+// many. Faults of the product do not change the count.
 func (d *Daemon) health(name string, r *session.Record) {
 	u := d.named[name]
+	if r.Fault == session.ProductFault {
+		return
+	}
 	if r.State != session.Failed {
 		u.failures = 0
 		return

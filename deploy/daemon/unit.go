@@ -20,7 +20,7 @@ type unit struct {
 	job        *job // at work on it
 	reserved   *reservation
 	quarantine string
-	failures   int   // in a row
+	failures   int   // of the lab, in a row
 	circle     *idle // keeps the last seconds; nil: nobody does
 	// the requested keeping of the last seconds; it outlives the jobs that interrupt it
 	keep      *keep

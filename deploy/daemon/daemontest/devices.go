@@ -36,6 +36,8 @@ type Device struct {
 	mu   sync.Mutex
 	hold chan struct{} // runs wait for it, if it is there
 	last session.Wanted
+
+	crash error // of the browser, when a run has begun
 }
 
 // New returns a device by name that shows Brief to runs, and endless without.
@@ -94,10 +96,19 @@ func (d *Device) Break(err error) {
 	d.Fail = err
 }
 
+// Crash has the browser of runs crash, or no longer for nil.
+func (d *Device) Crash(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.crash = err
+}
+
 type stage struct{ device *Device }
 
-func (stage) Launch(context.Context, string) (timeline.Interval, error) {
-	return timeline.At(timeline.Monotonic().Now()), nil
+func (s stage) Launch(context.Context, string) (timeline.Interval, error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	return timeline.At(timeline.Monotonic().Now()), s.device.crash
 }
 
 func (stage) Load(context.Context, string) (timeline.Interval, error) {
