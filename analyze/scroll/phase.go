@@ -61,8 +61,8 @@ func (p *phase) begin(n, size int) {
 	clear(p.cross)
 }
 
-// transform transforms each column of n rows, in place, n a power of two (Cooley and Tukey, 1965).
-// Columns are those of the array, so that all work is along rows.
+// transform transforms each column of n rows in place (Cooley and Tukey, 1965). n is a power of
+// two. Columns are those of the array, so that all work is along rows.
 func (w *waves) transform(data []complex128) {
 	n := len(w.hann)
 	m := len(data) / n

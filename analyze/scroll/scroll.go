@@ -69,7 +69,7 @@ import (
 //
 //   - A change of less than a sixteenth of R is not motion of content.
 //   - A change of less than a quarter of what motion by one pixel would change is not, such as a
-//     step of a slow fade, unless rows or spans moved, or it is a zoom: estimate.go.
+//     step of a slow fade. It may still be a zoom: estimate.go.
 //   - The others are classed by their place in R, in quarters of its sides. Only 3 or more of a
 //     class that follow each other within 200 ms are tried.
 //   - Of a class of 8 frames or more, 4 are tried first, from the middle of its longest stretches.

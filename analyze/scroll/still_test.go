@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestFadeIsStill fades a rough picture into another: a step is no motion. A displacement of a
-// rough or smooth picture is, in any direction, and by two thirds of a pixel.
+// TestFadeIsStill fades a rough picture into another: each step is still. A displacement of a
+// rough or smooth picture is motion, in any direction, and by two thirds of a pixel.
 func TestFadeIsStill(t *testing.T) {
 	l := analyzetest.Must(frame.NewLayout(analyzetest.Must(frame.NewFormat(frame.BGR4, 240, 200))(t)))(t)
 	rng := rand.New(rand.NewPCG(1, 3))

@@ -14,7 +14,7 @@ type Film struct {
 	Frames     int // at 60 a second
 }
 
-// WriteFilms records each phase at 1280x720, 6 pixels a frame, from seed 1, and then all in turn.
+// WriteFilms records each phase at 1280x720 and 6 pixels a frame. Then it records all in turn.
 func WriteFilms(t testing.TB) (films []Film) {
 	write := func(name string, f frame.Format, all [][]byte) {
 		d := &memDisk{}

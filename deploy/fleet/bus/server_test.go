@@ -80,7 +80,8 @@ func TestServer(t *testing.T) {
 	testBus(t, world{s, func(t *testing.T, name string) Rig { return join(t, a, s, name) }})
 }
 
-// TestSupersededAreDropped: a kill leaves superseded messages. Reading all entries has them deleted.
+// TestSupersededAreDropped: a kill leaves superseded messages. Who reads all entries has them
+// deleted.
 func TestSupersededAreDropped(t *testing.T) {
 	s := serve(t, ServerOptions{Dir: t.TempDir(), Keys: keysOf(t, newAuthority(t))})
 	b := bucket{s, Jobs}.of("a")

@@ -240,15 +240,19 @@ func (b bucket) All(ctx context.Context) (all []Entry, err error) {
 		reading.Go(func() { found[i].entries, found[i].old, found[i].err = b.all(ctx) })
 	}
 	reading.Wait()
-	for i, f := range found {
+	for _, f := range found {
 		all, err = append(all, f.entries...), errors.Join(err, f.err)
-		go parts[i].dropAll(f.old)
+	}
+	if err == nil {
+		for i, f := range found {
+			go parts[i].dropAll(f.old)
+		}
 	}
 	return all, err
 }
 
-// dropAll deletes superseded messages, one after the other: the server syncs each, and answers
-// requests in their order. It ends with the connection.
+// dropAll deletes superseded messages, one after the other. The server syncs each, and others would
+// wait for many at once. It ends with the connection.
 func (b bucket) dropAll(revisions []uint64) {
 	for _, revision := range revisions {
 		subject, request := b.dropRequest(revision)
