@@ -64,10 +64,9 @@ func (b *tab) isAt(r *result.Results, n int) {
 			continue
 		}
 		for chart := range 2 {
-			got, want := b.cursor(chart), b.place(w, chart, w.Times.Time[n-w.Times.First])
-			if math.Abs(got-want) > 0.6 {
-				b.Errorf("frame %d: the cursor of graph %d of window %d is at %.1f, want %.1f", n, chart, i, got, want)
-			}
+			b.await(fmt.Sprintf("the cursor of graph %d of window %d is at frame %d", chart, i, n), fmt.Sprintf(
+				`(g => Math.abs(Number(g?.querySelector('.cursor')?.getAttribute('x1')) -
+					(50 + %v * (g?.clientWidth - 60))) <= 0.6)(%s)`, part(w, w.Times.Time[n-w.Times.First]), graph(chart)))
 		}
 	}
 }
@@ -83,11 +82,10 @@ func (b *tab) cursor(chart int) float64 {
 	return browsertest.Eval[float64](b.Tab, `Number(`+graph(chart)+`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
-// place is where a time from the window's start is in a graph: between 50 pixels at the left and 10
-// at the right lies all from T0 or the green to the end of the red frame, and a hundredth more on
-// either side.
-func (b *tab) place(w *result.Window, chart int, t int64) float64 {
-	b.Helper()
+// part is where a time from the window's start is in a graph, from 0 to 1. Between 50 pixels at the
+// left and 10 at the right lies all from T0 or the green to the end of the red frame, and a
+// hundredth more on either side.
+func part(w *result.Window, t int64) float64 {
 	n := len(w.Times.Time)
 	from, to := float64(w.Times.Time[0]), float64(w.Times.Time[n-1])
 	to += (to - from) / float64(n-1)
@@ -96,8 +94,7 @@ func (b *tab) place(w *result.Window, chart int, t int64) float64 {
 	}
 	room := (to - from) / 100
 	from, to = from-room, to+room
-	width := browsertest.Eval[float64](b.Tab, graph(chart)+`.clientWidth`)
-	return 50 + (float64(t)-from)/(to-from)*(width-60)
+	return (float64(t) - from) / (to - from)
 }
 
 // click clicks into a graph at a frame.
@@ -105,8 +102,8 @@ func (b *tab) click(w *result.Window, chart, n int) {
 	b.Helper()
 	at := browsertest.Eval[[]float64](b.Tab,
 		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();
-			return [r.left, r.top + r.height / 2]; })(`+graph(chart)+`)`)
-	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, chart, w.Times.Time[n-w.Times.First]), at[1]))
+			return [r.left, r.top + r.height / 2, e.clientWidth]; })(`+graph(chart)+`)`)
+	b.Do(chromedp.MouseClickXY(at[0]+50+part(w, w.Times.Time[n-w.Times.First])*(at[2]-60), at[1]))
 }
 
 // soak goes all ways through a page from each place, and audits it at each width.
