@@ -66,7 +66,8 @@ func (b *tab) isAt(r *result.Results, n int) {
 		for chart := range 2 {
 			b.await(fmt.Sprintf("the cursor of graph %d of window %d is at frame %d", chart, i, n), fmt.Sprintf(
 				`(g => Math.abs(Number(g?.querySelector('.cursor')?.getAttribute('x1')) -
-					(50 + %v * (g?.clientWidth - 60))) <= 0.6)(%s)`, part(w, w.Times.Time[n-w.Times.First]), graph(chart)))
+					(50 + %v * (g?.clientWidth - 60))) <= 0.6)(%s)`,
+				part(w, w.Times.Time[n-w.Times.First]), graph(chart)))
 		}
 	}
 }
