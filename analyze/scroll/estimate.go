@@ -84,7 +84,7 @@ func (m *estimator) estimate(c *frame.Change, d *measure.Diff, before, now frame
 	for i, find := range [...]func(measure.Rect) []candidate{m.ofSpans, m.alongRows, m.alongColumns, m.farRows,
 		m.farColumns, m.ofTiles} {
 		if i == 1 && m.still() { // most content that moves was found before
-			return m.zoom.estimate(m, b)
+			break
 		}
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {

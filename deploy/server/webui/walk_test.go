@@ -259,7 +259,7 @@ func TestTestsPage(t *testing.T) {
 		t.Errorf("it was started %d times", n)
 	}
 	p.mu.Unlock()
-	b.Quiet("WebSocket connection", "Nothing was recorded", p.runs[0].ID+"/frames/0.png") // a run that is only named
+	b.Quiet("WebSocket connection", "Nothing was recorded", p.runs[0].ID+"/frames/0.png") // it has no folder
 }
 
 func TestRunsPage(t *testing.T) {
