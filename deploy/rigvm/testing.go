@@ -65,7 +65,7 @@ type Tests struct {
 	Args    []string // more arguments: "-test.short", or the tests' own flags
 	Env     []string // added to PATH, HOME, CI and RIGVM=1
 	// of the whole run; 0: 20 minutes, since it only ends what hangs and two busy processors
-	// emulate the machine
+	// emulate the machine. After three quarters, the tests print their goroutines.
 	Timeout time.Duration
 }
 
@@ -75,9 +75,14 @@ type Tests struct {
 func RunTests(t *testing.T, vm *VM, tests Tests) {
 	t.Helper()
 	limit := orDefault(tests.Timeout, defaultTestsTimeout)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("tests in the VM took longer than %v",
-		limit))
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	// Tests that do not end by then hang, or their machine does: its console says more.
+	hung := time.AfterFunc(limit, func() {
+		vm.end(vm.console.died(fmt.Sprintf("the VM was ended: its tests took longer than %v", limit),
+			context.DeadlineExceeded))
+	})
+	defer hung.Stop()
 	if tests.Package == "" {
 		tests.Package = "."
 	}
@@ -92,7 +97,8 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 	}
 	c := Command{
 		Path: inside, Dir: dir, Env: append([]string{"RIGVM=1", "CI=" + os.Getenv("CI")}, tests.Env...),
-		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run, "-test.timeout=0"}, tests.Args...),
+		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run, "-test.timeout=" + (limit * 3 / 4).String()},
+			tests.Args...),
 	}
 	var r relay
 	r.follow(ctx, t, vm, c)
