@@ -55,6 +55,8 @@ package: deps
 # Programs in real time run as they are shipped: .ci/live removes these.
 lint check test race cross: export GOGC = 400
 lint check test race cross: export GOMEMLIMIT = 3GiB
+# Nobody debugs these programs. Without that information, compiling takes an eighth less, and the cache a quarter.
+lint check test race cross: export GOFLAGS += -gcflags=all=-dwarf=false
 
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
@@ -98,9 +100,10 @@ lint:
 	CGO_ENABLED=0 $(GO) vet ./... ./.ci/gotest ./.ci/cross
 	CGO_ENABLED=1 $(GO) vet $(CGO)
 	CGO_ENABLED=0 $(GO) vet -tags rigvm,benchrig $(TAGGED)
-	CGO_ENABLED=0 $(GO) tool staticcheck ./... ./.ci/gotest ./.ci/cross
-	CGO_ENABLED=1 $(GO) tool staticcheck $(CGO)
-	CGO_ENABLED=0 $(GO) tool staticcheck -tags rigvm,benchrig $(TAGGED)
+	CGO_ENABLED=0 $(GO) build -o out/staticcheck honnef.co/go/tools/cmd/staticcheck
+	CGO_ENABLED=0 out/staticcheck ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=1 out/staticcheck $(CGO)
+	CGO_ENABLED=0 out/staticcheck -tags rigvm,benchrig $(TAGGED)
 
 # The offline commands work wherever Go does, without cgo. Packages and their tests are type-checked; the agents, which
 # run on other machines than ours, are linked too. Files for linux/amd64 without cgo are for lint, and a build links them.
