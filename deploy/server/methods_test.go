@@ -125,7 +125,7 @@ func (engine) CancelBisect(id, by string) (api.Bisect, error) {
 }
 
 func (engine) Confirm(context.Context, int64) error { return nil }
-func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200} }
+func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200, Used: 3} }
 
 // bisects starts a bisection, and ends it.
 func (u *user) bisects() {
@@ -204,6 +204,10 @@ func (u *user) trends() {
 		len(alerts.Alerts[0].Builds) != 2 || alerts.Alerts[0].Note != note ||
 		alerts.Alerts[0].State != "acknowledged" || alerts.Budget.Confirmations != 200 {
 		u.t.Errorf("%+v", alerts)
+	}
+	if _, text := u.ask("GET", "/metrics", ""); !strings.Contains(text, "eideticker_alarm_confirmations 3\n") ||
+		!strings.Contains(text, "eideticker_alarm_confirmations_allowed 200\n") {
+		u.t.Errorf("no budget in %s", text)
 	}
 	for _, c := range []struct {
 		method string

@@ -61,6 +61,12 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	gauge(describe("store_free_bytes", "Bytes that are free on the file system."), float64(status.Store.FreeBytes))
 	gauge(describe("store_runs", "Runs in the store."), float64(status.Store.Runs))
 	gauge(describe("websocket_clients", "Clients that are connected by websocket."), float64(f.server.clients.Load()))
+	if e := f.server.o.Engine; e != nil {
+		b := e.Budget()
+		gauge(describe("alarm_confirmations", "Confirmations that began in the last period."), float64(b.Used))
+		gauge(describe("alarm_confirmations_allowed", "Confirmations that may begin in a period."),
+			float64(b.Confirmations))
+	}
 	fill := describe("ring_fill_ratio", "How full the ring of the recording at work is; at 1 frames are lost.",
 		"device")
 	share := describe("encoding_ratio", "Part of the time in which the recorder is at work on frames.", "device")
