@@ -97,8 +97,8 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 	}
 	c := Command{
 		Path: inside, Dir: dir, Env: append([]string{"RIGVM=1", "CI=" + os.Getenv("CI")}, tests.Env...),
-		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run, "-test.timeout=" + (limit * 3 / 4).String()},
-			tests.Args...),
+		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run,
+			"-test.timeout=" + (limit * 3 / 4).String()}, tests.Args...),
 	}
 	var r relay
 	r.follow(ctx, t, vm, c)
