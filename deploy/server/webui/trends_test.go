@@ -106,11 +106,13 @@ func TestTrendsPages(t *testing.T) {
 	b.Log("a series is drawn with its rivals, gaps and changes")
 	b.open("#/trends/11")
 	b.await("it is drawn", `document.querySelectorAll('.trend-chart circle.line-0').length === 80`) // a name's too
-	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "intervals apart",
+	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "smallest that shows",
 		"chrome · stable (rival)")
 	for _, c := range []struct{ script, want string }{
 		{`[...document.querySelectorAll('text.sign')].map((e) => e.textContent).sort().join()`,
 			"– dismissed,■ lab,▼ confirmed,◆ confirming,◇ candidate,✕ refuted"},
+		{`document.querySelector('[data-of="difference"]').closest('tr').innerText`,
+			"chrome · stable (rival)\nbuild 2026-11-20\n\t59.5 frames/s\t−8.52 %, worse\t−9.69 % to −7.35 %, 1.17 %"},
 		{`document.querySelector('path.gap').textContent`, "2026-10-08: the job passed its deadline"},
 		{`[...document.querySelectorAll('.trend-chart .name')].map((e) => e.textContent).join()`,
 			"chrome,control,firefox"},

@@ -276,12 +276,14 @@ class SeriesPage {
       + `${now?.text}. Differences are of medians. A confirmation tests them. `
       + `${rounded(100 * data.series.threshold)} % is a relevant difference.`), h('table.values.labelled', null,
       h('thead', null, h('tr', null, h('th', null, 'With'), h('th.number', null, 'Median'),
-        h('th.number', null, 'Difference'), h('th', null, 'Scatter'))), h('tbody', null, rows))]
+        h('th.number', null, 'Difference'), h('th', null, '95 % interval, smallest that shows'))),
+      h('tbody', null, rows))]
       : h('p.quiet-text', null, data.level ? 'Zoom in until each build has its point.'
         : 'The last build has neither rivals nor 30 builds before it.'));
   }
 
   /**
+   * against compares two builds. Their medians are independent, so that widths of their intervals add as squares.
    * @param {Point} now
    * @param {Point} then
    * @param {string} name
@@ -290,12 +292,16 @@ class SeriesPage {
     const {unit, better} = this.rows[0].data.series;
     const by = now.median - then.median;
     const word = !by || !better ? '' : by > 0 === (better === 'higher') ? 'better' : 'worse';
+    const shown = (/** @type {number} */ d) => then.median ? `${rounded(100 * d / Math.abs(then.median))} %`
+      : spoken(d, unit);
+    const signed = (/** @type {number} */ d) => `${d > 0 ? '+' : ''}${shown(d)}`;
+    const half = Math.hypot(now.high - now.low, then.high - then.low) / 2;
+    const sure = now.interval && then.interval;
     const apart = now.low > then.high || now.high < then.low;
     return h('tr', null, h('th', {scope: 'row'}, name, h('small', null, `build ${then.build}`)),
-      h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'},
-        then.median ? `${by > 0 ? '+' : ''}${rounded(100 * by / Math.abs(then.median))} %` : spoken(by, unit),
-        word && `, ${word}`),
-      h('td', null, now.interval && then.interval ? 'intervals ' : 'ranges of runs ', apart ? 'apart' : 'overlap'));
+      h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'}, signed(by),
+        word && `, ${word}`), h('td', null, sure ? `${signed(by - half)} to ${signed(by + half)}, ${shown(half)}`
+        : `ranges of few runs ${apart ? 'are apart' : 'overlap'}`));
   }
 
   /** tabulate fills the table of the shown points, once it is open. */
