@@ -52,6 +52,7 @@ type ServerOptions struct {
 	Cluster, Credentials string
 
 	unsynced bool                            // for measurements
+	requests int64                           // of the storage that may wait (default: 10,000)
 	free     func(dir string) (int64, error) // free bytes on the disk; nil: asks the system
 }
 
@@ -68,6 +69,10 @@ type Server struct {
 	room    *room // nil: a cluster has its own
 	close   sync.Once
 
+	superseded chan superseded
+	dropping   sync.WaitGroup     // dropAll
+	stop       context.CancelFunc // ends it
+
 	mu   sync.Mutex
 	used map[string]usage // by bucket
 }
@@ -78,7 +83,10 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 		o.Quota = defaultQuota
 	}
 	s := &Server{options: o, log: &eventLog{log: o.Log, fatal: make(chan string, 1)},
-		streams: map[string]jetstream.Stream{}, used: map[string]usage{}}
+		streams: map[string]jetstream.Stream{}, used: map[string]usage{},
+		superseded: make(chan superseded, maxSuperseded)}
+	var drops context.Context
+	drops, s.stop = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for _, step := range []func(context.Context) error{s.startServer, s.connect, s.openStreams, s.moveJobs,
@@ -88,6 +96,7 @@ func Serve(ctx context.Context, o ServerOptions) (*Server, error) {
 			return nil, fmt.Errorf("start the fleet's bus: %w", err)
 		}
 	}
+	s.dropping.Go(func() { s.dropAll(drops) })
 	return s, nil
 }
 
@@ -104,6 +113,7 @@ func (s *Server) startServer(ctx context.Context) error {
 			return err
 		}
 		o.JetStream, o.StoreDir, o.SyncAlways = true, s.options.Dir, !s.options.unsynced
+		o.JetStreamRequestQueueLimit = s.options.requests
 		o.JetStreamMaxStore, o.JetStreamMaxMemory = s.options.Quota, 64<<20
 	}
 	account, err := s.options.Keys.AccountJWT()
@@ -317,6 +327,8 @@ func (s *Server) Disconnect(rig string) error {
 // Close implements [Hub].
 func (s *Server) Close() error {
 	s.close.Do(func() {
+		s.stop()
+		s.dropping.Wait()
 		for _, c := range []*nats.Conn{s.rigs, s.store} {
 			if c != nil {
 				c.Close()

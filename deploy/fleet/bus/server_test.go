@@ -2,6 +2,9 @@ package bus
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,13 +96,66 @@ func TestSupersededAreDropped(t *testing.T) {
 	if all, err := s.Bucket(Jobs).All(t.Context()); err != nil || len(all) != 1 || all[0].Revision != 5 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), storeTime)
+	awaitMessages(t, s, Jobs, 1)
+}
+
+// awaitMessages waits until the streams of a bucket have a number of messages.
+func awaitMessages(t *testing.T, s *Server, bucket string, want uint64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*storeTime)
 	defer cancel()
-	for left := uint64(5); left > 1; time.Sleep(10 * time.Millisecond) {
-		info, err := s.streams[b.name].Info(ctx)
-		if err != nil {
-			t.Fatalf("%d messages are left: %v", left, err)
+	for n := want + 1; n != want; time.Sleep(10 * time.Millisecond) {
+		n = 0
+		for name, stream := range s.streams {
+			if strings.HasPrefix(name, bucket) {
+				info, err := stream.Info(ctx)
+				if err != nil {
+					t.Fatalf("%d messages are left, want %d: %v", n, want, err)
+				}
+				n += info.State.Msgs
+			}
 		}
-		left = info.State.Msgs
+	}
+}
+
+// TestChangesFasterThanDeletes: the storage answers other requests meanwhile. In the end it has the
+// last message of each entry.
+//
+// Fault: Jobs of a fleet change faster than the storage deletes their earlier states
+func TestChangesFasterThanDeletes(t *testing.T) {
+	s := serve(t, ServerOptions{Dir: t.TempDir(), Keys: keysOf(t, newAuthority(t)), requests: 16})
+	b, entries := s.Bucket(Jobs), make([]Entry, 100)
+	for i := range entries {
+		entries[i].Key = fmt.Sprint("job-", i)
+	}
+	for round := 0; len(s.superseded) < 500; round++ {
+		if round == 100 {
+			t.Fatal("the storage deletes faster than 100 changes are made at once")
+		}
+		for i, stored := range b.PutAll(t.Context(), entries) {
+			if stored.Err != nil {
+				t.Fatal(stored.Err)
+			}
+			entries[i].Revision = stored.Revision
+		}
+	}
+	if _, err := s.streams[jobShard(0)].Info(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := b.Delete(t.Context(), entries[0].Key, entries[0].Revision); err != nil {
+		t.Error(err)
+	}
+	if len(s.superseded) == 0 {
+		t.Error("other requests are answered after all deletes")
+	}
+	awaitMessages(t, s, Jobs, uint64(len(entries)-1))
+	all, err := b.All(t.Context())
+	for _, e := range entries[1:] {
+		if !slices.ContainsFunc(all, func(a Entry) bool { return a.Key == e.Key && a.Revision == e.Revision }) {
+			t.Errorf("%s of revision %d is not there", e.Key, e.Revision)
+		}
+	}
+	if err != nil || len(all) != len(entries)-1 {
+		t.Errorf("%d entries, %v", len(all), err)
 	}
 }

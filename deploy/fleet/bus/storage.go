@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -179,16 +180,52 @@ type usage struct {
 	err error // ErrFull
 }
 
-// drop has a superseded message deleted. One that is left is deleted with its entry.
+// maxSuperseded is the number of superseded messages that wait for their delete, in 6 MiB. Others
+// stay until the next start, or until their entry is deleted.
+const maxSuperseded = 1 << 18
+
+// superseded is a message that has a successor.
+type superseded struct {
+	stream   string
+	revision uint64
+}
+
+// drop has a superseded message deleted.
 func (b bucket) drop(revision uint64) {
 	if revision > 0 {
-		subject, request := b.dropRequest(revision)
-		_ = b.s.store.Publish(subject, request)
+		select {
+		case b.s.superseded <- superseded{b.name, revision}:
+		default:
+		}
 	}
 }
 
-func (b bucket) dropRequest(revision uint64) (subject string, request []byte) {
-	return "$JS.API.STREAM.MSG.DELETE." + b.name, fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, revision)
+// dropAll deletes superseded messages until the context ends. A delete that fails is repeated after
+// the others. Only one request waits at any time. The server discards all requests when 10,000
+// wait, and does not answer [jetstream.Stream.Info] while others wait.
+func (s *Server) dropAll(ctx context.Context) {
+	for failed := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-s.superseded:
+			err := s.streams[m.stream].DeleteMsg(ctx, m.revision)
+			gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.HasSuffix(err.Error(), " found")
+			if err == nil || gone {
+				failed = false
+				continue
+			}
+			bucket{s, m.stream}.drop(m.revision)
+			if !failed && ctx.Err() == nil {
+				s.log.line(slog.LevelWarn, "delete a superseded message of %s: %v", []any{m.stream, err})
+			}
+			failed = true
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}
 }
 
 // Delete stores a mark, which only the last revision permits. It then removes all messages of the
@@ -245,21 +282,12 @@ func (b bucket) All(ctx context.Context) (all []Entry, err error) {
 	}
 	if err == nil {
 		for i, f := range found {
-			go parts[i].dropAll(f.old)
+			for _, revision := range f.old {
+				parts[i].drop(revision)
+			}
 		}
 	}
 	return all, err
-}
-
-// dropAll deletes superseded messages, one after the other. The server syncs each, and others would
-// wait for many at once. It ends with the connection.
-func (b bucket) dropAll(revisions []uint64) {
-	for _, revision := range revisions {
-		subject, request := b.dropRequest(revision)
-		if _, err := b.s.store.Request(subject, request, storeTime); err != nil {
-			return // the next start finds them
-		}
-	}
 }
 
 // all also returns the revisions of superseded messages.
