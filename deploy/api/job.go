@@ -50,6 +50,8 @@ type StartParams struct {
 	Class string `json:"class,omitempty" doc:"\"now\", \"check\", \"watch\" or \"fill\": its share (default: now)"`
 	// Origin says what a scheduled job is for. Clients cannot set it.
 	Origin json.RawMessage `json:"-"`
+	// Keep names jobs that run one after the other on a device of a fleet. Clients cannot set it.
+	Keep string `json:"-"`
 }
 
 // The classes of jobs. Those that wait share the rig as 8 to 4 to 2 to 1.

@@ -163,6 +163,20 @@ func TestBisectSpoilt(t *testing.T) {
 	}
 }
 
+// TestBisectDeviceGone: the device leaves the fleet between two steps.
+//
+// Fault: The device of a bisection has left the fleet
+func TestBisectDeviceGone(t *testing.T) {
+	w := newLab(t, 3, 9)
+	w.level = slower(5, 0.2)
+	w.end = func(*api.Job) { w.refuses = api.Errorf(api.InvalidParams, "no device has rig=lab-07") }
+	b := w.bisects(api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load", Device: "lab-07/p"})
+	if b.State != bisect.NotDecided || !strings.HasSuffix(b.Text, " has no values: no device has rig=lab-07.") ||
+		b.Runs == 0 || len(w.order) != 1 {
+		t.Errorf("%d jobs, %+v", len(w.order), b)
+	}
+}
+
 // TestBisectDirectionOfRepeat: the first runs of an end are rejected. A value without a better
 // direction gets its direction from the repeated step.
 func TestBisectDirectionOfRepeat(t *testing.T) {
@@ -263,7 +277,7 @@ func TestBisectCalls(t *testing.T) {
 	w.refuses = nil
 	b, err := e.StartBisect(t.Context(), "eva", p)
 	if err != nil || b.State != bisect.Searching || b.Left != 8 || b.Job != w.order[0] ||
-		w.params[b.Job].Class != api.ClassCheck || w.params[b.Job].Repeat != 12 {
+		w.params[b.Job].Keep != b.ID || w.params[b.Job].Class != api.ClassCheck || w.params[b.Job].Repeat != 12 {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	for want, j := range map[string]api.Job{

@@ -365,14 +365,14 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	if err != nil {
 		return api.Job{}, err
 	}
-	owner := t.Origin.Schedule
-	if t.Origin.Kind != trend.KindBisect {
-		owner = "schedule " + owner
+	owner, keep := "schedule "+t.Origin.Schedule, ""
+	if t.Origin.Kind == trend.KindBisect {
+		owner, keep = t.Origin.Schedule, t.Origin.Schedule
 	}
 	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
 		Revision: t.Origin.Build, Origin: origin, MaxLost: t.MaxLost,
-		NoVideo: t.Origin.Kind == trend.KindBisect})
+		Keep: keep, NoVideo: keep != ""})
 }
 
 // later reports if a job can be submitted at another time.

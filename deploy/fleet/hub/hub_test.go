@@ -181,3 +181,40 @@ func (w *world) cancel(id string) {
 		w.Fatal(err)
 	}
 }
+
+// TestKeep: jobs of a bisection keep the device of the first, also after a restart of the hub. A
+// device that is away is waited for, with a reason.
+func TestKeep(t *testing.T) {
+	w := newWorld(t)
+	a := w.join("a", "p", "q")
+	submit := func(id, keep string) {
+		w.submit(id, api.JobParams{StartParams: api.StartParams{Class: "check", Keep: keep}})
+	}
+	on := func(id, want string) {
+		t.Helper()
+		if all := w.job(id).Attempts; len(all) != 1 || all[0].Rig+"/"+all[0].Devices[0] != want {
+			t.Fatalf("%s: %+v (%s), want %s", id, all, w.job(id).Reason, want)
+		}
+	}
+	submit("s-1", "bisect-1")
+	on("s-1", "a/p")
+	a.poll().end("s-1.1", wire.Ended{State: "ok"}).poll()
+	submit("s-2", "bisect-1")
+	on("s-2", "a/p")
+	submit("s-3", "")
+	on("s-3", "a/q")
+	a.poll()
+	w.restart()
+	w.pass(time.Minute, "a")
+	a.end("s-2.1", wire.Ended{State: "ok"}).poll()
+	submit("s-4", "")
+	w.pass(9*time.Minute, "a")
+	w.expect("s-4", "queued") // p is kept
+	w.pass(time.Minute, "a")
+	on("s-4", "a/p")
+	w.pass(time.Minute)
+	submit("s-5", "bisect-1")
+	if j := w.job("s-5"); j.State != queued || j.Reason != "all 2 fitting devices are away" {
+		t.Errorf("%+v", j)
+	}
+}

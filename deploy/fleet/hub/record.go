@@ -54,6 +54,7 @@ type record struct {
 	Devices    int             `json:"devices"`
 	Not        []string        `json:"not,omitempty"`  // rigs
 	Only       string          `json:"only,omitempty"` // RIG/DEVICE
+	Keep       string          `json:"keep,omitempty"` // jobs that keep a device
 	Replace    bool            `json:"replace,omitempty"`
 	EstimateNS int64           `json:"estimate_ns"`
 	Runs       int             `json:"runs"`
@@ -156,7 +157,7 @@ func (r *record) wanted() sched.Job {
 	needs, _ := sched.ParseNeeds(r.Needs) // was checked
 	return sched.Job{ID: r.Job, Owner: r.Owner, Class: r.Class, Kind: r.Kind, Feeds: r.Feeds, Needs: needs,
 		Tests: r.Tests, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS),
-		Not: r.Not, Only: r.Only}
+		Not: r.Not, Only: r.Only, Keep: r.Keep}
 }
 
 // view returns the job for clients, without its place.

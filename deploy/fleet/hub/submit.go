@@ -123,7 +123,7 @@ func (h *Hub) admit(owner string, j *job) error {
 
 // newJob checks the parameters of a job. It returns the contents that the job refers to.
 func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, error) {
-	j := &job{record: record{Job: p.Job, Owner: owner, Class: p.Class, Label: p.Label, Replace: p.Replace,
+	j := &job{record: record{Job: p.Job, Owner: owner, Class: p.Class, Label: p.Label, Replace: p.Replace, Keep: p.Keep,
 		QueuedNS: h.o.Now().UnixNano(), State: queued}}
 	if j.Class == "" {
 		j.Class = api.ClassNow

@@ -469,7 +469,9 @@ func (s *Scheduler) SetRig(now Rig) {
 		if d == nil {
 			s.freed++
 			d = &device{id: id, rig: r, job: s.busy[id], freed: s.freed}
-			s.devices[id] = d
+			if s.devices[id] = d; d.job != nil {
+				d.hold = d.job.run.hold
+			}
 		}
 		if slices.Contains(r.devices, d) {
 			continue // it has this name twice

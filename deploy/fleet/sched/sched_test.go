@@ -295,6 +295,36 @@ func TestKeep(t *testing.T) {
 	expect(t, s, noon.Add(10*time.Minute), "w-2:lab-01/a")
 }
 
+// TestKeepAway: a set waits for a device that is away, then takes another one and keeps that.
+func TestKeepAway(t *testing.T) {
+	s := New(Options{MaxIdle: 10 * time.Minute})
+	first, second := lab("lab-01", phone("a", "pixel7")), lab("lab-02", phone("b", "pixel7"))
+	s.SetRig(first)
+	add := func(id string) {
+		j := job(id, "ann", nil)
+		j.Keep = "set"
+		s.Add(j)
+	}
+	add("k-1")
+	expect(t, s, noon, "k-1:lab-01/a")
+	s.SetRig(second)
+	s.Ended("k-1", time.Minute)
+	first.Online = false
+	s.SetRig(first)
+	add("k-2")
+	expect(t, s, noon, "")
+	if _, why := s.Wait("k-2", noon); why != "waits for the device that set keeps" {
+		t.Error(why)
+	}
+	expect(t, s, noon.Add(9*time.Minute), "")
+	expect(t, s, noon.Add(10*time.Minute), "k-2:lab-02/b")
+	s.Ended("k-2", time.Minute)
+	first.Online = true
+	s.SetRig(first)
+	add("k-3")
+	expect(t, s, noon.Add(11*time.Minute), "k-3:lab-02/b")
+}
+
 // TestSeveral assigns jobs of several devices at once, though single ones never stop coming.
 // It fails if a job of two devices waits for ever, since each that becomes free gets a small job.
 func TestSeveral(t *testing.T) {
