@@ -235,8 +235,12 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 	for name, d := range s.conf.Runs.KeepLast {
 		keep[name] = time.Duration(d)
 	}
+	var controls []string
+	for _, c := range s.conf.Schedule {
+		controls = append(controls, c.Control)
+	}
 	if s.builds, err = builds.Open(builds.Options{Dir: s.conf.DataDir, Feeds: s.conf.Feed,
-		MaxBytes: int64(s.conf.Store.MaxBuilds), Log: s.log}); err != nil {
+		MaxBytes: int64(s.conf.Store.MaxBuilds), Keep: controls, Log: s.log}); err != nil {
 		return nil, err
 	}
 	return daemon.New(daemon.Options{

@@ -32,14 +32,17 @@ type Options struct {
 	Dir      string // the data directory
 	Feeds    map[string]config.Feed
 	MaxBytes int64 // of unpacked builds; 0: no limit
-	Log      *slog.Logger
-	Now      func() time.Time // nil: the system's
+	// Keep lists builds as KIND@FEED:BUILD that are not removed, such as controls. Others are ignored.
+	Keep []string
+	Log  *slog.Logger
+	Now  func() time.Time // nil: the system's
 }
 
 // Cache keeps builds of feeds unpacked. Its methods may be called from any goroutine.
 type Cache struct {
 	dir   string
 	max   int64
+	keep  []api.Browser
 	log   *slog.Logger
 	now   func() time.Time
 	feeds map[string]*Feed
@@ -70,6 +73,11 @@ func Open(o Options) (*Cache, error) {
 	}
 	if len(c.feeds) == 0 {
 		return c, nil
+	}
+	for _, text := range o.Keep {
+		if b, err := api.ParseBrowser(text); err == nil && b.Build != "" && c.feeds[b.Feed] != nil {
+			c.keep = append(c.keep, b)
+		}
 	}
 	for _, dir := range []string{c.dir, filepath.Join(o.Dir, ledgers)} {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -379,8 +387,17 @@ func (c *Cache) unpack(ctx context.Context, archive, tree string) error {
 	return err
 }
 
-// evict removes the folders that were not used for longest, until the others keep the limit.
+// evict removes the folders that were not used for longest, until the others keep the limit. Kept
+// builds stay.
 func (c *Cache) evict() {
+	kept := map[string]bool{}
+	for _, k := range c.keep {
+		b, _, err := c.feeds[k.Feed].find(k.Build)
+		if err != nil {
+			return // nobody knows its hash now
+		}
+		kept[b.SHA256] = true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	type old struct {
@@ -391,7 +408,8 @@ func (c *Cache) evict() {
 	all := int64(0)
 	for name, size := range c.sizes {
 		all += size
-		if st, err := os.Stat(filepath.Join(c.dir, name)); err == nil && c.used[filepath.Join(c.dir, name)] == 0 {
+		if st, err := os.Stat(filepath.Join(c.dir, name)); err == nil && c.used[filepath.Join(c.dir, name)] == 0 &&
+			!kept[name] {
 			free = append(free, old{name, st.ModTime()})
 		}
 	}

@@ -392,6 +392,35 @@ func TestCacheLimit(t *testing.T) {
 	}
 }
 
+// TestCacheKeeps: a pinned build stays, though others were used later.
+func TestCacheKeeps(t *testing.T) {
+	t.Parallel()
+	s := serve(t, 250)
+	for i, name := range []string{"a-1", "b", "c", "d"} {
+		s.archives[name] = tarOf(t, item{name: "firefox", mode: 0o755, text: strings.Repeat(name[:1], 100)})
+		s.index += fmt.Sprintf(`{"seq":%d,"build":%q,"url":%[2]q}`+"\n", i+1, name)
+	}
+	var err error
+	if s.Cache, err = Open(Options{Dir: s.data, Feeds: map[string]config.Feed{
+		"f": {Kind: config.FeedLines, URL: s.URL + "/index"}}, MaxBytes: 250, Now: s.at.now,
+		Keep: []string{"", "firefox", "firefox@f", "firefox@none:a", "firefox@f:unknown", "firefox@f:a"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.at.pass()
+		_, release, err := s.program(t, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+	}
+	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true} {
+		if b, err := s.Resolve(t.Context(), "f", name); err != nil || s.Ready(b) != want {
+			t.Errorf("%s is there: %v, %v", name, !want, err)
+		}
+	}
+}
+
 func TestUnknownFeed(t *testing.T) {
 	t.Parallel()
 	c := open(t, t.TempDir(), newClock(), config.Feed{Kind: config.FeedFolder, Dir: t.TempDir()}, 0)
