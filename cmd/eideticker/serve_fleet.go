@@ -103,6 +103,7 @@ func (s *rigService) openAgent() (err error) {
 	}
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
+		Superseded:   s.superseded,
 		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: program(),
 		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
@@ -141,6 +142,13 @@ func (s *rigService) openSet(set string) (root *os.Root, release func(), err err
 		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
 	return root, release, err
+}
+
+// superseded has a set deleted before others. Without one there is nothing to delete.
+func (s *rigService) superseded(set string) {
+	if err := s.store.Supersede(set); err != nil && !errors.Is(err, store.ErrNotFound) {
+		s.log.Warn("a superseded attempt could not be marked", "set", set, "error", err)
+	}
 }
 
 // fleetStatus returns the rig's state in a fleet.

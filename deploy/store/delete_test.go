@@ -201,6 +201,39 @@ func TestRetain(t *testing.T) {
 	}
 }
 
+// TestRetainSuperseded: superseded runs go before older ones, unless they are pinned.
+func TestRetainSuperseded(t *testing.T) {
+	s := open(t, t.TempDir())
+	old, pinned, set := put(t, s, run(0, 60)), put(t, s, run(1, 60)), putSet(t, s, 2, 60, 61)
+	for _, id := range []string{pinned, set} {
+		if err := s.Supersede(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Supersede("unknown"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if err := s.Pin(background, pinned, true); err != nil {
+		t.Fatal(err)
+	}
+	used, _, err := s.Space()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		policy Policy
+		want   []string
+	}{
+		{Policy{MaxBytes: used}, nil},
+		{Policy{MaxBytes: used - 1}, []string{set}},
+		{Policy{MaxBytes: 1}, []string{old}},
+	} {
+		if deleted, err := s.Retain(background, c.policy); err != nil || !slices.Equal(deleted, c.want) {
+			t.Errorf("%+v: deleted %v, want %v, %v", c.policy, deleted, c.want, err)
+		}
+	}
+}
+
 // TestRetainUnused: archives, traces and caches count in the quota. They are removed before runs.
 func TestRetainUnused(t *testing.T) {
 	dir := t.TempDir()

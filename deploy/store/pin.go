@@ -42,6 +42,19 @@ func (s *Store) Pin(ctx context.Context, id string, pinned bool) error {
 	return nil
 }
 
+// Supersede has a set or a single run deleted before others when there is too little room.
+func (s *Store) Supersede(id string) error {
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	s.change.Lock()
+	defer s.change.Unlock()
+	if err := s.there(id); err != nil {
+		return err
+	}
+	return told(s.mark(path.Join(pathOf(id), oldFile), true))
+}
+
 // pinnable returns the runs that an ID stands for: itself, or those of a set or of a part of one.
 func (s *Store) pinnable(ctx context.Context, id string) (runs []string, err error) {
 	entries, err := s.entries(pathOf(id))

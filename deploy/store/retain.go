@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
@@ -13,7 +14,8 @@ import (
 )
 
 // Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. First it
-// removes archives, traces and caches. Later runs make those again. These runs stay:
+// removes archives, traces and caches. Later runs make those again. If there is too little room,
+// superseded runs go before others. These runs stay:
 //
 //   - pinned runs.
 //   - baselines and their parts.
@@ -30,6 +32,9 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 	}
 	if err := s.retainUnused(p); err != nil {
 		s.Log.Warn("unused files could not be removed", "why", err) // runs can
+	}
+	if deleted, err = s.retainSuperseded(ctx, p); err != nil {
+		return deleted, err
 	}
 	kept := map[string]int{}
 	from := int64(0)
@@ -70,6 +75,32 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 			deleted = append(deleted, id)
 		}
 	}
+}
+
+// retainSuperseded deletes superseded sets and runs until there is enough room.
+func (s *Store) retainSuperseded(ctx context.Context, p Policy) (deleted []string, err error) {
+	all, err := s.names()
+	for _, id := range all {
+		mark, e := s.root.Stat(path.Join(pathOf(id), oldFile))
+		if e != nil {
+			continue
+		}
+		why, least, err := s.exceeded(ctx, p)
+		if err != nil || why == "" {
+			return deleted, err
+		}
+		if time.Since(mark.ModTime()) < least {
+			continue
+		}
+		switch err := s.Delete(ctx, id); {
+		case err == nil:
+			s.Log.Info("a superseded run was deleted", "id", id, "why", why)
+			deleted = append(deleted, id)
+		case !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInUse) && !errors.Is(err, ErrPinned):
+			return deleted, err
+		}
+	}
+	return deleted, err
 }
 
 // retainUnused removes archives, traces and caches that expired, and those without which the policy

@@ -28,11 +28,12 @@ const (
 	baselinesFile = "baselines.json"
 	reserveFile   = "reserve"
 	pinnedFile    = "pinned"       // in a run folder
+	oldFile       = "superseded"   // in the folder of a set or of a single run
 	verdictFile   = "verdict.json" // in the folder of a run, or of runs that were judged together
 )
 
 // FolderFiles are the names of the store's own files in the folders of runs.
-func FolderFiles() []string { return []string{pinnedFile, verdictFile} }
+func FolderFiles() []string { return []string{pinnedFile, oldFile, verdictFile} }
 
 // Errors that callers tell apart.
 var (

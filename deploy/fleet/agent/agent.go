@@ -72,16 +72,18 @@ type Options struct {
 	Tests func() (all, profiled []string)
 	// Open opens the folder of a set. It is not deleted before release. The error wraps
 	// fs.ErrNotExist if there is none.
-	Open    func(set string) (root *os.Root, release func(), err error)
-	Files   http.Handler // answers requests of the relay, without a token
-	Program string
-	Address string // of the rig's own page; "": it is not told
-	Accept  wire.Accept
-	Labels  map[string]map[string]string // words of the rig's owner, by device; "": of all devices
-	Poll    time.Duration                // 0: 10 s
-	Look    time.Duration                // between looks at attempts and fleet.json; 0: 1 s
-	Now     func() time.Time             // nil: the system's
-	Log     *slog.Logger                 // nil: none
+	Open func(set string) (root *os.Root, release func(), err error)
+	// Superseded has the runs of a set deleted before others. nil: they are like others.
+	Superseded func(set string)
+	Files      http.Handler // answers requests of the relay, without a token
+	Program    string
+	Address    string // of the rig's own page; "": it is not told
+	Accept     wire.Accept
+	Labels     map[string]map[string]string // words of the rig's owner, by device; "": of all devices
+	Poll       time.Duration                // 0: 10 s
+	Look       time.Duration                // between looks at attempts and fleet.json; 0: 1 s
+	Now        func() time.Time             // nil: the system's
+	Log        *slog.Logger                 // nil: none
 	// Point is called where it would matter that the program ends there, for tests.
 	Point func(name string)
 }

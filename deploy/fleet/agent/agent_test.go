@@ -34,6 +34,9 @@ func TestAgent(t *testing.T) {
 		w.WriteHeader(http.StatusPartialContent)
 		_, _ = io.WriteString(w, r.URL.RequestURI()+" "+r.Header.Get("Range"))
 	})
+	superseded := make(chan string, 100)
+	o.Superseded = func(set string) { superseded <- set }
+	h.set(func() { h.polled.Superseded = []string{"../s-1.1", "s-1.1"} })
 	a, stop := start(t, o)
 	if s := a.Status(); s.Role != "alone" || s.Connected {
 		t.Errorf("without fleet.json: %+v", s)
@@ -45,6 +48,10 @@ func TestAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.until(t, r, "the first poll", func() bool { return h.polls > 0 })
+	h.set(func() { h.polled.Superseded = nil })
+	if got := <-superseded; got != "s-1.1" {
+		t.Errorf("%q is superseded", got)
+	}
 	labels := h.poll.Devices[0].Labels
 	for key, want := range map[string]string{"rig": "lab-07", "device": "a", "rack": "3", "model": "pixel7",
 		"browser": "one,two", "source": "synth", "size": "160x90"} {

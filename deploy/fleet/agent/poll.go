@@ -82,6 +82,11 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 		a.o.Log.Error("the state of the fleet could not be kept", "error", err)
 		return false
 	}
+	for _, id := range answer.Superseded {
+		if wire.IsAttempt(id) && a.o.Superseded != nil {
+			a.o.Superseded(id)
+		}
+	}
 	// Folders go first. An attempt that begins would delay them.
 	sent := a.sendLight(ctx, to, answer.Light)
 	return a.follow(ctx, bus, &answer) || sent

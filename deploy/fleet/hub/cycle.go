@@ -88,6 +88,9 @@ func (h *Hub) index(j *job) {
 	}
 	if j.ended() && !j.counted {
 		j.counted = true
+		for n := range j.Attempts {
+			h.supersede(j, n+1)
+		}
 		if h.owned[j.Owner]--; h.owned[j.Owner] <= 0 {
 			delete(h.owned, j.Owner)
 		}
@@ -96,6 +99,13 @@ func (h *Hub) index(j *job) {
 		h.unlogged[j.Job] = j
 	}
 	h.changed("", j.Job)
+}
+
+// supersede has the rig of an attempt told that another one has won.
+func (h *Hub) supersede(j *job, n int) {
+	if r := h.rigs[j.Attempts[n-1].Rig]; r != nil && j.Winner != 0 && j.Winner != n {
+		r.superseded[wire.AttemptID(j.Job, n)] = true
+	}
 }
 
 // leave frees the devices of a job's attempt.
@@ -240,6 +250,7 @@ func (h *Hub) settle(ctx context.Context, rig string, e *wire.Ended) fate {
 		return stored
 	}
 	if j.ended() {
+		h.supersede(j, n) // its runs may be new
 		if all := h.rig(rig).resend; all[e.Attempt] && validLight(e.Light) && j.dark == "" &&
 			!h.light.has(rig, e.Attempt) {
 			return wanted

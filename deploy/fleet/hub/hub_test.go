@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -173,6 +174,32 @@ func TestLifeCycle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSuperseded: a rig is told once of attempts that others have won, also if it was away or the
+// hub has restarted.
+func TestSuperseded(t *testing.T) {
+	w := newWorld(t)
+	a := w.join("a")
+	w.submit("s-1", api.JobParams{StartParams: api.StartParams{}, Replace: true})
+	b := w.join("b")
+	a.poll()
+	w.pass(4*time.Minute, "b")
+	b.end("s-1.2", wire.Ended{State: "ok"}).poll()
+	told := func(r *simRig, want ...string) {
+		t.Helper()
+		if r.poll(); !slices.Equal(r.answer.Superseded, want) {
+			t.Errorf("%s is told of %q, want %q", r.name, r.answer.Superseded, want)
+		}
+	}
+	a.end("s-1.1", wire.Ended{State: "ok"})
+	told(a, "s-1.1")
+	told(a)
+	told(b)
+	w.restart()
+	told(a, "s-1.1")
+	told(a)
+	told(b)
 }
 
 func (w *world) cancel(id string) {

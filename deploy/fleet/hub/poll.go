@@ -136,6 +136,11 @@ func (h *Hub) answerPoll(ctx context.Context, name string, p *wire.Poll, out *wi
 		*out = wire.Polled{Epoch: out.Epoch, NextNS: out.NextNS, ClockNS: out.ClockNS, Error: clip(err.Error(), 300)}
 		return
 	}
+	old := sortedKeys(r.superseded)
+	for _, id := range old[:min(len(old), wire.MaxResults)] {
+		out.Superseded = append(out.Superseded, id)
+		delete(r.superseded, id) // a lost answer costs little
+	}
 	if jwt, due, err := h.o.Authority.Renew(name, r.Key, now); err == nil && due {
 		out.JWT = jwt
 	} else if err != nil {

@@ -58,6 +58,7 @@ type rig struct {
 	reported   int             // results in the last poll
 	shown      bool            // the scheduler has it as online
 	resend     map[string]bool // attempts whose light folders the rig sends again
+	superseded map[string]bool // attempts of which the rig is to be told
 	waiting    []*relay
 	relaying   int
 	woken      chan struct{} // closed when waiting has grown
@@ -68,7 +69,7 @@ func (h *Hub) rig(name string) *rig {
 	r := h.rigs[name]
 	if r == nil {
 		r = &rig{member: member{Rig: name}, live: map[string]*job{}, boots: map[string]time.Time{},
-			resend: map[string]bool{}, woken: make(chan struct{})}
+			resend: map[string]bool{}, superseded: map[string]bool{}, woken: make(chan struct{})}
 		h.rigs[name] = r
 	}
 	return r

@@ -18,12 +18,16 @@ import (
 // incomplete. Pins, origins, TLS secrets and raw traces belong to one rig.
 func skipped(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile ||
+	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile || base == oldFile ||
 		strings.EqualFold(base, session.OriginFile) || strings.EqualFold(base, session.KeyLogFile) || activity.Raw(name)
 }
 
 // pinnedFile is what a rig puts into the folder of a run that it is to keep.
-const pinnedFile = "pinned"
+// oldFile has its runs deleted first.
+const (
+	pinnedFile = "pinned"
+	oldFile    = "superseded"
+)
 
 // Pack writes the files of a folder, without links, in the order of their names. progress, if not
 // nil, gets the number of bytes read.

@@ -95,7 +95,8 @@ func TestPackAndUnpack(t *testing.T) {
 	err := errors.Join(
 		os.WriteFile(filepath.Join(from, session.KeyLogFile), []byte("secrets"), 0o600),
 		os.WriteFile(filepath.Join(from, "a", "Network.KEYS"), []byte("secrets"), 0o600),
-		os.WriteFile(filepath.Join(from, pinnedFile), nil, 0o600), os.WriteFile(filepath.Join(from, ".run.json.123"),
+		os.WriteFile(filepath.Join(from, pinnedFile), nil, 0o600),
+		os.WriteFile(filepath.Join(from, oldFile), nil, 0o600), os.WriteFile(filepath.Join(from, ".run.json.123"),
 			[]byte("x"), 0o600),
 		os.Mkdir(filepath.Join(from, ".making"), 0o755), os.WriteFile(filepath.Join(from, ".making", "x"), nil, 0o600),
 		os.MkdirAll(filepath.Join(from, "traces/native/raw/x"), 0o755),
