@@ -79,14 +79,17 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 
 // retainSuperseded deletes superseded sets and runs until there is enough room.
 func (s *Store) retainSuperseded(ctx context.Context, p Policy) (deleted []string, err error) {
+	why, least, err := s.exceeded(ctx, p)
+	if err != nil || why == "" {
+		return nil, err
+	}
 	all, err := s.names()
 	for _, id := range all {
 		mark, e := s.root.Stat(path.Join(pathOf(id), oldFile))
 		if e != nil {
 			continue
 		}
-		why, least, err := s.exceeded(ctx, p)
-		if err != nil || why == "" {
+		if why, least, err = s.exceeded(ctx, p); err != nil || why == "" {
 			return deleted, err
 		}
 		if time.Since(mark.ModTime()) < least {
