@@ -193,51 +193,79 @@ func (m *estimator) still() bool {
 	return inPlace*change < min(right, down, falling, rising)
 }
 
+// checkSums are sums of the pixels of check. Vectors keep several of each.
+type checkSums struct {
+	left, zero         [4]uint64
+	detail, detailZero [8]uint32
+	tested, explained  int
+}
+
 // check holds the change against a displacement.
 func (m *estimator) check(dx, dy int) candidate {
-	k := candidate{dx: dx, dy: dy}
 	r := m.Area.Region
-	explained := 0
-	var zero, left, detail, detailZero int
+	var s checkSums
 	for i := range m.lines {
 		at := &m.lines[i]
 		y := at.y - dy
 		if y < r.Y || y >= r.Y+r.Height {
 			continue
 		}
-		old := m.before.line(y)
-		for w, word := range at.line.Bits {
-			base := 64*(at.line.Word+w) - r.X
-			for ; word != 0; word &= word - 1 {
-				x := base + bits.TrailingZeros64(word)
-				from := x - dx
-				if x < 1 || from < 1 || from >= r.Width || m.Area.Masked && !m.Area.Holds(r.X+from, y) {
-					continue
-				}
-				v, o := int(at.luma[x]), int(old[from])
-				left += abs(v - o)
-				zero += abs(v - int(at.same[x]))
-				step := v - int(at.luma[x-1])
-				detail += abs(step - o + int(old[from-1]))
-				detailZero += abs(step - int(at.same[x]) + int(at.same[x-1]))
-				if abs(v-int(at.luma[x-1])) <= m.tau {
-					continue
-				}
-				k.tested++
-				if abs(v-o) <= m.tau && abs(int(at.luma[x-1])-int(old[from-1])) <= m.tau {
-					explained++
-				}
-			}
+		old, words := m.before.line(y), at.line.Bits
+		x := 64*at.line.Word - r.X // of the first word; those from some word to an end are whole
+		from, end := (max(1, 1+dx)-x+63)>>6, (min(r.Width, r.Width+dx)-x)>>6
+		if from, end = max(from, 0), min(end, len(words)); m.Area.Masked || !hasVectors() || from >= end {
+			from, end = len(words), len(words)
+		}
+		for w, word := range words[:from] {
+			m.checkWord(&s, at, old, x+64*w, dx, dy, word)
+		}
+		if from < end {
+			checkVectors(&s, at.luma, at.same, x+64*from, old, x+64*from-dx, words[from:end], m.tau)
+		}
+		for w, word := range words[end:] {
+			m.checkWord(&s, at, old, x+64*(end+w), dx, dy, word)
 		}
 	}
+	k := candidate{dx: dx, dy: dy, tested: s.tested, left: 1, detail: 1}
 	if k.tested > 0 {
-		k.exact = float64(explained) / float64(k.tested)
+		k.exact = float64(s.explained) / float64(k.tested)
 	}
-	k.left, k.detail = 1, 1
-	if zero > 0 && detailZero > 0 {
-		k.left, k.detail = float64(left)/float64(zero), float64(detail)/float64(detailZero)
+	if zero, detailZero := sum(s.zero[:]), sum(s.detailZero[:]); zero > 0 && detailZero > 0 {
+		k.left, k.detail = sum(s.left[:])/zero, sum(s.detail[:])/detailZero
 	}
 	return k
+}
+
+func sum[T uint32 | uint64](all []T) (total float64) {
+	for _, v := range all {
+		total += float64(v)
+	}
+	return total
+}
+
+// checkWord adds the pixels of a word that changed. It begins at pixel base of a line.
+func (m *estimator) checkWord(s *checkSums, at *sampledLine, old []byte, base, dx, dy int, word uint64) {
+	r := m.Area.Region
+	for ; word != 0; word &= word - 1 {
+		x := base + bits.TrailingZeros64(word)
+		from := x - dx
+		if x < 1 || from < 1 || from >= r.Width || m.Area.Masked && !m.Area.Holds(r.X+from, at.y-dy) {
+			continue
+		}
+		v, o := int(at.luma[x]), int(old[from])
+		s.left[0] += uint64(abs(v - o))
+		s.zero[0] += uint64(abs(v - int(at.same[x])))
+		step := v - int(at.luma[x-1])
+		s.detail[0] += uint32(abs(step - o + int(old[from-1])))
+		s.detailZero[0] += uint32(abs(step - int(at.same[x]) + int(at.same[x-1])))
+		if abs(step) <= m.tau {
+			continue
+		}
+		s.tested++
+		if abs(v-o) <= m.tau && abs(int(at.luma[x-1])-int(old[from-1])) <= m.tau {
+			s.explained++
+		}
+	}
 }
 
 // replaces reports whether less than three quarters of the edges of the frame before are still

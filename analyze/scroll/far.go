@@ -1,6 +1,8 @@
 package scroll
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/measure"
@@ -26,24 +28,26 @@ type equals struct {
 	votes       map[int]int
 }
 
-// mark is what a row or column looks like.
+// mark is what a row or column looks like. It is made of words of eight pixels.
 type mark struct {
 	hash  uint64
-	last  byte
+	first uint64
 	plain bool // of one colour
 }
 
 const (
-	fnvOffset = 14695981039346656037 // Fowler, Noll and Vo: FNV-1a of 64 bits
-	fnvPrime  = 1099511628211
+	everyByte = 0x0101010101010101   // of the bytes of a word
+	markPrime = 0x9e3779b97f4a7c15   // 2⁶⁴ / golden ratio
+	markStart = 14695981039346656037 // not zero, since that would last
 )
 
-func (k *mark) add(v byte, first bool) {
+func (k *mark) add(word uint64, first bool) {
 	if first {
-		*k = mark{hash: fnvOffset, last: v, plain: true}
+		*k = mark{hash: markStart, first: word, plain: word == word&0xff*everyByte}
 	}
-	k.plain = k.plain && v == k.last
-	k.hash = (k.hash ^ uint64(v)) * fnvPrime
+	k.plain = k.plain && word == k.first
+	high, low := bits.Mul64(k.hash^word, markPrime)
+	k.hash = high ^ low
 }
 
 // farRows finds vertical displacements.
@@ -66,10 +70,8 @@ func (m *estimator) farColumns(b measure.Rect) (found []candidate) {
 	w, h := b.X1-b.X0, min(b.Y1-b.Y0, farStrip)
 	y := b.Y0 + (b.Y1-b.Y0-h)/2
 	e := m.equals.begin(w)
-	for i := range h {
-		columns(e.before, m.before.part(y+i, b.X0, w), i == 0)
-		columns(e.now, m.now.part(y+i, b.X0, w), i == 0)
-	}
+	columns(e.before, &m.before, b.X0, y, h)
+	columns(e.now, &m.now, b.X0, y, h)
 	for _, dx := range e.found() {
 		found = append(found, candidate{dx: dx})
 	}
@@ -87,16 +89,69 @@ func (e *equals) begin(n int) *equals {
 	return e
 }
 
+// row marks a line. Its last word may overlap the one before.
 func (k *mark) row(luma []byte) {
-	for x, v := range luma {
-		k.add(v, x == 0)
+	if len(luma) < 8 {
+		for x, v := range luma {
+			k.add(uint64(v)*everyByte, x == 0)
+		}
+		return
+	}
+	for x := 0; x < len(luma); x += 8 {
+		k.add(binary.LittleEndian.Uint64(luma[min(x, len(luma)-8):]), x == 0)
 	}
 }
 
-// columns adds a line to the marks of its columns.
-func columns(all []mark, luma []byte, first bool) {
-	for x, v := range luma {
-		all[x].add(v, first)
+// columns marks the columns from pixel x of the frame on, by h lines from line y on. The last words
+// may overlap those before.
+func columns(all []mark, l *lumas, x, y, h int) {
+	if h < 8 {
+		for i := range h {
+			for c, v := range l.part(y+i, x, len(all)) {
+				all[c].add(uint64(v)*everyByte, i == 0)
+			}
+		}
+		return
+	}
+	for i := 0; i < h; i += 8 {
+		var lines [8][]byte
+		for k := range lines {
+			lines[k] = l.part(y+min(i, h-8)+k, x, len(all))
+		}
+		c := 0
+		for ; c+8 <= len(all); c += 8 {
+			var words [8]uint64
+			for k := range words {
+				words[k] = binary.LittleEndian.Uint64(lines[k][c:])
+			}
+			transpose(&words)
+			for k, word := range words {
+				all[c+k].add(word, i == 0)
+			}
+		}
+		for ; c < len(all); c++ {
+			word := uint64(0)
+			for k, line := range lines {
+				word |= uint64(line[c]) << (8 * k)
+			}
+			all[c].add(word, i == 0)
+		}
+	}
+}
+
+// transpose makes columns of eight bytes of rows.
+func transpose(w *[8]uint64) {
+	for i := range 4 {
+		t := (w[i]>>32 ^ w[i+4]) & 0x00000000ffffffff
+		w[i], w[i+4] = w[i]^t<<32, w[i+4]^t
+	}
+	for _, i := range [...]int{0, 1, 4, 5} {
+		t := (w[i]>>16 ^ w[i+2]) & 0x0000ffff0000ffff
+		w[i], w[i+2] = w[i]^t<<16, w[i+2]^t
+	}
+	for i := 0; i < 8; i += 2 {
+		t := (w[i]>>8 ^ w[i+1]) & 0x00ff00ff00ff00ff
+		w[i], w[i+1] = w[i]^t<<8, w[i+1]^t
 	}
 }
 

@@ -49,12 +49,21 @@ func (l *lumas) line(y int) []byte {
 	l.used++
 	*made = l.used
 	row := l.conv.Colours(l.rgba, l.Image, y, r.X, r.X+r.Width)
-	u, v, w := l.weights[0], l.weights[1], l.weights[2]
-	for i := range dst {
+	lumaOf(dst, row, &l.weights)
+	return dst
+}
+
+// lumaOf makes the luma of pixels of 4 bytes. The weights of their first three bytes add up to 256.
+func lumaOf(dst, row []byte, weights *[3]uint32) {
+	n := 0
+	if hasVectors() {
+		n = lumaVectors(dst, row, weights)
+	}
+	u, v, w := weights[0], weights[1], weights[2]
+	for i := n; i < len(dst); i++ {
 		p := binary.LittleEndian.Uint32(row[4*i:])
 		dst[i] = byte((u*(p&255) + v*(p>>8&255) + w*(p>>16&255) + 128) >> 8)
 	}
-	return dst
 }
 
 // part returns n pixels of line y, from pixel x of the frame on.

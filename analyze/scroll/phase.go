@@ -24,13 +24,17 @@ type phase struct {
 	of    map[int]*waves // by their length
 	waves *waves         // of the length at hand
 	in    []complex128   // both signals: the frame before is the real part, the frame itself the imaginary one
+	spare []complex128   // as large as in
 	cross []complex128
+	lines int // of the waves' block, which are not in cross yet
 }
 
 // waves are those of a transform of some length n.
 type waves struct {
 	hann  []float64
 	turns []complex128 // e^(−2πik/n), half a circle
+	from  []int        // 0 to n−1 with their bits reversed
+	block []complex128 // n rows that are transformed together
 }
 
 const (
@@ -39,6 +43,10 @@ const (
 	largestTile = 256
 	minLength   = 32
 	peaks       = 3
+
+	// block is how many signals are transformed together. Those of a tile fit into the processor's
+	// first cache.
+	block = 8
 )
 
 // begin chooses a length, and clears the spectrum of some size.
@@ -47,9 +55,10 @@ func (p *phase) begin(n, size int) {
 		p.of = map[int]*waves{}
 	}
 	if p.of[n] == nil {
-		w := &waves{make([]float64, n), make([]complex128, n/2)}
+		w := &waves{make([]float64, n), make([]complex128, n/2), make([]int, n), make([]complex128, n*block)}
 		for i := range n {
 			w.hann[i] = 0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(n))
+			w.from[i] = int(bits.Reverse64(uint64(i)) >> (64 - bits.Len(uint(n-1))))
 		}
 		for k := range w.turns {
 			y, x := math.Sincos(-2 * math.Pi * float64(k) / float64(n))
@@ -57,52 +66,65 @@ func (p *phase) begin(n, size int) {
 		}
 		p.of[n] = w
 	}
-	p.waves, p.in, p.cross = p.of[n], room(p.in, size), room(p.cross, size)
+	p.waves, p.in, p.cross, p.lines = p.of[n], room(p.in, size), room(p.cross, size), 0
+	p.spare = room(p.spare, size)
 	clear(p.cross)
 }
 
-// transform transforms each column of n rows in place (Cooley and Tukey, 1965). n is a power of
-// two. Columns are those of the array, so that all work is along rows.
+// transform transforms each column of a block in place (Cooley and Tukey, 1965). Its rows stand in
+// the order of w.from. The length is a power of two.
 func (w *waves) transform(data []complex128) {
-	n := len(w.hann)
-	m := len(data) / n
-	row := func(i int) []complex128 { return data[i*m : (i+1)*m] }
-	for i := range n {
-		if j := int(bits.Reverse64(uint64(i)) >> (64 - bits.Len(uint(n-1)))); i < j {
-			a, b := row(i), row(j)
-			for x := range a {
-				a[x], b[x] = b[x], a[x]
-			}
+	for half := 1; half < len(w.hann); half *= 2 {
+		if hasVectors() {
+			stageVectors(data, w.turns, half)
+		} else {
+			w.stage(data, half)
 		}
 	}
-	for half := 1; half < n; half *= 2 {
-		for k := range half {
-			turn := w.turns[k*(n/2/half)]
-			for i := k; i < n; i += 2 * half {
-				a, b := row(i), row(i+half)
-				for x := range a {
-					c := b[x] * turn
-					a[x], b[x] = a[x]+c, a[x]-c
-				}
+}
+
+// stage joins transforms of half rows by two.
+func (w *waves) stage(data []complex128, half int) {
+	n := len(w.hann)
+	for k := range half {
+		turn := w.turns[k*(n/2/half)]
+		for i := k; i < n; i += 2 * half {
+			a, b := data[i*block:(i+1)*block], data[(i+half)*block:(i+half+1)*block]
+			for x := range a {
+				c := b[x] * turn
+				a[x], b[x] = a[x]+c, a[x]-c
 			}
 		}
 	}
 }
 
-// transformBoth transforms the columns, then the rows, and leaves them transposed.
-func (w *waves) transformBoth(data []complex128) {
-	w.transform(data)
-	n, block := len(w.hann), 16
-	for y0 := 0; y0 < n; y0 += block {
-		for x0 := 0; x0 <= y0; x0 += block { // a block at a time stays in the cache
-			for y := y0; y < y0+block; y++ {
-				for x := x0; x < min(x0+block, y); x++ {
-					data[y*n+x], data[x*n+y] = data[x*n+y], data[y*n+x]
-				}
+// transformBoth transforms the columns of a tile, then its rows, and leaves them transposed. spare
+// is as large.
+func (w *waves) transformBoth(data, spare []complex128) {
+	n := len(w.hann)
+	for x := 0; x < n; x += block {
+		w.transformBlock(data[x:])
+		for c := range block {
+			column := spare[(x+c)*n : (x+c+1)*n]
+			for i := range column {
+				column[i] = w.block[i*block+c]
 			}
 		}
 	}
-	w.transform(data)
+	for x := 0; x < n; x += block {
+		w.transformBlock(spare[x:])
+		for i := range n {
+			copy(data[i*n+x:], w.block[i*block:(i+1)*block])
+		}
+	}
+}
+
+// transformBlock transforms the first columns of a tile.
+func (w *waves) transformBlock(data []complex128) {
+	for i, from := range w.from {
+		copy(w.block[i*block:(i+1)*block], data[from*len(w.hann):])
+	}
+	w.transform(w.block)
 }
 
 // room returns memory for n values.
@@ -123,14 +145,18 @@ func power(n, most int) int {
 }
 
 // addPhase adds the phase of the cross-power spectrum of two real signals. Symmetry separates their
-// spectra: c is that of a + ib.
-func addPhase(cross []complex128, c, mirrored complex128, i int) {
+// spectra: c is that of a + ib. The phase is symmetric as well: cross[mirror] gets its conjugate.
+func addPhase(cross []complex128, c, mirrored complex128, i, mirror int) {
 	// Division of complex numbers takes much longer.
 	a := complex((real(c)+real(mirrored))/2, (imag(c)-imag(mirrored))/2)  // (c + conj(mirrored)) / 2
 	b := complex((imag(c)+imag(mirrored))/2, -(real(c)-real(mirrored))/2) // (c - conj(mirrored)) / 2i
 	x := b * conj(a)
 	if n := math.Sqrt(real(x)*real(x) + imag(x)*imag(x)); n > 1e-9 {
-		cross[i] += complex(real(x)/n, imag(x)/n)
+		at := complex(real(x)/n, imag(x)/n)
+		cross[i] += at
+		if mirror != i {
+			cross[mirror] += conj(at)
+		}
 	}
 }
 
@@ -138,31 +164,62 @@ func conj(c complex128) complex128 { return complex(real(c), -imag(c)) }
 
 // window prepares a line of two signals: their means are taken away, and they fade at both ends.
 func window(dst []complex128, a, b []byte, hann []float64, fade float64) {
-	var ma, mb float64
-	for i := range a {
-		ma, mb = ma+float64(a[i]), mb+float64(b[i])
-	}
-	ma, mb = ma/float64(len(a)), mb/float64(len(a))
+	ma, mb := mean(a), mean(b)
+	b, hann, dst = b[:len(a)], hann[:len(a)], dst[:len(a)]
 	for i := range a {
 		w := hann[i] * fade
 		dst[i] = complex((float64(a[i])-ma)*w, (float64(b[i])-mb)*w)
 	}
 }
 
+func mean(line []byte) float64 {
+	sum := 0
+	for _, v := range line {
+		sum += int(v)
+	}
+	return float64(sum) / float64(len(line))
+}
+
 // vote adds a line of both frames.
 func (p *phase) vote(before, now []byte) {
-	n := len(before)
-	window(p.in, before, now, p.waves.hann, 1)
-	p.waves.transform(p.in)
-	for i, c := range p.in {
-		addPhase(p.cross, c, p.in[(n-i)%n], i)
+	w, ma, mb := p.waves, mean(before), mean(now)
+	for i, from := range w.from {
+		h := w.hann[from]
+		w.block[i*block+p.lines] = complex((float64(before[from])-ma)*h, (float64(now[from])-mb)*h)
 	}
+	if p.lines++; p.lines == block {
+		p.count()
+	}
+}
+
+// count transforms the lines of a block and adds their phases.
+func (p *phase) count() {
+	w, n := p.waves, len(p.waves.hann)
+	w.transform(w.block)
+	for k := range p.lines {
+		for i := range n/2 + 1 {
+			mirror := (n - i) % n
+			addPhase(p.cross, w.block[i*block+k], w.block[mirror*block+k], i, mirror)
+		}
+	}
+	p.lines = 0
 }
 
 // found returns the displacements at the highest peaks. A second transform is the inverse one,
 // reversed.
 func (p *phase) found() []int {
-	p.waves.transform(p.cross)
+	if p.lines > 0 {
+		p.count()
+	}
+	w := p.waves
+	clear(w.block)
+	for i, from := range w.from {
+		w.block[i*block] = p.cross[from]
+	}
+	w.transform(w.block)
+	for i := range p.cross {
+		p.cross[i] = w.block[i*block]
+	}
 	at := highest(p.cross, 0)
 	for i, k := range at {
 		at[i] = shift(k, len(p.cross))
@@ -259,7 +316,7 @@ func (m *estimator) ofTiles(b measure.Rect) (found []candidate) {
 			break // they would overlap
 		}
 	}
-	p.waves.transformBoth(p.cross)
+	p.waves.transformBoth(p.cross, p.in)
 	for _, at := range highest(p.cross, 0) {
 		found = append(found, candidate{dx: shift(at%n, n), dy: shift(at/n, n)})
 	}
@@ -273,10 +330,16 @@ func (m *estimator) tile(x, y, n int) {
 	for i := range n {
 		window(p.in[i*n:(i+1)*n], m.before.part(y+i, x, n), m.now.part(y+i, x, n), hann, hann[i])
 	}
-	p.waves.transformBoth(p.in)
-	for v := range n {
-		for u := range n {
-			addPhase(p.cross, p.in[v*n+u], p.in[(n-v)%n*n+(n-u)%n], v*n+u)
+	p.waves.transformBoth(p.in, p.spare)
+	for v := range n/2 + 1 {
+		mirror := (n - v) % n
+		end := n
+		if mirror == v {
+			end = n/2 + 1
+		}
+		for u := range end {
+			at, other := v*n+u, mirror*n+(n-u)%n
+			addPhase(p.cross, p.in[at], p.in[other], at, other)
 		}
 	}
 }
