@@ -172,8 +172,9 @@ func (m *unpacking) channel(dst, in []byte) ([]byte, error) {
 		}
 		return in[copy(dst, in):], nil
 	case channelConstant:
-		for i := range dst {
-			dst[i] = in[0]
+		n := copy(dst, in[:1])
+		for n < len(dst) { // twice as much each time, since copying is fast
+			n += copy(dst[n:], dst[:n])
 		}
 		return in[1:], nil
 	case channelCoded:
