@@ -22,6 +22,21 @@ func (s stoppable) Image(n int) (frame.Image, error) {
 	return s.Recording.Image(n)
 }
 
+// ReadFrame copies the frame if the recording cannot read it into memory of others.
+func (s stoppable) ReadFrame(n int, pix []byte) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if r, ok := s.Recording.(measure.FrameReader); ok {
+		return r.ReadFrame(n, pix)
+	}
+	m, err := s.Recording.Image(n)
+	for y, row := range m.Rows {
+		copy(m.Layout.Row(pix, y), row)
+	}
+	return err
+}
+
 func (s stoppable) Rows(n int, rows []int) (frame.Image, error) {
 	if err := s.ctx.Err(); err != nil {
 		return frame.Image{}, err

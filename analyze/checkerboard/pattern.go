@@ -77,6 +77,7 @@ func findGrid(c *measure.Case, o *Options) (*pattern, error) {
 	frames := c.Window.End - c.Window.Start + 1
 	looks := min(frames, max(gridLooks/2, min(gridLooks, frames/30)))
 	g := newGridSearch(c, o)
+	var memory []byte // of the frame that is looked at
 	fresh, done, k := measure.NewCover(c.Area), 0, 0
 	for step, err := range c.Changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
@@ -92,7 +93,7 @@ func findGrid(c *measure.Case, o *Options) (*pattern, error) {
 		if step.Number > c.Window.Start && c.Area.Pixels-fresh.Pixels < gridFresh {
 			continue
 		}
-		m, err := c.Recording.Image(step.Number)
+		m, err := c.ImageInto(step.Number, &memory)
 		if err != nil {
 			return nil, &measure.UnreadableError{Frame: step.Number, Err: err}
 		}

@@ -35,6 +35,25 @@ func Rows(rec Recording, n int, rows []int) (frame.Image, error) {
 	return rec.Image(n)
 }
 
+// FrameReader is a recording that can read a frame into memory that is used again. pix must have
+// room for the frame.
+type FrameReader interface {
+	ReadFrame(n int, pix []byte) error
+}
+
+// ImageInto is Recording.Image for frames of the window. The image may be in *pix, which is made at
+// first, and is valid until that is used again.
+func (c *Case) ImageInto(n int, pix *[]byte) (frame.Image, error) {
+	r, ok := c.Recording.(FrameReader)
+	if !ok {
+		return c.Recording.Image(n)
+	}
+	if *pix == nil {
+		*pix = make([]byte, c.Layout.Size)
+	}
+	return c.Layout.View(*pix), r.ReadFrame(n, *pix)
+}
+
 // Unfolder is a recording that can decode frames a few rows at a time: a frame is larger than a
 // processor's own cache. See [frame.Step].Fill.
 type Unfolder interface {

@@ -19,6 +19,7 @@ type selector struct {
 	unique     int           // frames that differ
 	candidates int
 	tried      int
+	memory     [2][]byte // of the frames that are tried
 }
 
 // A class says where a change lies: its left, top, right and bottom in quarters of R.
@@ -67,6 +68,7 @@ func newSelector(c *measure.Case) (*selector, error) {
 		}
 	}
 	slices.Sort(s.moving)
+	s.memory = [2][]byte{}
 	return s, nil
 }
 
@@ -208,11 +210,11 @@ func (s *selector) try(frames []int) (moved, replaced bool) {
 	m := newEstimator(s.Case)
 	d := measure.NewDiffer(s.Area, s.Tolerance)
 	for _, n := range frames {
-		before, err := s.Recording.Image(s.Times.Before(n))
+		before, err := s.ImageInto(s.Times.Before(n), &s.memory[0])
 		if err != nil {
 			continue
 		}
-		now, err := s.Recording.Image(n)
+		now, err := s.ImageInto(n, &s.memory[1])
 		if err != nil {
 			continue
 		}
