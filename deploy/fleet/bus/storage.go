@@ -209,19 +209,20 @@ func (s *Server) dropAll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case m := <-s.superseded:
+			begin, pause := time.Now(), time.Second
 			err := s.streams[m.stream].DeleteMsg(ctx, m.revision)
 			gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.HasSuffix(err.Error(), " found")
 			if err == nil || gone {
-				failed = false
-				continue
+				failed, pause = false, time.Since(begin) // half of the storage's time is for others
+			} else {
+				bucket{s, m.stream}.drop(m.revision)
+				if !failed && ctx.Err() == nil {
+					s.log.line(slog.LevelWarn, "delete a superseded message of %s: %v", []any{m.stream, err})
+				}
+				failed = true
 			}
-			bucket{s, m.stream}.drop(m.revision)
-			if !failed && ctx.Err() == nil {
-				s.log.line(slog.LevelWarn, "delete a superseded message of %s: %v", []any{m.stream, err})
-			}
-			failed = true
 			select {
-			case <-time.After(time.Second):
+			case <-time.After(pause):
 			case <-ctx.Done():
 			}
 		}
