@@ -351,6 +351,9 @@ func (h *Hub) again(r *record, rig, reason string, other bool) {
 	case !slices.Contains(r.Needs, "rig="+a.Rig):
 		r.Needs = append(slices.Clone(r.Needs), "rig="+a.Rig, "device="+strings.Join(a.Devices, ","))
 	}
+	if err := h.sched.Check(r.wanted()); !other && err != nil { // the device has left the fleet
+		r.end(now, failed, fmt.Sprintf("%s; %v", reason, err))
+	}
 }
 
 // lose ends the attempts that rigs no longer work at.

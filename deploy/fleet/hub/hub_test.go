@@ -2,6 +2,7 @@ package hub
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,6 +208,29 @@ func (w *world) cancel(id string) {
 	if _, err := w.hub.Cancel(w.Context(), id, "no longer needed", func(string) bool { return true }); err != nil {
 		w.Fatal(err)
 	}
+}
+
+// TestRemovedDevice: jobs that may run on one device alone end with its rig.
+func TestRemovedDevice(t *testing.T) {
+	w := newWorld(t)
+	w.join("a", "p")
+	b := w.join("b", "p")
+	for _, id := range []string{"s-1", "s-2"} {
+		w.submit(id, api.JobParams{StartParams: api.StartParams{Devices: []string{"a/p"}, Keep: "bisect-1"}})
+	}
+	w.submit("s-3", api.JobParams{})
+	w.expect("s-1", "assigned a:assigned")
+	if err := w.hub.Remove(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	b.poll()
+	for id, why := range map[string]string{"s-1": "is away; job s-1: device a/p is not enrolled",
+		"s-2": "no device has rig=a"} {
+		if j := w.job(id); j.State != failed || !strings.Contains(j.Reason, why) {
+			t.Errorf("%+v", j)
+		}
+	}
+	w.expect("s-3", "assigned b:assigned")
 }
 
 // TestKeep: jobs of a bisection keep the device of the first, also after a restart of the hub. A

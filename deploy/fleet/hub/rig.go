@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -251,9 +252,29 @@ func (h *Hub) Remove(ctx context.Context, name string) error {
 func (h *Hub) removeKey(ctx context.Context, name, key string) error {
 	err := h.remove(ctx, name, key)
 	if err == nil {
-		h.do(func() { h.lose(h.o.Now()) }, nil)
+		h.do(func() {
+			h.lose(h.o.Now())
+			h.strand(name)
+		}, nil)
 	}
 	return err
+}
+
+// strand ends the jobs that wait for a removed rig alone.
+func (h *Hub) strand(rig string) {
+	for _, id := range sortedKeys(h.jobs) {
+		j := h.jobs[id]
+		if j.State != queued || !strings.HasPrefix(j.Only, rig+"/") && !slices.Contains(j.Needs, "rig="+rig) {
+			continue
+		}
+		if err := h.sched.Check(j.wanted()); err != nil {
+			next := j.clone()
+			next.end(h.o.Now(), failed, err.Error())
+			if err := h.write(j, next, nil); err != nil {
+				h.warn("a job of a removed rig could not be ended", err, "job", id)
+			}
+		}
+	}
 }
 
 func (h *Hub) remove(ctx context.Context, name, key string) error {

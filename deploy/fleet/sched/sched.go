@@ -102,7 +102,8 @@ type Scheduler struct {
 	names   []string // of owners
 	turn    []int64  // by owner, while a device is served
 	holds   map[string]*hold
-	ending  []*hold // since the latest Assign
+	left    map[string]*hold // of devices that are absent, by RIG/DEVICE
+	ending  []*hold          // since the latest Assign
 	ready   []*device
 }
 
@@ -110,7 +111,7 @@ type Scheduler struct {
 func New(o Options) *Scheduler {
 	s := &Scheduler{maxIdle: cmp.Or(o.MaxIdle, 10*time.Minute), devices: map[string]*device{},
 		jobs: map[string]*entry{}, busy: map[string]*entry{}, groups: map[string]*group{},
-		owners: map[string]int32{}, holds: map[string]*hold{}}
+		owners: map[string]int32{}, holds: map[string]*hold{}, left: map[string]*hold{}}
 	for _, r := range o.Reserve {
 		s.reserve = append(s.reserve, &reserve{Reservation: r, class: max(0, slices.Index(classes, r.Class))})
 	}
@@ -412,7 +413,9 @@ func (s *Scheduler) sweep() {
 		return
 	}
 	maps.DeleteFunc(s.groups, func(_ string, g *group) bool { return g.waiting == 0 })
-	maps.DeleteFunc(s.holds, func(_ string, h *hold) bool { return !h.holds(s.now) })
+	for _, all := range []map[string]*hold{s.holds, s.left} {
+		maps.DeleteFunc(all, func(_ string, h *hold) bool { return !h.holds(s.now) })
+	}
 	for _, d := range s.devices {
 		d.groups = slices.DeleteFunc(d.groups, func(g *group) bool { return g.waiting == 0 })
 	}
@@ -468,7 +471,8 @@ func (s *Scheduler) SetRig(now Rig) {
 		d := s.devices[id]
 		if d == nil {
 			s.freed++
-			d = &device{id: id, rig: r, job: s.busy[id], freed: s.freed}
+			d = &device{id: id, rig: r, job: s.busy[id], freed: s.freed, hold: s.left[id]}
+			delete(s.left, id)
 			if s.devices[id] = d; d.job != nil {
 				d.hold = d.job.run.hold
 			}
@@ -488,6 +492,9 @@ func (s *Scheduler) SetRig(now Rig) {
 		if !slices.Contains(r.devices, d) {
 			changed = true
 			delete(s.devices, d.id)
+			if d.hold.holds(s.now) {
+				s.left[d.id] = d.hold
+			}
 			d.Free, d.job = false, nil
 		}
 	}

@@ -323,6 +323,13 @@ func TestKeepAway(t *testing.T) {
 	s.SetRig(first)
 	add("k-3")
 	expect(t, s, noon.Add(11*time.Minute), "k-3:lab-02/b")
+	s.Ended("k-3", time.Minute)
+	gone := second
+	gone.Devices = nil // a rig that lists its device again still keeps it
+	s.SetRig(gone)
+	s.SetRig(second)
+	add("k-4")
+	expect(t, s, noon.Add(12*time.Minute), "k-4:lab-02/b")
 }
 
 // TestSeveral assigns jobs of several devices at once, though single ones never stop coming.
