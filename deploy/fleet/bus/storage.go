@@ -200,33 +200,60 @@ func (b bucket) drop(revision uint64) {
 	}
 }
 
-// dropAll deletes superseded messages until the context ends. A delete that fails is repeated after
-// the others. Only one request waits at any time. The server discards all requests when 10,000
-// wait, and does not answer [jetstream.Stream.Info] while others wait.
+// maxDrops is the number of deletes that wait for the storage at a time, one for each dropsEach
+// messages that wait. The server discards all requests when 10,000 wait, and does not answer
+// [jetstream.Stream.Info] while others wait.
+const (
+	maxDrops  = 8
+	dropsEach = 256
+)
+
+// dropAll deletes superseded messages until the context ends.
 func (s *Server) dropAll(ctx context.Context) {
-	for failed := false; ; {
+	done := make(chan error)
+	for working, failed := 0, false; ; {
+		var next <-chan superseded
+		if working < min(1+len(s.superseded)/dropsEach, maxDrops) {
+			next = s.superseded
+		}
 		select {
+		case m := <-next:
+			working++
+			go func() { done <- s.dropOne(ctx, m) }()
+		case err := <-done:
+			working--
+			if err != nil && !failed && ctx.Err() == nil {
+				s.log.line(slog.LevelWarn, "delete a superseded message: %v", []any{err})
+			}
+			failed = err != nil
 		case <-ctx.Done():
+			for ; working > 0; working-- {
+				<-done
+			}
 			return
-		case m := <-s.superseded:
-			begin, pause := time.Now(), time.Second
-			err := s.streams[m.stream].DeleteMsg(ctx, m.revision)
-			gone := errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.HasSuffix(err.Error(), " found")
-			if err == nil || gone {
-				failed, pause = false, time.Since(begin) // half of the storage's time is for others
-			} else {
-				bucket{s, m.stream}.drop(m.revision)
-				if !failed && ctx.Err() == nil {
-					s.log.line(slog.LevelWarn, "delete a superseded message of %s: %v", []any{m.stream, err})
-				}
-				failed = true
-			}
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-			}
 		}
 	}
+}
+
+// dropOne deletes a superseded message. One that fails is repeated after the others. If few wait,
+// half of the storage's time is for others.
+func (s *Server) dropOne(ctx context.Context, m superseded) error {
+	begin, pause := time.Now(), time.Duration(0)
+	err := s.streams[m.stream].DeleteMsg(ctx, m.revision)
+	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) && strings.HasSuffix(err.Error(), " found") {
+		err = nil
+	}
+	if err != nil {
+		pause = time.Second
+		bucket{s, m.stream}.drop(m.revision)
+	} else if len(s.superseded) < dropsEach {
+		pause = time.Since(begin)
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
+	return err
 }
 
 // Delete stores a mark, which only the last revision permits. It then removes all messages of the
