@@ -112,7 +112,7 @@ func TestTrendsPages(t *testing.T) {
 		{`[...document.querySelectorAll('text.sign')].map((e) => e.textContent).sort().join()`,
 			"– dismissed,■ lab,▼ confirmed,◆ confirming,◇ candidate,✕ refuted"},
 		{`document.querySelector('[data-of="difference"]').closest('tr').innerText`,
-			"chrome · stable (rival)\nbuild 2026-11-20\n\t59.5 frames/s\t−8.52 %, worse\t−9.69 % to −7.35 %, 1.17 %"},
+			"chrome · stable (rival)\nbuild 2026-11-20\n\t59.5 frames/s\t−8.52 %, worse\t−9.71 % to −7.36 %, 1.68 %"},
 		{`document.querySelector('path.gap').textContent`, "2026-10-08: the job passed its deadline"},
 		{`[...document.querySelectorAll('.trend-chart .name')].map((e) => e.textContent).join()`,
 			"chrome,control,firefox"},

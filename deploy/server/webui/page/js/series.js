@@ -17,6 +17,7 @@ import {counted, moment} from '../shared/words.js';
 const height = 320; // pixels
 const rivals = 4; // more cannot be told apart
 const before = 30; // builds
+const power = (1.96 + 0.84) / 1.96; // half of an interval times this is what four of five tests show
 
 /** @param {import('./main.js').Page} page */
 export async function seriesPage({main, rig, route: {path, query}, signal}) {
@@ -283,7 +284,8 @@ class SeriesPage {
   }
 
   /**
-   * against compares two builds. Their medians are independent, so that widths of their intervals add as squares.
+   * against compares two builds. Bounds are those of Zou and Donner (2008) for the difference of independent values with
+   * asymmetric intervals.
    * @param {Point} now
    * @param {Point} then
    * @param {string} name
@@ -295,12 +297,13 @@ class SeriesPage {
     const shown = (/** @type {number} */ d) => then.median ? `${rounded(100 * d / Math.abs(then.median))} %`
       : spoken(d, unit);
     const signed = (/** @type {number} */ d) => `${d > 0 ? '+' : ''}${shown(d)}`;
-    const half = Math.hypot(now.high - now.low, then.high - then.low) / 2;
+    const low = by - Math.hypot(now.median - now.low, then.high - then.median);
+    const high = by + Math.hypot(now.high - now.median, then.median - then.low);
     const sure = now.interval && then.interval;
     const apart = now.low > then.high || now.high < then.low;
     return h('tr', null, h('th', {scope: 'row'}, name, h('small', null, `build ${then.build}`)),
       h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'}, signed(by),
-        word && `, ${word}`), h('td', null, sure ? `${signed(by - half)} to ${signed(by + half)}, ${shown(half)}`
+        word && `, ${word}`), h('td', null, sure ? `${signed(low)} to ${signed(high)}, ${shown(power * (high - low) / 2)}`
         : `ranges of few runs ${apart ? 'are apart' : 'overlap'}`));
   }
 
