@@ -204,7 +204,7 @@ func TestRetain(t *testing.T) {
 // TestRetainSuperseded: superseded runs go before older ones, unless they are pinned.
 func TestRetainSuperseded(t *testing.T) {
 	s := open(t, t.TempDir())
-	old, pinned, set := put(t, s, run(0, 60)), put(t, s, run(1, 60)), putSet(t, s, 2, 60, 61)
+	old, pinned, set := put(t, s, run(0, 60)), put(t, s, run(1, 60)), putSet(t, s, 2, 60, 61, 62)
 	for _, id := range []string{pinned, set} {
 		if err := s.Supersede(id); err != nil {
 			t.Fatal(err)
@@ -213,8 +213,10 @@ func TestRetainSuperseded(t *testing.T) {
 	if err := s.Supersede("unknown"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
-	if err := s.Pin(background, pinned, true); err != nil {
-		t.Fatal(err)
+	for _, id := range []string{pinned, set + "~run-02"} {
+		if err := s.Pin(background, id, true); err != nil {
+			t.Fatal(err)
+		}
 	}
 	used, _, err := s.Space()
 	if err != nil {
@@ -225,8 +227,8 @@ func TestRetainSuperseded(t *testing.T) {
 		want   []string
 	}{
 		{Policy{MaxBytes: used}, nil},
-		{Policy{MaxBytes: used - 1}, []string{set}},
-		{Policy{MaxBytes: 1}, []string{old}},
+		{Policy{MaxBytes: used - 1}, []string{set + "~run-01"}},
+		{Policy{MaxBytes: 1}, []string{set + "~run-03", old}},
 	} {
 		if deleted, err := s.Retain(background, c.policy); err != nil || !slices.Equal(deleted, c.want) {
 			t.Errorf("%+v: deleted %v, want %v, %v", c.policy, deleted, c.want, err)

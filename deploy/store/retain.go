@@ -33,8 +33,9 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 	if err := s.retainUnused(p); err != nil {
 		s.Log.Warn("unused files could not be removed", "why", err) // runs can
 	}
-	if deleted, err = s.retainSuperseded(ctx, p); err != nil {
-		return deleted, err
+	first, err := s.superseded(ctx, p)
+	if err != nil {
+		return nil, err
 	}
 	kept := map[string]int{}
 	from := int64(0)
@@ -46,9 +47,14 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 		if err != nil {
 			return deleted, err
 		}
-		id, key, started, err := s.oldest(ctx, from, kept)
+		id, key, started, err := s.oldest(ctx, from, kept, first)
 		if err != nil {
 			return deleted, err
+		}
+		if first != nil && (why == "" || id == "" || time.Since(started) < least) {
+			first, from = nil, 0 // then all others
+			clear(kept)
+			continue
 		}
 		if why == "" && (id == "" || p.MaxAge <= 0 || time.Since(started) <= p.MaxAge) {
 			return deleted, nil
@@ -77,33 +83,24 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 	}
 }
 
-// retainSuperseded deletes superseded sets and runs until there is enough room.
-func (s *Store) retainSuperseded(ctx context.Context, p Policy) (deleted []string, err error) {
-	why, least, err := s.exceeded(ctx, p)
+// superseded returns the superseded sets and single runs. Without one, or with enough room, it
+// returns nil.
+func (s *Store) superseded(ctx context.Context, p Policy) (map[string]bool, error) {
+	why, _, err := s.exceeded(ctx, p)
 	if err != nil || why == "" {
 		return nil, err
 	}
-	all, err := s.names()
-	for _, id := range all {
-		mark, e := s.root.Stat(path.Join(pathOf(id), oldFile))
-		if e != nil {
-			continue
-		}
-		if why, least, err = s.exceeded(ctx, p); err != nil || why == "" {
-			return deleted, err
-		}
-		if time.Since(mark.ModTime()) < least {
-			continue
-		}
-		switch err := s.Delete(ctx, id); {
-		case err == nil:
-			s.Log.Info("a superseded run was deleted", "id", id, "why", why)
-			deleted = append(deleted, id)
-		case !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrInUse) && !errors.Is(err, ErrPinned):
-			return deleted, err
+	names, err := s.names()
+	var all map[string]bool
+	for _, id := range names {
+		if _, err := s.root.Stat(path.Join(pathOf(id), oldFile)); err == nil {
+			if all == nil {
+				all = map[string]bool{}
+			}
+			all[id] = true
 		}
 	}
-	return deleted, err
+	return all, err
 }
 
 // retainUnused removes archives, traces and caches that expired, and those without which the policy
@@ -169,9 +166,9 @@ func (s *Store) Room(p Policy) error {
 }
 
 // oldest returns the first run behind a key that may be deleted, and counts those before it that
-// may not.
-func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int) (id string, key int64, started time.Time,
-	err error) {
+// may not. With tops, it looks at their runs alone.
+func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int, tops map[string]bool) (id string, key int64,
+	started time.Time, err error) {
 	err = s.with(ctx, func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, "SELECT key, "+runColumns+" FROM runs WHERE key > ? ORDER BY key", from)
 		if err != nil {
@@ -182,6 +179,9 @@ func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int) (id
 			var r Run
 			if err := r.scan(rows, &key); err != nil {
 				return err
+			}
+			if tops != nil && !tops[topOf(r.ID)] {
+				continue
 			}
 			why := s.keeps(&r)
 			if why == "" {
