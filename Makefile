@@ -56,7 +56,7 @@ package: deps
 lint check test race cross: export GOGC = 400
 lint check test race cross: export GOMEMLIMIT = 3GiB
 # Nobody debugs these programs. Without that information, compiling takes an eighth less, and the cache a quarter.
-lint check test race cross: export GOFLAGS += -gcflags=all=-dwarf=false
+lint check test race cross: export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
 
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
