@@ -64,7 +64,7 @@ type Tests struct {
 	Run     string   // pattern of -test.run; "": all that the binary has
 	Args    []string // more arguments: "-test.short", or the tests' own flags
 	Env     []string // added to PATH, HOME, CI and RIGVM=1
-	// of the whole run; 0: 20 minutes, since it only ends what hangs and two busy processors
+	// of the tests; 0: 20 minutes, since it only ends what hangs and two busy processors
 	// emulate the machine. After three quarters, the tests print their goroutines.
 	Timeout time.Duration
 }
@@ -75,14 +75,7 @@ type Tests struct {
 func RunTests(t *testing.T, vm *VM, tests Tests) {
 	t.Helper()
 	limit := orDefault(tests.Timeout, defaultTestsTimeout)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	// Tests that do not end by then hang, or their machine does: its console says more.
-	hung := time.AfterFunc(limit, func() {
-		vm.end(vm.console.died(fmt.Sprintf("the VM was ended: its tests took longer than %v", limit),
-			context.DeadlineExceeded))
-	})
-	defer hung.Stop()
+	ctx := t.Context()
 	if tests.Package == "" {
 		tests.Package = "."
 	}
@@ -95,6 +88,11 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 	if err := vm.putFile(ctx, binary, inside); err != nil {
 		t.Fatal(err)
 	}
+	hung := time.AfterFunc(limit, func() { // they hang, or their machine does
+		vm.end(vm.console.died(fmt.Sprintf("the VM was ended: its tests took longer than %v", limit),
+			context.DeadlineExceeded))
+	})
+	defer hung.Stop()
 	c := Command{
 		Path: inside, Dir: dir, Env: append([]string{"RIGVM=1", "CI=" + os.Getenv("CI")}, tests.Env...),
 		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run,

@@ -101,7 +101,7 @@ func (h *Hub) index(j *job) {
 	h.changed("", j.Job)
 }
 
-// supersede has the rig of an attempt told that another one has won.
+// supersede tells the rig of an attempt, in its next poll, that another attempt has won.
 func (h *Hub) supersede(j *job, n int) {
 	if r := h.rigs[j.Attempts[n-1].Rig]; r != nil && j.Winner != 0 && j.Winner != n {
 		r.superseded[wire.AttemptID(j.Job, n)] = true

@@ -59,7 +59,7 @@ type rig struct {
 	reported   int             // results in the last poll
 	shown      bool            // the scheduler has it as online
 	resend     map[string]bool // attempts whose light folders the rig sends again
-	superseded map[string]bool // attempts of which the rig is to be told
+	superseded map[string]bool // attempts that the next answer to a poll names
 	waiting    []*relay
 	relaying   int
 	woken      chan struct{} // closed when waiting has grown

@@ -137,7 +137,7 @@ type Polled struct {
 	Light []Ticket `json:"light"`
 	// Resend are attempts whose results and folders the hub has lost. It wants them again.
 	Resend []string `json:"resend,omitempty"`
-	// Superseded are attempts of jobs that another attempt has won. Their runs may go first.
+	// Superseded are attempts of jobs that another attempt has won. Their runs are deleted first.
 	Superseded []string `json:"superseded,omitempty"`
 }
 

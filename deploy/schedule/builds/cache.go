@@ -394,7 +394,10 @@ func (c *Cache) evict() {
 	for _, k := range c.keep {
 		b, _, err := c.feeds[k.Feed].find(k.Build)
 		if err != nil {
-			return // nobody knows its hash now
+			if c.log != nil {
+				c.log.Warn("no build is removed: the hash of a control is unknown", "control", k.String(), "error", err)
+			}
+			return
 		}
 		kept[b.SHA256] = true
 	}
