@@ -167,8 +167,8 @@ func (s *Store) Room(p Policy) error {
 
 // oldest returns the first run behind a key that may be deleted, and counts those before it that
 // may not. With tops, it looks at their runs alone.
-func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int, tops map[string]bool) (id string, key int64,
-	started time.Time, err error) {
+func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int, tops map[string]bool) (id string,
+	key int64, started time.Time, err error) {
 	err = s.with(ctx, func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, "SELECT key, "+runColumns+" FROM runs WHERE key > ? ORDER BY key", from)
 		if err != nil {

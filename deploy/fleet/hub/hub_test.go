@@ -177,8 +177,8 @@ func TestLifeCycle(t *testing.T) {
 	}
 }
 
-// TestSuperseded: a rig is told once of attempts that others have won, also if it was away or the
-// hub has restarted.
+// TestSuperseded: an answer names attempts that others have won. It does so once, also if the rig
+// was away or the hub has restarted.
 func TestSuperseded(t *testing.T) {
 	w := newWorld(t)
 	a := w.join("a")

@@ -284,8 +284,8 @@ class SeriesPage {
   }
 
   /**
-   * against compares two builds. Bounds are those of Zou and Donner (2008) for the difference of independent values with
-   * asymmetric intervals.
+   * against compares two builds. Bounds are those of Zou and Donner (2008) for the difference of independent values
+   * with asymmetric intervals.
    * @param {Point} now
    * @param {Point} then
    * @param {string} name
@@ -300,10 +300,11 @@ class SeriesPage {
     const low = by - Math.hypot(now.median - now.low, then.high - then.median);
     const high = by + Math.hypot(now.high - now.median, then.median - then.low);
     const sure = now.interval && then.interval;
+    const least = power * (high - low) / 2;
     const apart = now.low > then.high || now.high < then.low;
     return h('tr', null, h('th', {scope: 'row'}, name, h('small', null, `build ${then.build}`)),
       h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'}, signed(by),
-        word && `, ${word}`), h('td', null, sure ? `${signed(low)} to ${signed(high)}, ${shown(power * (high - low) / 2)}`
+        word && `, ${word}`), h('td', null, sure ? `${signed(low)} to ${signed(high)}, ${shown(least)}`
         : `ranges of few runs ${apart ? 'are apart' : 'overlap'}`));
   }
 
