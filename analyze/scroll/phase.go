@@ -91,7 +91,7 @@ func (w *waves) stage(data []complex128, half int) {
 		for i := k; i < n; i += 2 * half {
 			a, b := data[i*block:(i+1)*block], data[(i+half)*block:(i+half+1)*block]
 			for x := range a {
-				c := b[x] * turn
+				c := times(b[x], turn)
 				a[x], b[x] = a[x]+c, a[x]-c
 			}
 		}
@@ -150,8 +150,8 @@ func addPhase(cross []complex128, c, mirrored complex128, i, mirror int) {
 	// Division of complex numbers takes much longer.
 	a := complex((real(c)+real(mirrored))/2, (imag(c)-imag(mirrored))/2)  // (c + conj(mirrored)) / 2
 	b := complex((imag(c)+imag(mirrored))/2, -(real(c)-real(mirrored))/2) // (c - conj(mirrored)) / 2i
-	x := b * conj(a)
-	if n := math.Sqrt(real(x)*real(x) + imag(x)*imag(x)); n > 1e-9 {
+	x := times(b, conj(a))
+	if n := math.Sqrt(float64(real(x)*real(x)) + float64(imag(x)*imag(x))); n > 1e-9 {
 		at := complex(real(x)/n, imag(x)/n)
 		cross[i] += at
 		if mirror != i {
@@ -161,6 +161,12 @@ func addPhase(cross []complex128, c, mirrored complex128, i, mirror int) {
 }
 
 func conj(c complex128) complex128 { return complex(real(c), -imag(c)) }
+
+// times returns a·b. Conversions forbid fused products, which differ from those of vectors.
+func times(a, b complex128) complex128 {
+	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)),
+		float64(real(a)*imag(b))+float64(imag(a)*real(b)))
+}
 
 // window prepares a line of two signals: their means are taken away, and they fade at both ends.
 func window(dst []complex128, a, b []byte, hann []float64, fade float64) {

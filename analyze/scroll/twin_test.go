@@ -212,7 +212,9 @@ func literalTransform(w *waves, data []complex128) {
 	for half := 1; half < n; half *= 2 {
 		for i := range n {
 			if i&half == 0 {
-				c := data[i+half] * w.turns[i%half*(n/2/half)]
+				b, turn := data[i+half], w.turns[i%half*(n/2/half)]
+				c := complex(float64(real(b)*real(turn))-float64(imag(b)*imag(turn)), // not fused
+					float64(real(b)*imag(turn))+float64(imag(b)*real(turn)))
 				data[i], data[i+half] = data[i]+c, data[i]-c
 			}
 		}

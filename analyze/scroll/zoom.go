@@ -171,7 +171,7 @@ func (z *zoomer) left(steps int, most float64, width, height int) float64 {
 		if z.all {
 			n += len(now)
 			for i, v := range now {
-				sum += math.Abs(float64(above[i]*(1-py) + below[i]*py - v))
+				sum += math.Abs(float64(mix(above[i], below[i], py) - v))
 			}
 		} else {
 			for i, v := range now {
@@ -180,7 +180,7 @@ func (z *zoomer) left(steps int, most float64, width, height int) float64 {
 					!z.counts[at+z.w+1] {
 					continue
 				}
-				sum += math.Abs(float64(above[i]*(1-py) + below[i]*py - v))
+				sum += math.Abs(float64(mix(above[i], below[i], py) - v))
 				n++
 			}
 		}
@@ -198,8 +198,12 @@ func (z *zoomer) row(y int) []float32 {
 		r.y, r.means = y, slices.Grow(r.means[:0], len(z.columns))[:len(z.columns)]
 		before := z.before[y*z.w : (y+1)*z.w]
 		for i, c := range z.columns {
-			r.means[i] = before[c.x]*(1-c.part) + before[c.x+1]*c.part
+			r.means[i] = mix(before[c.x], before[c.x+1], c.part)
 		}
 	}
 	return r.means
 }
+
+// mix interpolates between a and b. Conversions forbid fused products, whose results would differ
+// from processor to processor.
+func mix(a, b, part float32) float32 { return float32(a*(1-part)) + float32(b*part) }
