@@ -210,6 +210,54 @@ func TestFarLiteral(t *testing.T) {
 	})
 }
 
+// TestFarPatterns finds rows and columns that differ in their last pixels only, or that repeat.
+func TestFarPatterns(t *testing.T) {
+	const height, moved = 64, 11
+	for _, width := range []int{1, 2, 7, 8, 9, 15, 16, 24, 43} {
+		for last := range 8 { // pixels; 0: all
+			for _, period := range []int{1, 2, 4, 8, 9} {
+				pixel := func(x, y int) byte {
+					if last > 0 && x < width-last {
+						y = 100
+					}
+					return byte(37*y + 11*(x%period))
+				}
+				var want []int
+				if width > 1 && (period > 1 || 0 < last && last < width) { // others have one colour
+					want = []int{moved}
+				}
+				for _, columns := range []bool{false, true} {
+					w, h, find := width, height, (*estimator).farRows
+					if columns {
+						w, h, find = height, width, (*estimator).farColumns
+					}
+					l := analyzetest.Must(frame.NewLayout(analyzetest.Must(frame.NewFormat(frame.GREY, w, h))(t)))(t)
+					m, _ := estimatorOf(t, l)
+					for k, lumas := range []*lumas{&m.now, &m.before} {
+						img := l.View(make([]byte, l.Size))
+						for i := range w * h {
+							x, y := i%w, i/w
+							if columns {
+								x, y = y, x
+							}
+							img.Rows[i/w][i%w] = pixel(x, y+k*moved)
+						}
+						lumas.begin(img)
+					}
+					var got []int
+					for _, at := range find(m, measure.Box(0, 0, w, h)) {
+						got = append(got, at.dx+at.dy)
+					}
+					if !slices.Equal(got, want) {
+						t.Errorf("columns %t, of %d pixels, the last %d differ, period %d: displacements %v, want %v",
+							columns, width, last, period, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // literalTransform is the transform of one signal.
 func literalTransform(w *waves, data []complex128) {
 	n := len(data)
