@@ -1,7 +1,6 @@
 package analyze_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -16,6 +15,24 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
+// recorded returns a recording, in a file, of the frames of a film.
+func recorded(t *testing.T, f frame.Format, film [][]byte, pressure float64) *recording.Reader {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "recording.eid")
+	w := analyzetest.Must(recording.Create(path, recording.Options{NoDirect: true, Workers: 2}))(t)
+	w.SetPressure(pressure)
+	analyzetest.Check(t, w.Segment(f, 1, 60))
+	for n, pix := range film {
+		at := timeline.Time(n) * timeline.Time(time.Second/60)
+		m := frame.Meta{Sequence: uint64(n), Sampled: timeline.Interval{Earliest: at, Latest: at}}
+		analyzetest.Check(t, w.WriteFrame(pix, m, nil))
+	}
+	analyzetest.Check(t, w.Close())
+	r := analyzetest.Must(recording.Open(path))(t)
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
 // TestResidualsChangeNoResult compares every measure of recordings with residuals, with LZ4 and
 // without compression. A noisy picture fades in, scrolls, and tears.
 func TestResidualsChangeNoResult(t *testing.T) {
@@ -28,33 +45,26 @@ func TestResidualsChangeNoResult(t *testing.T) {
 			for i := range page {
 				page[i] = byte(i/f.Stride*5+i%f.Stride/3) + byte(rng.IntN(5))
 			}
+			film := make([][]byte, 45)
+			for n := range film {
+				pix := make([]byte, l.Size)
+				for i := range pix {
+					y := i / f.Stride
+					switch {
+					case n < 20: // the fade
+						pix[i] = byte(int(page[i]) * n / 20)
+					case n < 40 || y < 24: // the scroll
+						pix[i] = page[i+(n-20)*f.Stride]
+					default: // the lower part is a frame behind
+						pix[i] = page[i+(n-21)*f.Stride]
+					}
+				}
+				film[n] = pix
+			}
 			var files []*recording.Reader
 			var sizes []int64
-			for k, pressure := range []float64{0, 0.25, 1} {
-				path := filepath.Join(t.TempDir(), fmt.Sprint(k, ".eid"))
-				w := analyzetest.Must(recording.Create(path, recording.Options{NoDirect: true, Workers: 2}))(t)
-				w.SetPressure(pressure)
-				analyzetest.Check(t, w.Segment(f, 1, 60))
-				for n := range 45 {
-					pix := make([]byte, l.Size)
-					for i := range pix {
-						y := i / f.Stride
-						switch {
-						case n < 20: // the fade
-							pix[i] = byte(int(page[i]) * n / 20)
-						case n < 40 || y < 24: // the scroll
-							pix[i] = page[i+(n-20)*f.Stride]
-						default: // the lower part is a frame behind
-							pix[i] = page[i+(n-21)*f.Stride]
-						}
-					}
-					at := timeline.Time(n) * timeline.Time(time.Second/60)
-					m := frame.Meta{Sequence: uint64(n), Sampled: timeline.Interval{Earliest: at, Latest: at}}
-					analyzetest.Check(t, w.WriteFrame(pix, m, nil))
-				}
-				analyzetest.Check(t, w.Close())
-				r := analyzetest.Must(recording.Open(path))(t)
-				t.Cleanup(func() { r.Close() })
+			for _, pressure := range []float64{0, 0.25, 1} {
+				r := recorded(t, f, film, pressure)
 				files, sizes = append(files, r), append(sizes, r.Info().Bytes)
 			}
 			if sizes[0] >= sizes[1]*4/5 || sizes[1] > sizes[2] {

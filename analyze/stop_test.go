@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/internal/filmtest"
 	"github.com/eideticker/eideticker/analyze/measure"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -83,5 +85,43 @@ func TestStops(t *testing.T) {
 	}
 	if reads < 300 {
 		t.Errorf("all frames were measured with %d reads", reads)
+	}
+}
+
+// TestReadsFramesIntoMemory measures a recording that reads frames into memory of others, and the
+// same recording without that. Measures try frames of a scroll, and look for a checkerboard.
+func TestReadsFramesIntoMemory(t *testing.T) {
+	const width, height, moved, drawn = 96, 64, 3, 12
+	f := analyzetest.Must(frame.NewFormat(frame.BGR4, width, height))(t)
+	rng := rand.New(rand.NewPCG(1, 1))
+	page := make([]byte, 4*width*height)
+	for i := range page {
+		page[i] = byte(rng.Uint32())
+	}
+	film := make([][]byte, 2*drawn)
+	for n := range film {
+		pix := make([]byte, len(page))
+		for y := range height {
+			row, from := pix[4*width*y:][:4*width], page[4*width*y:][:4*width]
+			left := 4 * moved * min(n, drawn) // the scroll goes through the columns again
+			copy(row[copy(row, from[left:]):], from[:left])
+			for x := range 4 * width / 2 {
+				if n >= drawn { // cells of 8 pixels
+					row[x] = byte(200 + 50*((x/4/8+y/8)%2))
+				}
+			}
+		}
+		film[n] = pix
+	}
+	r := recorded(t, f, film, 0)
+	without := struct{ measure.Recording }{r}
+	for name, c := range map[string]struct {
+		value string
+		want  float64
+	}{"scroll": {"moving_frames", drawn}, "checkerboard": {"checkerboard_frames", drawn}} {
+		w := measure.FramesWindow(r, 0, len(film))
+		got := filmtest.One(t, r, w, analyze.Options{}, name)
+		filmtest.SameNumbers(t, got, filmtest.One(t, without, w, analyze.Options{}, name))
+		filmtest.WantValue(t, got, c.value, c.want)
 	}
 }
