@@ -172,6 +172,18 @@ func TestDamagedResiduals(t *testing.T) {
 	}
 }
 
+// TestConstantChannel fills channels with one value. Nothing else is written.
+func TestConstantChannel(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 255, 256, 257} {
+		dst := bytes.Repeat([]byte{0xaa}, n+8)
+		rest, err := new(unpacking).channel(dst[:n:n], []byte{channelConstant, 7, 1, 2})
+		want := append(bytes.Repeat([]byte{7}, n), bytes.Repeat([]byte{0xaa}, 8)...)
+		if err != nil || !bytes.Equal(dst, want) || !bytes.Equal(rest, []byte{1, 2}) {
+			t.Errorf("%d bytes: %x, rest %x, %v", n, dst, rest, err)
+		}
+	}
+}
+
 // FuzzResiduals unpacks anything.
 func FuzzResiduals(f *testing.F) {
 	for _, seed := range residualSeeds(f) {
