@@ -107,8 +107,10 @@ lint:
 
 # The offline commands work wherever Go does, without cgo. Packages and their tests are type-checked; the agents, which
 # run on other machines than ours, are linked too. Files for linux/amd64 without cgo are for lint, and a build links them.
+# The tag purego replaces vectors by the code that other processors run.
 cross:
 	$(GO) run ./.ci/cross linux/arm64 darwin/arm64 windows/amd64
+	CGO_ENABLED=0 $(GO) test -vet=off -short -tags purego ./analyze/scroll ./codec/rowdelta
 	@for agent in linux/arm64/input/hid windows/amd64/input/windows linux/arm64/profile linux/amd64/profile; do \
 		IFS=/ read -r os arch name <<<"$$agent"; echo "build the agent $$agent"; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -ldflags='-s -w' -o /dev/null ./controller/$$name/agent || exit 1; \
