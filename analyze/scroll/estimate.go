@@ -211,7 +211,8 @@ func (m *estimator) check(dx, dy int) candidate {
 			continue
 		}
 		old, words := m.before.line(y), at.line.Bits
-		x := 64*at.line.Word - r.X // of the first word; those from some word to an end are whole
+		x := 64*at.line.Word - r.X // of the first word
+		// Words [from, end) are inside both lines. Vectors take these words only.
 		from, end := (max(1, 1+dx)-x+63)>>6, (min(r.Width, r.Width+dx)-x)>>6
 		if from, end = max(from, 0), min(end, len(words)); m.Area.Masked || !hasVectors() || from >= end {
 			from, end = len(words), len(words)

@@ -24,7 +24,7 @@ type phase struct {
 	of    map[int]*waves // by their length
 	waves *waves         // of the length at hand
 	in    []complex128   // both signals: the frame before is the real part, the frame itself the imaginary one
-	spare []complex128   // as large as in
+	spare []complex128   // spare is as large as in
 	cross []complex128
 	lines int // of the waves' block, which are not in cross yet
 }
@@ -71,7 +71,7 @@ func (p *phase) begin(n, size int) {
 	clear(p.cross)
 }
 
-// transform transforms each column of a block in place (Cooley and Tukey, 1965). Its rows stand in
+// transform transforms each column of a block in place (Cooley and Tukey, 1965). Its rows have
 // the order of w.from. The length is a power of two.
 func (w *waves) transform(data []complex128) {
 	for half := 1; half < len(w.hann); half *= 2 {

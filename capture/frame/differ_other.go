@@ -4,4 +4,4 @@ package frame
 
 func hasVectors() bool { return false }
 
-func vectors([]uint64, []byte, []byte, []byte, uint64, int) { panic("no vectors here") }
+func vectors([]uint64, []byte, []byte, []byte, uint64, int) { panic("vectors are not supported") }

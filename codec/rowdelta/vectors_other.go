@@ -4,8 +4,8 @@ package rowdelta
 
 func hasVectors() bool { return false }
 
-func joinVectors(_, _ []byte) int { panic("no vectors here") }
+func joinVectors(_, _ []byte) int { panic("vectors are not supported") }
 
-func restoreVectors(_, _ []byte, _ predictor) int { panic("no vectors here") }
+func restoreVectors(_, _ []byte, _ predictor) int { panic("vectors are not supported") }
 
-func restorePairVectors(_, _, _ []byte) int { panic("no vectors here") }
+func restorePairVectors(_, _, _ []byte) int { panic("vectors are not supported") }
