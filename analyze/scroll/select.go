@@ -68,7 +68,7 @@ func newSelector(c *measure.Case) (*selector, error) {
 		}
 	}
 	slices.Sort(s.moving)
-	s.memory = [2][]byte{}
+	s.memory = [2][]byte{} // it is large, and the selector stays
 	return s, nil
 }
 

@@ -351,7 +351,10 @@ func (h *Hub) again(r *record, rig, reason string, other bool) {
 	case !slices.Contains(r.Needs, "rig="+a.Rig):
 		r.Needs = append(slices.Clone(r.Needs), "rig="+a.Rig, "device="+strings.Join(a.Devices, ","))
 	}
-	if err := h.sched.Check(r.wanted()); !other && err != nil { // the device has left the fleet
+	if other {
+		return
+	}
+	if err := h.sched.Check(r.wanted()); err != nil { // the device has left the fleet
 		r.end(now, failed, fmt.Sprintf("%s; %v", reason, err))
 	}
 }
