@@ -262,19 +262,27 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 		}
 	}
 	f.get(t, 2*n+1, "/last")
-	// Of those that the client has cancelled before they came so far, the handler never hears.
-	await(t, "the last one is over", func() bool {
-		_, es := x.Witnessed()
-		return slices.ContainsFunc(es, func(e Exchange) bool {
-			return strings.HasSuffix(e.URL, "/last") &&
-				e.Ended != 0
-		})
+	// Of those that the client has cancelled before they came so far, the handler may never hear. The
+	// others come in any order, also after the last one.
+	x.mu.Lock()
+	c := x.connections[0]
+	x.mu.Unlock()
+	var es []Exchange
+	await(t, "those not cancelled have come, all are over, and nothing is kept for them", func() bool {
+		_, es = x.Witnessed()
+		certain := 0
+		for _, e := range es {
+			if e.Ended == 0 {
+				return false
+			}
+			if strings.HasSuffix(e.URL, "/panics") || strings.HasSuffix(e.URL, "/last") {
+				certain++
+			}
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return certain == n/4+1 && len(c.streams) == 0
 	})
-	await(t, "all are over", func() bool {
-		_, es := x.Witnessed()
-		return !slices.ContainsFunc(es, func(e Exchange) bool { return e.Ended == 0 })
-	})
-	_, es := x.Witnessed()
 	reasons := map[string]int{}
 	for _, e := range es {
 		if e.Error != "" && e.Error != "the client gave it up" && e.Error != "the handler gave up" ||
@@ -284,13 +292,10 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 		reasons[e.Error]++
 	}
 	t.Logf("%d of %d came to the handler: %v", len(es), n+1, reasons)
-	x.mu.Lock()
-	c := x.connections[0]
-	x.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.streams) != 0 || len(c.unwanted) > 4*maxStreams {
-		t.Errorf("%d streams are kept, and %d that nobody wants", len(c.streams), len(c.unwanted))
+	if len(c.unwanted) > 4*maxStreams {
+		t.Errorf("%d streams that nobody wants are kept", len(c.unwanted))
 	}
 }
 
