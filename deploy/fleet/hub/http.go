@@ -84,6 +84,7 @@ func (h *Hub) file(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	known := int64(-1) // the size of the file
 	if dir, err := h.light.path(rig, attempt); err == nil {
 		root, err := os.OpenRoot(dir)
 		if err == nil {
@@ -103,6 +104,9 @@ func (h *Hub) file(w http.ResponseWriter, r *http.Request) {
 				runweb.File(w, r, root, name)
 				return
 			}
+			if n, is := readManifest(root)[name]; is && r.URL.RawQuery == "" {
+				known = n
+			}
 		}
 	}
 	if name == report.PageName { // a rig's pages do not run here
@@ -110,6 +114,9 @@ func (h *Hub) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	from := (&url.URL{Path: "/api/v1/runs/" + run + "/" + name, RawQuery: regionOf(r)}).RequestURI()
+	if known > 0 && h.pieced(w, r, &pieceReader{rig: rig, from: from, size: known}, name) {
+		return
+	}
 	h.relay(w, r, rig, from, func() { runweb.Typed(w.Header(), name) })
 }
 
@@ -148,20 +155,24 @@ type manifested struct {
 	bytes map[string]int64
 }
 
-func withManifest(root *os.Root) fs.FS {
-	m := manifested{root.FS(), map[string]int64{}}
-	var files []api.File
-	if st, err := root.Stat(manifestFile); err != nil || st.Size() > 1<<20 {
-		return m
+func withManifest(root *os.Root) fs.FS { return manifested{root.FS(), readManifest(root)} }
+
+// readManifest returns the bytes of each file of a run that its rig has.
+func readManifest(root *os.Root) map[string]int64 {
+	bytes := map[string]int64{}
+	st, err := root.Stat(manifestFile)
+	if err != nil || st.Size() > 1<<20 {
+		return bytes
 	}
 	raw, err := root.ReadFile(manifestFile)
+	var files []api.File
 	if err != nil || json.Unmarshal(raw, &files) != nil {
-		return m
+		return bytes
 	}
 	for _, f := range files {
-		m.bytes[f.Name] = f.Bytes
+		bytes[f.Name] = f.Bytes
 	}
-	return m
+	return bytes
 }
 
 // Stat implements [fs.StatFS].

@@ -40,6 +40,7 @@ type Options struct {
 	LostAfter time.Duration // 0: 2 min
 	Quota     int64         // bytes of the storage; new jobs need twice as many free
 	MaxLight  int64         // bytes of light folders; 0: 20 GiB
+	MaxPieces int64         // bytes of pieces of files of rigs; 0: 50 GiB
 	Shared    bool          // other hubs may use the same storage
 	Copy      string        // folder that gets a copy each minute; "": none
 	// Free returns the free bytes of the disk. Nil: of Dir.
@@ -57,6 +58,7 @@ type Hub struct {
 	o      Options
 	bucket bus.Bucket // of jobs
 	light  *lightStore
+	pieces *pieces
 	relays relays
 
 	turn      chan struct{} // of a round
@@ -123,6 +125,9 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 		turn: make(chan struct{}, 1)}
 	var err error
 	if h.light, err = openLight(filepath.Join(o.Dir, "fleet", "light"), o.MaxLight); err != nil {
+		return nil, err
+	}
+	if h.pieces, err = openPieces(filepath.Join(o.Dir, "fleet", "pieces"), cmp.Or(o.MaxPieces, 50<<30)); err != nil {
 		return nil, err
 	}
 	h.relays.init()
@@ -453,5 +458,3 @@ func (h *Hub) Status() api.FleetStatus {
 	}
 	return out
 }
-
-func (h *Hub) free() (int64, error) { return h.o.Free() }

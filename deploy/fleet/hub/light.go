@@ -30,21 +30,13 @@ const (
 	bytesFile  = ".bytes" // of a light folder: the space that it takes
 )
 
-// lightStore has the light folders RIG/ATTEMPT. Above its limit it deletes those that were used
-// longest ago.
+// lightStore has the light folders RIG/ATTEMPT.
 type lightStore struct {
 	root *os.Root
 	dir  string
-	max  int64
 
-	mu    sync.Mutex
-	all   map[string]*lightFolder // by RIG/ATTEMPT
-	bytes int64
-}
-
-type lightFolder struct {
-	bytes int64
-	used  time.Time
+	mu sync.Mutex
+	space
 }
 
 func openLight(dir string, most int64) (*lightStore, error) {
@@ -55,7 +47,7 @@ func openLight(dir string, most int64) (*lightStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open light folders: %w", err)
 	}
-	l := &lightStore{root: root, dir: dir, max: most, all: map[string]*lightFolder{}}
+	l := &lightStore{root: root, dir: dir, space: newSpace(most)}
 	if err := errors.Join(root.RemoveAll(stagingDir), root.Mkdir(stagingDir, 0o750)); err != nil {
 		return nil, fmt.Errorf("open light folders: %w", err)
 	}
@@ -67,8 +59,7 @@ func openLight(dir string, most int64) (*lightStore, error) {
 			continue
 		}
 		n, _ := strconv.ParseInt(string(raw), 10, 64) // else it is small
-		l.all[name] = &lightFolder{n, st.ModTime()}
-		l.bytes += n
+		l.add(name, n, st.ModTime())
 	}
 	return l, err
 }
@@ -184,17 +175,13 @@ func (l *lightStore) place(folder, rig, attempt string, bytes int64) error {
 	if err := errors.Join(syncDir(filepath.Join(l.dir, rig)), syncDir(l.dir)); err != nil {
 		return err
 	}
-	l.all[name] = &lightFolder{bytes, time.Now()}
-	l.bytes += bytes
-	for l.bytes > l.max && len(l.all) > 1 {
-		oldest := ""
-		for k, f := range l.all {
-			if k != name && (oldest == "" || f.used.Before(l.all[oldest].used)) {
-				oldest = k
-			}
+	l.add(name, bytes, time.Now())
+	for l.bytes > l.max {
+		oldest := l.oldest(name)
+		if oldest == "" {
+			break
 		}
-		l.bytes -= l.all[oldest].bytes
-		delete(l.all, oldest)
+		l.drop(oldest)
 		// without this file the folder is not found again
 		if err := errors.Join(l.root.Remove(oldest+"/"+bytesFile), l.root.RemoveAll(oldest)); err != nil {
 			return err

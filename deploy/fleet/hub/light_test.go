@@ -3,7 +3,6 @@ package hub
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -216,31 +215,14 @@ func TestFiles(t *testing.T) {
 	if err := w.hub.light.receive(t.Context(), "a", "s-1.1", *state, bytes.NewReader(raw), nil); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() { // the rig's relay
-		for ctx.Err() == nil {
-			var got wire.Relayed
-			answer := w.hub.handle(ctx, "a", "relay", []byte(`{"wait_ns":100000000}`))
-			if err := json.Unmarshal(answer, &got); err != nil {
-				t.Error(err)
-			}
-			for _, ticket := range got.Tickets {
-				r, err := http.NewRequestWithContext(ctx, "POST", s.URL+"/fleet/v1/ticket/"+ticket.ID,
-					strings.NewReader("<b>"+ticket.Path+" "+ticket.Range))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				r.Header.Set(wire.StatusHeader, map[bool]string{true: "206", false: "200"}[ticket.Range != ""])
-				r.Header.Set("Content-Type", "text/html")
-				r.Header.Set("Content-Range", "bytes 1-2/5")
-				if res, err := http.DefaultClient.Do(r); err == nil {
-					res.Body.Close()
-				}
-			}
+	w.relays(s.URL, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Range", "bytes 1-2/5")
+		if r.Header.Get("Range") != "" {
+			w.WriteHeader(http.StatusPartialContent)
 		}
-	}()
+		_, _ = io.WriteString(w, "<b>"+r.URL.Path+" "+r.Header.Get("Range")) // never fails
+	}))
 	for _, c := range []struct {
 		path, ranged string
 		status       int

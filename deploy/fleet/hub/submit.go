@@ -105,7 +105,7 @@ func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err 
 
 // admit returns an error if the hub does not take another job.
 func (h *Hub) admit(owner string, j *job) error {
-	if free, err := h.free(); err == nil && free < 2*h.o.Quota {
+	if free, err := h.freeUp(2 * h.o.Quota); err == nil && free < 2*h.o.Quota {
 		return api.Errorf(api.Unavailable, "the hub's disk is nearly full: %d MiB are free, new jobs need %d MiB",
 			free>>20, 2*h.o.Quota>>20)
 	}

@@ -104,7 +104,7 @@ func TestFolder(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "before", "01"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	l.all["lab-07/s-1.1"] = &lightFolder{}
+	l.all["lab-07/s-1.1"] = &kept{}
 	h := &Hub{light: l}
 	for set, want := range map[string]string{"lab-07/s-1.1": dir, "lab-07/s-1.1~before": filepath.Join(dir, "before"),
 		"lab-07/s-1.1~before~01": filepath.Join(dir, "before", "01"), "lab-07/s-1.1~after": "", "lab-08/s-1.1": "",

@@ -216,25 +216,7 @@ func (h *Hub) deliver(w http.ResponseWriter, r *http.Request, t *ticket) {
 
 // relay asks a rig for a file and passes it to a client. typed sets the headers that make it safe.
 func (h *Hub) relay(w http.ResponseWriter, r *http.Request, name, from string, typed func()) {
-	if !enter(h.relays.files) {
-		busy(w, "too many files are being fetched from rigs")
-		return
-	}
-	defer func() { <-h.relays.files }()
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	t := &ticket{Ticket: wire.Ticket{ID: rand.Text(), Path: from, Range: clip(r.Header.Get("Range"), 100)}, rig: name}
-	t.relay = &relay{ticket: t.Ticket, answer: make(chan *relayed), gone: ctx.Done()}
-	if why := h.queue(t); why != "" {
-		busy(w, why)
-		return
-	}
-	defer h.drop(t)
-	timeout := time.NewTimer(relayWait)
-	defer timeout.Stop()
-	select {
-	case a := <-t.relay.answer:
-		defer close(a.done)
+	err := h.fetch(r.Context(), name, from, clip(r.Header.Get("Range"), 100), func(a *relayed) error {
 		header := w.Header()
 		for _, key := range []string{"Content-Range", "ETag", "Accept-Ranges"} {
 			if v := a.header.Get(key); v != "" && len(v) < 200 {
@@ -249,7 +231,7 @@ func (h *Hub) relay(w http.ResponseWriter, r *http.Request, name, from string, t
 			header.Set("Content-Length", strconv.FormatInt(a.bytes, 10))
 		}
 		if r.Method == http.MethodHead {
-			return
+			return nil
 		}
 		w.WriteHeader(a.status)
 		rc := http.NewResponseController(w)
@@ -258,9 +240,55 @@ func (h *Hub) relay(w http.ResponseWriter, r *http.Request, name, from string, t
 			h.o.Log.Warn("a file was not relayed whole", "rig", name, "bytes", n, "error", err)
 			panic(http.ErrAbortHandler) // so that the client knows too
 		}
+		return nil
+	})
+	notFetched(w, err)
+}
+
+// errSlow says that a rig has not begun its answer.
+var errSlow = errors.New("has not sent the file in time; try again")
+
+// errAway says why a rig sends no file now.
+type errAway string
+
+func (e errAway) Error() string { return string(e) }
+
+// notFetched answers that a file cannot be fetched, if err says so.
+func notFetched(w http.ResponseWriter, err error) {
+	var away errAway
+	switch {
+	case errors.Is(err, errSlow):
+		http.Error(w, err.Error(), http.StatusGatewayTimeout)
+	case errors.As(err, &away):
+		busy(w, string(away))
+	}
+}
+
+// fetch asks a rig for a file, or a range of it, and has its answer taken. The error is errSlow,
+// errAway, that of ctx, or that of take.
+func (h *Hub) fetch(ctx context.Context, name, from, ranged string, take func(*relayed) error) error {
+	if !enter(h.relays.files) {
+		return errAway("too many files are being fetched from rigs")
+	}
+	defer func() { <-h.relays.files }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	t := &ticket{Ticket: wire.Ticket{ID: rand.Text(), Path: from, Range: ranged}, rig: name}
+	t.relay = &relay{ticket: t.Ticket, answer: make(chan *relayed), gone: ctx.Done()}
+	if why := h.queue(t); why != "" {
+		return errAway(why)
+	}
+	defer h.drop(t)
+	timeout := time.NewTimer(relayWait)
+	defer timeout.Stop()
+	select {
+	case a := <-t.relay.answer:
+		defer close(a.done)
+		return take(a)
 	case <-timeout.C:
-		http.Error(w, name+" has not sent the file in time; try again", http.StatusGatewayTimeout)
+		return fmt.Errorf("%s %w", name, errSlow)
 	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
