@@ -28,10 +28,12 @@ func startCluster(t *testing.T) (nodes []*server.Server, account, urls, credenti
 	if err != nil {
 		t.Fatal(err)
 	}
+	// An address of its own: others listen and dial at 127.0.0.1, and may take a port before its node does.
+	host := fmt.Sprintf("127.%d.%d.2", 1+os.Getpid()>>8&0x7f, os.Getpid()&0xff)
 	var ports []int
 	var routes, addresses []string
 	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", host+":0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +46,7 @@ func startCluster(t *testing.T) (nodes []*server.Server, account, urls, credenti
 			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true,
 			TrustedKeys: []string{k.Operator}, AccountResolver: &server.MemAccResolver{}, SystemAccount: system,
 			JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, MaxPayload: maxBlob + 1<<20,
-			Cluster: server.ClusterOpts{Name: "outside", Host: "127.0.0.1", Port: port},
+			Cluster: server.ClusterOpts{Name: "outside", Host: host, Port: port},
 			Routes:  server.RoutesFromStr(strings.Join(routes, ",")),
 		}
 		if err := o.AccountResolver.Store(k.Account, accountJWT); err != nil {
