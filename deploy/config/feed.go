@@ -30,6 +30,7 @@ type Feed struct {
 	Kind     FeedKind `toml:"kind"`
 	Dir      string   `toml:"dir"`      // folder: of the builds; git: the repository
 	URL      string   `toml:"url"`      // of the index; jsonl: or its file
+	Key      string   `toml:"key"`      // jsonl: file of the public key that signs lines; "": they need no signature
 	Channel  string   `toml:"channel"`  // chrome-for-testing, mozilla
 	Platform string   `toml:"platform"` // chrome-for-testing, mozilla
 	Branch   string   `toml:"branch"`   // git
@@ -58,7 +59,7 @@ var (
 // feedKeys are the keys of each kind: the first ones are required.
 var feedKeys = map[FeedKind]struct{ need, may []string }{
 	FeedFolder:  {need: []string{"dir"}},
-	FeedLines:   {need: []string{"url"}},
+	FeedLines:   {need: []string{"url"}, may: []string{"key"}},
 	FeedChrome:  {may: []string{"url", "channel", "platform"}},
 	FeedMozilla: {may: []string{"url", "channel", "platform"}},
 	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "timeout"}},
@@ -85,7 +86,7 @@ func (f Feed) check() error {
 	if f.Kind == "" {
 		return fmt.Errorf("kind is missing")
 	}
-	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "channel": f.Channel != "",
+	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "key": f.Key != "", "channel": f.Channel != "",
 		"platform": f.Platform != "", "branch": f.Branch != "", "command": len(f.Command) > 0, "output": f.Output != "",
 		"timeout": f.Timeout != 0}
 	keys := feedKeys[f.Kind]
@@ -138,7 +139,7 @@ func Fetchable(u *url.URL) bool {
 // placeFeeds resolves the paths of feeds against the folder of the file.
 func (c *Config) placeFeeds(file string) {
 	for name, f := range c.Feed {
-		f.Dir = beside(file, f.Dir)
+		f.Dir, f.Key = beside(file, f.Dir), beside(file, f.Key)
 		if !strings.Contains(f.URL, "://") {
 			f.URL = beside(file, f.URL)
 		}

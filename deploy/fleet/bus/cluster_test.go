@@ -28,7 +28,8 @@ func startCluster(t *testing.T) (nodes []*server.Server, account, urls, credenti
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An address of its own: others listen and dial at 127.0.0.1, and may take a port before its node does.
+	// An address of its own: others listen and dial at 127.0.0.1, and may take a port before its
+	// node does.
 	host := fmt.Sprintf("127.%d.%d.2", 1+os.Getpid()>>8&0x7f, os.Getpid()&0xff)
 	var ports []int
 	var routes, addresses []string

@@ -27,8 +27,9 @@ const (
 )
 
 // pieces has parts of files of rigs, so that they are there again while their rig measures or is
-// away. A piece is a file FILE-INDEX. It has the SHA-256 of the rest, the ETag that the rig gave the
-// file, and at most pieceBytes from INDEX·pieceBytes on. FILE is a hash: see [pieceReader.file].
+// away. A piece is a file FILE-INDEX. It has the SHA-256 of the rest, the ETag that the rig gave
+// the file, and at most pieceBytes from INDEX·pieceBytes on. FILE is a hash: see
+// [pieceReader.file].
 type pieces struct {
 	root *os.Root
 	dir  string
@@ -64,7 +65,8 @@ func openPieces(dir string, most int64) (*pieces, error) {
 
 // open returns a piece behind its head, and the file's ETag. It waits for one that is coming, and
 // else has fetch write it.
-func (p *pieces) open(ctx context.Context, name string, fetch func(*os.File) error) (f *os.File, tag string, err error) {
+func (p *pieces) open(ctx context.Context, name string, fetch func(*os.File) error) (f *os.File, tag string,
+	err error) {
 	for {
 		p.mu.Lock()
 		wait := p.coming[name]
@@ -311,8 +313,8 @@ func writePiece(to *os.File, tag string, from io.Reader, bytes int64) error {
 	return err
 }
 
-// pieced answers with a file of a rig from pieces. It reports false, and has written nothing, if the
-// file must be relayed as the rig has it.
+// pieced answers with a file of a rig from pieces. It reports false, and has written nothing, if
+// the file must be relayed as the rig has it.
 func (h *Hub) pieced(w http.ResponseWriter, r *http.Request, from *pieceReader, name string) bool {
 	free, err := h.freeUp(piecesFree * h.o.Quota)
 	if from.size > maxRelayed || err != nil || free < piecesFree*h.o.Quota {

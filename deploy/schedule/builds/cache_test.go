@@ -495,7 +495,7 @@ func FuzzIndexes(f *testing.F) {
 	f.Add([]byte(listing("2026-10-01-09-30-21-mozilla-central/")))
 	f.Add([]byte(strings.Repeat("d", 64) + " sha256 70 a/firefox.tar.xz\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for name, parse := range map[string]func([]byte) ([]api.Build, error){"jsonl": parseLines, "git": parseCommits,
+		for name, parse := range map[string]func([]byte) ([]api.Build, error){"jsonl": anyLines, "git": parseCommits,
 			"chrome":  chrome{platform: "linux64"}.parse,
 			"channel": chrome{platform: "linux64", channel: "stable"}.parse} {
 			all, err := parse(raw)

@@ -91,11 +91,12 @@ func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, erro
 	case config.FeedFolder:
 		f.source, f.local = folder{c.Dir}, true
 	case config.FeedLines:
-		f.source, f.local = lines{c.URL}, !strings.Contains(c.URL, "://")
+		f.source, f.local = lines{c.URL, c.Key}, !strings.Contains(c.URL, "://")
 	case config.FeedChrome:
-		f.source = chrome{lines{cmp.Or(c.URL, chromeIndex)}, strings.ToLower(c.Channel), cmp.Or(c.Platform, "linux64")}
+		f.source = chrome{lines{at: cmp.Or(c.URL, chromeIndex)}, strings.ToLower(c.Channel),
+			cmp.Or(c.Platform, "linux64")}
 	case config.FeedMozilla:
-		f.source = mozilla{lines{strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/"},
+		f.source = mozilla{lines{at: strings.TrimSuffix(cmp.Or(c.URL, mozillaIndex), "/") + "/"},
 			cmp.Or(c.Channel, "nightly"), cmp.Or(c.Platform, "linux64"), now}
 	case config.FeedGit:
 		f.source = commits{c}

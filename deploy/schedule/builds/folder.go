@@ -77,8 +77,8 @@ func (f folder) open(_ context.Context, b api.Build, _ string) (opened, error) {
 }
 
 // lines is an index of one JSON object a line, in a file or at an address. The addresses of builds
-// are relative to the index.
-type lines struct{ at string }
+// are relative to the index. With a key, each line must be signed by it: see [signature].
+type lines struct{ at, key string }
 
 // line is a build of such an index.
 type line struct {
@@ -89,6 +89,8 @@ type line struct {
 	SHA256   string    `json:"sha256"`
 	Build    string    `json:"build"`
 	Parent   string    `json:"parent"`
+
+	Signature []byte `json:"signature"`
 }
 
 func (l lines) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, error) {
@@ -96,10 +98,17 @@ func (l lines) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, e
 	if err != nil {
 		return nil, err
 	}
-	return parseLines(raw)
+	signed := func(line) error { return nil }
+	if l.key != "" {
+		if signed, err = signature(l.key); err != nil {
+			return nil, err
+		}
+	}
+	return parseLines(raw, signed)
 }
 
-func parseLines(raw []byte) (all []api.Build, err error) {
+// parseLines reads an index. signed returns an error if a line has no valid signature.
+func parseLines(raw []byte, signed func(line) error) (all []api.Build, err error) {
 	scan := bufio.NewScanner(bytes.NewReader(raw))
 	scan.Buffer(nil, 64<<10)
 	n := 0
@@ -120,6 +129,9 @@ func parseLines(raw []byte) (all []api.Build, err error) {
 			return nil, fmt.Errorf("line %d: url is missing", n)
 		case err != nil || len(sum) != 0 && len(sum) != 32:
 			return nil, fmt.Errorf("line %d: sha256 is %.80q: must have 64 hexadecimal digits", n, in.SHA256)
+		}
+		if err := signed(in); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		b := api.Build{Seq: in.Seq, Name: in.Build, Revision: in.Revision, Parent: in.Parent, URL: in.URL,
 			SHA256: hex.EncodeToString(sum)}
