@@ -63,9 +63,13 @@ func (s *rigService) openHub() error {
 	if err != nil {
 		return err
 	}
+	var teams []sched.Team
+	for _, t := range s.conf.Team {
+		teams = append(teams, sched.Team{Owners: t.Owners, Share: t.Share})
+	}
 	s.hub, err = hub.New(s.ctx, hub.Options{
 		Dir: s.conf.DataDir, Bus: s.bus, Authority: authority, URL: "https://" + shownAddress(s.at, s.hosts()),
-		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, LostAfter: time.Duration(f.LostAfter),
+		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, Teams: teams, LostAfter: time.Duration(f.LostAfter),
 		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
 		Changed: s.daemon.FleetChanged, Log: s.log,
 	})

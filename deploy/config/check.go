@@ -37,7 +37,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("data_dir is empty")
 	}
 	for _, check := range []func() error{c.Access.check, c.TLS.check, c.Store.check, c.Runs.check, c.Limits.check,
-		c.Log.check, c.Alarm.check, c.Public.check, c.Fleet.check, c.Accept.check, c.Labels.check, c.checkReserve,
+		c.Log.check, c.Alarm.check, c.Public.check, c.Fleet.check, c.Accept.check, c.Labels.check,
+		c.checkReserve, c.checkTeams,
 		func() error { _, err := c.checkFeeds(); return err }} {
 		if err := check(); err != nil {
 			return err

@@ -35,6 +35,7 @@ type Config struct {
 
 	Fleet   Fleet     `toml:"fleet"`   // of a hub
 	Reserve []Reserve `toml:"reserve"` // of a hub
+	Team    []Team    `toml:"team"`    // of a hub
 	Accept  Accept    `toml:"accept"`  // of a rig of a fleet
 	Labels  Labels    `toml:"labels"`  // as accept
 

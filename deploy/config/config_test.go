@@ -59,9 +59,10 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 	}
 	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast, c.Feed = want.DataDir, want.Devices, want.Access.Hosts,
 		want.Runs.KeepLast, want.Feed
-	if len(c.Reserve) != 1 || len(c.Labels) != 2 {
-		t.Errorf("the shipped file shows %v and %v", c.Reserve, c.Labels)
+	if len(c.Reserve) != 1 || len(c.Team) != 1 || len(c.Labels) != 2 {
+		t.Errorf("the shipped file shows %v, %v and %v", c.Reserve, c.Team, c.Labels)
 	}
+	c.Team = want.Team
 	c.Accept, c.Reserve, c.Labels, c.Fleet.Varz = want.Accept, want.Reserve, want.Labels, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
@@ -137,6 +138,11 @@ func TestProblems(t *testing.T) {
 		{"an unknown kind", "[accept]\nkinds = [\"x\"]\n", "must be one of suite, url, upload", 0},
 		{"a share of all and more", "reserve = [{ labels = \"a=b\", class = \"now\", share = 1.5 }]\n",
 			"reserve.share is 1.5", 0},
+		{"a team of nobody", "team = [{ share = 2 }]\n", "team.owners has 0 names: must be 1 to 1000", 0},
+		{"a team without a share", "team = [{ owners = [\"ada\"] }]\n", "team.share is 0: must be 0.1 to 100", 0},
+		{"an owner of two teams",
+			"team = [{ owners = [\"ada\"], share = 2 }, { owners = [\"ada\"], share = 1 }]\n",
+			"team.owners has \"ada\": must be the name of a token, in one team only", 0},
 		{"no hours", "reserve = [{ class = \"now\", share = 0.5, hours = \"8-25\" }]\n", "two hours such as 8-18", 0},
 		{"no label", "reserve = [{ labels = \"a\", class = \"now\", share = 0.5 }]\n", "such as model=pixel7", 0},
 		{"a label that is a number", "[labels]\na = 3\n", "labels.a must be a text", 1},

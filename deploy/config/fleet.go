@@ -34,6 +34,12 @@ type Reserve struct {
 	Hours  string  `toml:"hours"` // such as 8-18, in UTC; "": all
 }
 
+// Team is owners who share the turns of a fleet's devices.
+type Team struct {
+	Owners []string `toml:"owners"`
+	Share  float64  `toml:"share"` // beside others; an owner without a team has 1
+}
+
 // Labels are words of a rig's owner about its devices, by device. Those of "" are of all devices.
 type Labels map[string]map[string]string
 
@@ -74,6 +80,9 @@ var (
 
 // maxWords bounds a rig's labels and limits.
 const maxWords = 32
+
+// maxTeam bounds the owners of a team.
+const maxTeam = 1000
 
 func (l Labels) check() error {
 	for device, words := range l {
@@ -158,6 +167,28 @@ func (c *Config) checkReserve() error {
 		}
 		if _, _, err := r.Span(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkTeams() error {
+	if len(c.Team) > maxWords {
+		return fmt.Errorf("team has %d tables: must be at most %d", len(c.Team), maxWords)
+	}
+	in := map[string]bool{}
+	for _, t := range c.Team {
+		if !(t.Share >= 0.1 && t.Share <= 100) {
+			return fmt.Errorf("team.share is %v: must be 0.1 to 100; an owner without a team has 1", t.Share)
+		}
+		if len(t.Owners) == 0 || len(t.Owners) > maxTeam {
+			return fmt.Errorf("team.owners has %d names: must be 1 to %d", len(t.Owners), maxTeam)
+		}
+		for _, name := range t.Owners {
+			if name == "" || len(name) > 128 || in[name] {
+				return fmt.Errorf("team.owners has %.80q: must be the name of a token, in one team only", name)
+			}
+			in[name] = true
 		}
 	}
 	return nil

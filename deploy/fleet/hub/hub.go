@@ -37,6 +37,7 @@ type Options struct {
 	URL       string // of the hub for rigs, without a slash at its end
 	Websocket string // address of the bus for rigs on this machine; "": none
 	Reserve   []sched.Reservation
+	Teams     []sched.Team
 	LostAfter time.Duration // 0: 2 min
 	Quota     int64         // bytes of the storage; new jobs need twice as many free
 	MaxLight  int64         // bytes of light folders; 0: 20 GiB
@@ -142,7 +143,7 @@ func New(ctx context.Context, o Options) (*Hub, error) {
 
 // clear forgets all jobs and rigs.
 func (h *Hub) clear() {
-	h.sched = sched.New(sched.Options{Reserve: h.o.Reserve})
+	h.sched = sched.New(sched.Options{Reserve: h.o.Reserve, Teams: h.o.Teams})
 	h.jobs, h.rigs, h.owned, h.over = map[string]*job{}, map[string]*rig{}, map[string]int{}, nil
 	h.unlogged, h.refs, h.unused = map[string]*job{}, map[string]int{}, nil
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}

@@ -264,8 +264,8 @@ func notFetched(w http.ResponseWriter, err error) {
 	}
 }
 
-// fetch asks a rig for a file, or a range of it, and has its answer taken. The error is errSlow,
-// errAway, that of ctx, or that of take.
+// fetch asks a rig for a file, or a range of it, and has its answer taken. The error is errSlow
+// or errAway. Else it is that of ctx or take.
 func (h *Hub) fetch(ctx context.Context, name, from, ranged string, take func(*relayed) error) error {
 	if !enter(h.relays.files) {
 		return errAway("too many files are being fetched from rigs")

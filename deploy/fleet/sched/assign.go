@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// turns shares a device by start-time fair queueing. Each key (class or owner) has a turn. Its use
-// moves the turn on. The least turn comes next. An idle key saves up no turns.
+// turns shares a device by start-time fair queueing. Each key (class, team or owner) has a turn.
+// Its use moves the turn on. The least turn comes next. An idle key saves up no turns.
 type turns struct {
 	now  int64 // turn of the latest key that was served
 	last []turn
@@ -122,33 +122,66 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	return nil, wait
 }
 
-// next returns the job of a class that comes next on a device, or nil. The owner who used the
-// device least comes first. Then the least turn decides in a group, and the older job between
-// groups.
+// member is a team and a class on a device.
+type member struct {
+	team  int32
+	class int
+}
+
+func (q *queue) member() member { return member{q.team.team, q.class} }
+
+// several reports if a team may have several owners.
+func (s *Scheduler) several(team int32) bool { return int(team) < len(s.listed) }
+
+// cost is what a team is charged for its use.
+func (s *Scheduler) cost(team int32, use int64) int64 {
+	if share := s.shares[team]; share != 1 {
+		return int64(float64(use) / share)
+	}
+	return use
+}
+
+// use moves the turns of a team and of its owner in a backlog.
+func (s *Scheduler) use(q *queue, use int64) {
+	q.team.turn += s.cost(q.team.team, use)
+	if s.several(q.team.team) {
+		q.turn += use
+	}
+}
+
+// next returns the job of a class that comes next on a device, or nil. The team that used the
+// device least for its share comes first, and in it the owner who used it least. Then the least
+// turn decides in a group, and the older job between groups.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
-	t := &d.owners[class]
+	t := &d.teams[class]
 	for _, l := range t.last {
 		s.turn[l.key] = l.at
 	}
-	var first int64
+	var first, firstOwn int64
 	for _, g := range d.groups {
 		b := &g.classes[class]
 		if b.waiting == 0 || !s.unheld(g, d, class) {
 			continue
 		}
 		var head *entry
-		var turn int64
+		var turn, own int64
 		for _, q := range b.queues {
 			if len(q.jobs) == 0 || !accepts(d.rig.Accept.Owners, s.names[q.owner]) || g.job.Devices > 1 &&
 				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d, false) == nil {
 				continue
 			}
-			if at := max(s.turn[q.owner], t.now); head == nil || at < turn || at == turn && q.before(head.queue) {
-				head, turn = q.jobs[0], at
+			at, of := max(s.turn[q.team.team], t.now), int64(0)
+			if owners := d.owners[q.member()]; owners != nil {
+				of = owners.start(q.owner) - owners.now
+			}
+			if order := cmp.Or(cmp.Compare(at, turn), cmp.Compare(of, own)); head == nil || order < 0 ||
+				order == 0 && q.before(head.queue) {
+				head, turn, own = q.jobs[0], at, of
 			}
 		}
-		if head != nil && (next == nil || cmp.Or(cmp.Compare(turn, first), head.compare(next)) < 0) {
-			next, first = head, turn
+		if head != nil && (next == nil ||
+			cmp.Or(cmp.Compare(turn, first), cmp.Compare(own, firstOwn), head.compare(next)) < 0) {
+			next, first, firstOwn = head, turn, own
 		}
 	}
 	for _, l := range t.last {
@@ -159,7 +192,7 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 
 // before orders the queues of a backlog.
 func (q *queue) before(o *queue) bool {
-	return cmp.Or(cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
+	return cmp.Or(cmp.Compare(q.team.turn, o.team.turn), cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
 // place returns the device and others of its rig for a job, or nil if too few are free. A claim
@@ -261,13 +294,17 @@ func (s *Scheduler) unheld(g *group, d *device, class int) bool {
 func (s *Scheduler) assign(e *entry, devices []*device) *Assignment {
 	q := e.queue
 	b := &q.group.classes[q.class]
-	b.now = max(b.now, q.turn)
-	q.turn += e.estimate * int64(len(devices))
+	b.now = max(b.now, q.team.turn)
+	q.team.now = max(q.team.now, q.turn)
+	s.use(q, e.estimate*int64(len(devices)))
 	s.dequeue(e)
 	a := &Assignment{Job: e.id, Rig: devices[0].rig.ID}
 	for _, d := range devices {
 		d.classes.charge(int32(q.class), e.estimate<<q.class)
-		d.owners[q.class].charge(q.owner, e.estimate)
+		d.teams[q.class].charge(q.team.team, s.cost(q.team.team, e.estimate))
+		if s.several(q.team.team) {
+			d.ownersOf(q.member()).charge(q.owner, e.estimate)
+		}
 		a.Devices = append(a.Devices, d.Name)
 		for _, r := range d.reserve {
 			if r.class != q.class {
@@ -279,6 +316,17 @@ func (s *Scheduler) assign(e *entry, devices []*device) *Assignment {
 	return a
 }
 
+// ownersOf returns the turns of a team's owners.
+func (d *device) ownersOf(m member) *turns {
+	if d.owners == nil {
+		d.owners = map[member]*turns{}
+	}
+	if d.owners[m] == nil {
+		d.owners[m] = &turns{}
+	}
+	return d.owners[m]
+}
+
 // dequeue removes a waiting job from its queue.
 func (s *Scheduler) dequeue(e *entry) {
 	q := e.queue
@@ -288,6 +336,7 @@ func (s *Scheduler) dequeue(e *entry) {
 	} else {
 		q.jobs = slices.Delete(q.jobs, at, at+1)
 	}
+	q.team.waiting--
 	q.group.classes[q.class].waiting--
 	if q.group.waiting--; q.group.waiting == 0 {
 		s.waiting--

@@ -167,6 +167,9 @@ func randomJob(r *rand.Rand, n int, now time.Time) Job {
 	return j
 }
 
+// twoTeams have some of the owners of random jobs.
+var twoTeams = []Team{{Owners: []string{"o0", "o1", "o2"}, Share: 2.5}, {Owners: []string{"o3", "o2"}, Share: 0.5}}
+
 // TestRandom compares random streams of operations with the model. At the end all rigs are there,
 // and each job must run.
 // It fails if two jobs get one device, or a job is lost or assigned twice.
@@ -174,7 +177,7 @@ func randomJob(r *rand.Rand, n int, now time.Time) Job {
 func TestRandom(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 19))
-		m := newModel(t, Options{})
+		m := newModel(t, Options{Teams: twoTeams})
 		for step := range 600 {
 			switch r.IntN(10) {
 			case 0, 1, 2, 3:
@@ -265,7 +268,7 @@ func (m *model) finish(seed uint64) {
 func TestSameOrder(t *testing.T) {
 	stream := func() string {
 		r := rand.New(rand.NewPCG(7, 7))
-		s, out := New(Options{}), strings.Builder{}
+		s, out := New(Options{Teams: twoTeams}), strings.Builder{}
 		for step := range 800 {
 			s.Add(randomJob(r, step, noon))
 			s.SetRig(randomRig(r, r.IntN(12)))

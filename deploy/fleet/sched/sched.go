@@ -2,8 +2,9 @@
 // assignments and reasons come out. It does no I/O and starts no goroutine.
 //
 // Jobs with equal needs form a group. A free device compares only the groups that it fits. On each
-// device the classes share its time as 8 to 4 to 2 to 1. The owners in a class share it equally.
-// Both are charged estimated device-seconds, which are corrected when a job has ended.
+// device the classes share its time as 8 to 4 to 2 to 1. The teams in a class share it by their
+// shares, and the owners of a team equally. An owner without a team is one with the share 1. All
+// are charged estimated device-seconds, which are corrected when a job has ended.
 package sched
 
 import (
@@ -74,9 +75,16 @@ type Reservation struct {
 	From, To int // hours of the day, by the clock given to Assign; equal: always
 }
 
+// Team is owners that share their turns, however many they are.
+type Team struct {
+	Owners []string // an owner belongs to the first team that has it
+	Share  float64  // beside that of other teams
+}
+
 // Options of a scheduler.
 type Options struct {
 	Reserve []Reservation
+	Teams   []Team
 	MaxIdle time.Duration // of a kept device; 0: 10 min
 }
 
@@ -99,8 +107,11 @@ type Scheduler struct {
 	groups  map[string]*group
 	waiting int // groups with jobs
 	owners  map[string]int32
-	names   []string // of owners
-	turn    []int64  // by owner, while a device is served
+	names   []string  // of owners
+	teams   []int32   // by owner
+	shares  []float64 // by team: first those of the options, then those of one owner
+	listed  []Team
+	turn    []int64 // by team, while a device is served
 	holds   map[string]*hold
 	left    map[string]*hold // of devices that are absent, by RIG/DEVICE
 	ending  []*hold          // since the latest Assign
@@ -111,7 +122,10 @@ type Scheduler struct {
 func New(o Options) *Scheduler {
 	s := &Scheduler{maxIdle: cmp.Or(o.MaxIdle, 10*time.Minute), devices: map[string]*device{},
 		jobs: map[string]*entry{}, busy: map[string]*entry{}, groups: map[string]*group{},
-		owners: map[string]int32{}, holds: map[string]*hold{}, left: map[string]*hold{}}
+		listed: o.Teams, owners: map[string]int32{}, holds: map[string]*hold{}, left: map[string]*hold{}}
+	for _, t := range o.Teams {
+		s.addTeam(t.Share)
+	}
 	for _, r := range o.Reserve {
 		s.reserve = append(s.reserve, &reserve{Reservation: r, class: max(0, slices.Index(classes, r.Class))})
 	}
@@ -142,11 +156,19 @@ type group struct {
 	fitting []*device
 }
 
-// backlog is the waiting jobs of a class in a group. Its owners take turns.
+// backlog is the waiting jobs of a class in a group. Its teams take turns.
 type backlog struct {
 	waiting int
 	now     int64
+	teams   []*side
 	queues  []*queue
+}
+
+// side is a team in a backlog. Its owners take turns.
+type side struct {
+	team      int32
+	waiting   int
+	turn, now int64
 }
 
 // queue is the waiting jobs of an owner, oldest first.
@@ -154,7 +176,8 @@ type queue struct {
 	group *group
 	class int
 	owner int32
-	turn  int64
+	team  *side
+	turn  int64 // in its team; 0: it is alone there
 	jobs  []*entry
 }
 
@@ -173,7 +196,8 @@ type device struct {
 	hold    *hold
 	groups  []*group
 	classes turns
-	owners  [4]turns
+	teams   [4]turns
+	owners  map[member]*turns // of teams with several owners
 	reserve []*reserve
 	ready   bool  // it is in Scheduler.ready
 	freed   int64 // its number among those that became free
@@ -359,9 +383,13 @@ func (s *Scheduler) Add(j Job) {
 	e := s.enter(j)
 	q := e.queue
 	g, b := q.group, &q.group.classes[q.class]
-	if len(q.jobs) == 0 {
-		q.turn = max(q.turn, b.now)
+	if q.team.waiting == 0 {
+		q.team.turn = max(q.team.turn, b.now)
 	}
+	if len(q.jobs) == 0 {
+		q.turn = max(q.turn, q.team.now)
+	}
+	q.team.waiting++
 	at, _ := slices.BinarySearchFunc(q.jobs, e, (*entry).compare)
 	q.jobs = slices.Insert(q.jobs, at, e)
 	b.waiting++
@@ -388,19 +416,45 @@ func (s *Scheduler) enter(j Job) *entry {
 	if !ok {
 		owner = int32(len(s.names))
 		s.owners[j.Owner] = owner
-		s.names, s.turn = append(s.names, j.Owner), append(s.turn, 0)
+		s.names, s.teams = append(s.names, j.Owner), append(s.teams, s.teamOf(j.Owner))
 	}
 	class := max(0, slices.Index(classes, j.Class))
 	b := &g.classes[class]
 	at := slices.IndexFunc(b.queues, func(q *queue) bool { return q.owner == owner })
 	if at < 0 {
 		at = len(b.queues)
-		b.queues = append(b.queues, &queue{group: g, class: class, owner: owner})
+		b.queues = append(b.queues, &queue{group: g, class: class, owner: owner, team: b.side(s.teams[owner])})
 	}
 	e := &entry{id: j.ID, queue: b.queues[at], queued: j.Queued.UnixNano(),
 		estimate: int64(min(max(j.Estimate, minEstimate), maxEstimate))}
 	s.jobs[e.id] = e
 	return e
+}
+
+// addTeam returns a new team.
+func (s *Scheduler) addTeam(share float64) int32 {
+	s.shares, s.turn = append(s.shares, share), append(s.turn, 0)
+	return int32(len(s.shares) - 1)
+}
+
+// teamOf returns the team of a new owner.
+func (s *Scheduler) teamOf(owner string) int32 {
+	for i, t := range s.listed {
+		if slices.Contains(t.Owners, owner) {
+			return int32(i)
+		}
+	}
+	return s.addTeam(1)
+}
+
+// side returns a team's part of a backlog.
+func (b *backlog) side(team int32) *side {
+	at := slices.IndexFunc(b.teams, func(t *side) bool { return t.team == team })
+	if at < 0 {
+		at = len(b.teams)
+		b.teams = append(b.teams, &side{team: team})
+	}
+	return b.teams[at]
 }
 
 func (e *entry) compare(f *entry) int {
@@ -444,11 +498,14 @@ func (s *Scheduler) Ended(id string, used time.Duration) {
 	if e := s.jobs[id]; e != nil && e.run != nil {
 		more := int64(min(max(used, 0), maxEstimate)) - e.estimate
 		q := e.queue
-		q.turn += more * int64(len(e.run.devices))
+		s.use(q, more*int64(len(e.run.devices)))
 		for _, id := range e.run.devices {
 			if d := s.devices[id]; d != nil {
 				d.classes.correct(int32(q.class), more<<q.class)
-				d.owners[q.class].correct(q.owner, more)
+				d.teams[q.class].correct(q.team.team, s.cost(q.team.team, more))
+				if owners := d.owners[q.member()]; owners != nil {
+					owners.correct(q.owner, more)
+				}
 			}
 		}
 	}

@@ -484,6 +484,76 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestTeams floods devices with jobs of two teams and of an owner without one. It fails if the time
+// of a team does not follow its share, or depends on its number of owners, groups or jobs. It fails
+// too if owners of a team do not have equally much.
+func TestTeams(t *testing.T) {
+	for _, rigs := range []int{1, 7, 60} {
+		s := New(Options{Teams: []Team{{Owners: []string{"a1", "a2", "a3"}, Share: 3}, {Owners: []string{"b1", "b2"},
+			Share: 0.5}}})
+		for r := range rigs {
+			s.SetRig(lab(fmt.Sprint("lab-", r), phone("a", "pixel7")))
+		}
+		n := 0
+		add := func(like string, now time.Time) {
+			owner, _, _ := strings.Cut(like, "-")
+			n++
+			j := Job{ID: fmt.Sprint(owner, "-", n), Owner: owner, Estimate: time.Minute, Queued: now}
+			if owner == "a1" || owner == "b1" {
+				j.Kind = fmt.Sprint("kind", n%10)
+			}
+			s.Add(j)
+		}
+		length := func(id string) time.Duration {
+			if id[1] == '2' { // its jobs take longer than they say
+				return 4 * time.Minute
+			}
+			return time.Minute
+		}
+		for range 30 * rigs {
+			for _, owner := range []string{"a1", "a2", "a3", "b1", "b2", "c"} {
+				add(owner, noon)
+			}
+		}
+		used := run(s, 100*time.Hour, add, length, func(id string) string { return strings.Split(id, "-")[0] })
+		whole := 0.0
+		for _, u := range used {
+			whole += u
+		}
+		for owner, want := range map[string]float64{"a1": 1, "a2": 1, "a3": 1, "b1": 0.25, "b2": 0.25, "c": 1} {
+			if got := used[owner] / whole * 4.5; got < want*0.95 || got > want*1.05 {
+				t.Errorf("%d rigs: %s has %.3f of the time of c, want %.2f", rigs, owner, got, want)
+			}
+		}
+	}
+}
+
+// TestTeamsOfNewDevices: shares hold where no device has served anybody before. Teams and owners
+// that had no jobs save up no turns.
+func TestTeamsOfNewDevices(t *testing.T) {
+	s := New(Options{Teams: []Team{{Owners: []string{"a1", "a2"}, Share: 3}}})
+	n := 0
+	step := func(owners ...string) map[string]int {
+		for r := range 90 {
+			s.SetRig(lab(fmt.Sprint("lab-", n, "-", r), phone("a", "pixel7")))
+			for _, owner := range owners {
+				s.Add(job(fmt.Sprint(owner, "-", n, "-", r), owner, nil))
+			}
+		}
+		n++
+		got := map[string]int{}
+		for _, a := range s.Assign(noon) {
+			owner, _, _ := strings.Cut(a.Job, "-")
+			got[owner]++
+		}
+		return got
+	}
+	step("a1")
+	if got := fmt.Sprint(step("a1", "a2", "c")); got != "map[a1:33 a2:34 c:23]" {
+		t.Errorf("a1 had jobs before: %s", got)
+	}
+}
+
 // TestLightOwner adds one job now and then beside floods of three owners. It must come before
 // any of them has two turns.
 // It fails if an owner's only job waits behind the thousands of another.

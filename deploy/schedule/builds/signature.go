@@ -11,8 +11,8 @@ import (
 	"os"
 )
 
-// signature reads a public key of Ed25519 (RFC 8032) from a PEM file, as openssl pkey -pubout writes
-// it. The returned function checks the signature of a line's text [line.signed].
+// signature reads a public key of Ed25519 (RFC 8032) from a PEM file, as openssl pkey -pubout
+// writes it. The returned function checks the signature of a line's text [line.signed].
 func signature(keyFile string) (func(line) error, error) {
 	f, err := os.Open(keyFile)
 	if err != nil {
@@ -48,9 +48,9 @@ func signature(keyFile string) (func(line) error, error) {
 	}, nil
 }
 
-// signed is the text whose signature a line has: seq, build, revision and sha256 with a space
-// between, "-" for one that is absent, and a line feed. It has number and names, so that no build can
-// pass for another.
+// signed is the text whose signature a line has. It has seq, build, revision and sha256 with a
+// space between and "-" for one that is absent. A line feed ends it. Its number and names keep a
+// build from passing for another.
 func (l line) signed() []byte {
 	return fmt.Appendf(nil, "%d %s %s %s\n", l.Seq, cmp.Or(l.Build, "-"), cmp.Or(l.Revision, "-"), l.SHA256)
 }

@@ -33,8 +33,8 @@ func writeKey(t *testing.T, path string, key any) {
 	}
 }
 
-// TestSignatures: a feed with a key takes only lines that the key has signed, each for its own
-// number, name, revision and content.
+// TestSignatures: a feed with a key takes only lines that the key has signed. A signature is for
+// one number, name, revision and content.
 //
 // Fault: An index of builds has a line without the signature of the feed's key
 func TestSignatures(t *testing.T) {
