@@ -67,30 +67,34 @@ func openPieces(dir string, most int64) (*pieces, error) {
 // else has fetch write it.
 func (p *pieces) open(ctx context.Context, name string, fetch func(*os.File) error) (f *os.File, tag string,
 	err error) {
+	done := make(chan struct{})
 	for {
 		p.mu.Lock()
-		wait := p.coming[name]
+		have, wait := p.all[name], p.coming[name]
+		if have != nil {
+			have.used = time.Now()
+		} else if wait == nil {
+			p.coming[name] = done
+		}
+		p.mu.Unlock()
+		if have != nil {
+			if f, tag, err = p.read(name); err == nil {
+				return f, tag, nil
+			}
+			p.mu.Lock()
+			p.remove(name) // it is damaged
+			p.mu.Unlock()
+			continue
+		}
 		if wait == nil {
 			break
 		}
-		p.mu.Unlock()
 		select {
 		case <-wait:
 		case <-ctx.Done():
 			return nil, "", ctx.Err()
 		}
 	}
-	if p.all[name] != nil {
-		if f, tag, err = p.read(name); err == nil {
-			p.all[name].used = time.Now()
-			p.mu.Unlock()
-			return f, tag, nil
-		}
-		p.remove(name) // it is damaged
-	}
-	done := make(chan struct{})
-	p.coming[name] = done
-	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		delete(p.coming, name)
@@ -182,10 +186,11 @@ func (p *pieces) forget(file string) {
 
 // freeUp returns the free bytes of the disk. Pieces are deleted until so many are free.
 func (h *Hub) freeUp(bytes int64) (free int64, err error) {
-	h.pieces.mu.Lock()
-	defer h.pieces.mu.Unlock()
 	free, err = h.o.Free()
-	for err == nil && free < bytes && h.pieces.removeOldest("") {
+	for removed := true; err == nil && free < bytes && removed; {
+		h.pieces.mu.Lock()
+		removed = h.pieces.removeOldest("")
+		h.pieces.mu.Unlock()
 		free, err = h.o.Free()
 	}
 	return free, err
