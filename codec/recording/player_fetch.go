@@ -91,16 +91,19 @@ func (b *blockReader) announce(r *Reader, blocks []blockInfo) {
 
 // read unpacks a block.
 func (b *blockReader) read(r *Reader, block *blockInfo, dst []byte) (err error) {
-	const slow = time.Nanosecond // a byte; from memory it takes a fraction of that
+	const slow = 64 * time.Microsecond // from memory it takes a fraction of that
 	if block.offset > r.size-int64(block.stored) {
 		return &CorruptError{block.offset, "block lies behind the end of the file"}
 	}
 	began := time.Now()
-	b.stored, err = r.readBlock(*block, dst, b.stored)
-	if warm := time.Since(began) < slow*time.Duration(block.raw); warm != b.warm.Load() {
+	b.stored, err = r.readStored(*block, dst, b.stored)
+	if warm := time.Since(began) < slow; warm != b.warm.Load() {
 		b.warm.Store(warm)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.unpackBlock(*block, dst, b.stored)
 }
 
 // crowded reports whether other players use the processors already, and no disk must be waited for.

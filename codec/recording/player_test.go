@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
 // clip is a film of scenes as players meet them: a video in a box, held frames, moving rows, and
@@ -173,5 +175,42 @@ func BenchmarkSteps(b *testing.B) {
 			}
 			p.Close()
 		})
+	}
+}
+
+// TestReadsFromMemory reads noise that is coded as residuals. Unpacking them takes long, but does
+// not look like a slow disk.
+func TestReadsFromMemory(t *testing.T) {
+	p := phases()[5]
+	f, all := p.film(t, newStage(640, 360, 6, 1), 20)
+	var d memDisk
+	record(t, &d, f, all)
+	r, err := newReader(&d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var head frameHead
+	b := blockReader{warm: new(atomic.Bool)}
+	warm, residuals := 0, 0
+	for n := range all {
+		if err := r.frameHead(n, &head); err != nil {
+			t.Fatal(err)
+		}
+		for i := range head.blocks {
+			block := &head.blocks[i]
+			if block.kind == rowdelta.Plain || block.raw < rowdelta.BlockSize/2 {
+				continue
+			}
+			if err := b.read(r, block, make([]byte, block.raw)); err != nil {
+				t.Fatal(err)
+			}
+			residuals++
+			if b.warm.Load() {
+				warm++
+			}
+		}
+	}
+	if residuals < len(all) || 2*warm < residuals {
+		t.Errorf("%d of %d blocks came from memory", warm, residuals)
 	}
 }

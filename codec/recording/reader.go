@@ -439,9 +439,17 @@ func (r *Reader) readBlocks(blocks []blockInfo, dst []byte) ([]byte, error) {
 // readBlock unpacks one block into dst, which has its raw size; stored is scratch that is returned
 // grown.
 func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
-	packed := b.stored != b.raw
+	stored, err := r.readStored(b, dst, stored)
+	if err == nil {
+		err = r.unpackBlock(b, dst, stored)
+	}
+	return stored, err
+}
+
+// readStored is the first part of readBlock. A block that is not packed goes to dst at once.
+func (r *Reader) readStored(b blockInfo, dst, stored []byte) ([]byte, error) {
 	in := dst
-	if packed {
+	if b.stored != b.raw {
 		stored = slices.Grow(stored[:0], int(b.stored))[:b.stored]
 		in = stored
 	}
@@ -454,18 +462,22 @@ func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
 	if checksum(in) != b.crc {
 		return stored, &CorruptError{b.offset, fmt.Sprintf("block of %d bytes fails its checksum", b.stored)}
 	}
-	if packed {
-		var err error
-		if b.kind == rowdelta.Plain {
-			err = rowdelta.Unpack(in, dst)
-		} else {
-			err = r.residuals().Unpack(in, dst)
-		}
-		if err != nil {
-			return stored, &CorruptError{b.offset, err.Error()}
-		}
-	}
 	return stored, nil
+}
+
+// unpackBlock is the rest of readBlock.
+func (r *Reader) unpackBlock(b blockInfo, dst, stored []byte) (err error) {
+	switch {
+	case b.stored == b.raw:
+	case b.kind == rowdelta.Plain:
+		err = rowdelta.Unpack(stored, dst)
+	default:
+		err = r.residuals().Unpack(stored, dst)
+	}
+	if err != nil {
+		return &CorruptError{b.offset, err.Error()}
+	}
+	return nil
 }
 
 // hintBlocks announces the given blocks, as few runs as they make in the file. On a cold disk this
