@@ -84,14 +84,17 @@ func (d *Delta) Still() bool {
 
 // Change fills c with what looks different, reusing its memory.
 func (d *Delta) Change(c *frame.Change) {
-	c.Spans, c.Moves = c.Spans[:0], c.Moves[:0]
+	spans, moves := c.Spans[:0], c.Moves[:0]
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		c.Spans = appendRows(c.Spans, r, d.spans(r.Seen))
+		if r.Seen.n > 0 {
+			spans = appendRows(spans, r, d.spans(r.Seen))
+		}
 		if r.Kind == Copied {
-			c.Moves = append(c.Moves, frame.Move{Dst: r.Row, Src: r.Src, Rows: r.Rows})
+			moves = append(moves, frame.Move{Dst: r.Row, Src: r.Src, Rows: r.Rows})
 		}
 	}
+	c.Spans, c.Moves = spans, moves
 }
 
 // appendRows appends the spans of each row of a run.
