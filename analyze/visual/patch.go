@@ -9,7 +9,8 @@ type Patch struct {
 }
 
 // Counter counts many pixels of 4 bytes at once. White ones are counted with the others and taken
-// out at the end, if there can be any: three additions a pixel are all that is left.
+// out at the end, if there can be any: three additions a pixel are all that is left. If there could
+// be any before the last move, they are taken out at once, since that is less than two passes.
 //
 // The zero value has counted nothing.
 type Counter struct {
@@ -19,6 +20,8 @@ type Counter struct {
 	grey   [8][256]uint32 // as in Histogram, white ones never looked at
 	greys  bool           // there are some
 	rows   [][]byte       // that were counted, since the last move
+	bright bool           // white pixels are taken out at once
+	some   bool           // pixels like them were seen since the last move
 }
 
 // Add counts pixels, which must stay as they are until the next move.
@@ -64,7 +67,14 @@ func (c *Counter) Add(row []byte) {
 		t[3][0][q[28]]++
 		t[3][1][q[29]]++
 		t[3][2][q[30]]++
+		if c.bright && brightAmong(q) {
+			c.some = true
+			c.dropEach(q[:])
+		}
 		row = row[eight:]
+	}
+	if c.bright {
+		c.dropEach(row)
 	}
 	for ; len(row) >= 4; row = row[4:] {
 		t[0][0][row[0]]++
@@ -132,11 +142,15 @@ func isWhite(p uint32) bool { return p&255 >= white && p>>8&255 >= white && p>>1
 // Move replaces the patch's counts by the new ones, and the same in the histogram that contains the
 // patch. h may be nil if it has them already. The counter is then empty.
 func (c *Counter) Move(p *Patch, h *Histogram) {
-	if c.whitePossible() {
+	if c.bright {
+		c.bright = c.some
+	} else if c.whitePossible() {
 		for _, row := range c.rows {
 			c.dropWhite(row)
 		}
+		c.bright = true
 	}
+	c.some = false
 	if c.greys {
 		c.spreadGrey()
 	}
