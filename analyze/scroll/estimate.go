@@ -17,6 +17,7 @@ type estimator struct {
 	changed []int         // lines of the diff in which pixels differ
 	hits    []spanHit
 	wanted  []wantedSpan
+	places  []spanPlace
 	phase   phase
 	equals  equals
 	zoom    zoomer

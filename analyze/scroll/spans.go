@@ -68,7 +68,7 @@ func (m *estimator) uncovers(k *candidate) bool {
 			return m.has(line.y, x, span, k.dx, k.dy) || m.has(line.y, x, span, 0, 0)
 		})
 		if len(span) > 0 {
-			m.wanted = append(m.wanted, wantedSpan{x: x, y: line.y, span: span, edge: edge(span, m.pixelBytes())})
+			m.wanted = append(m.wanted, wantedSpan{x: x, y: line.y, span: span})
 		}
 	}
 	if 2*len(m.wanted) < spans {
@@ -82,38 +82,79 @@ func (m *estimator) uncovers(k *candidate) bool {
 type wantedSpan struct {
 	x, y  int
 	span  []byte
-	edge  int // byte of the span where 8 are not of one colour
+	keys  [maxStep]int // bytes of the span: see searchAll
 	found int
 }
 
-// edge returns the first byte of a pixel after which two words differ. A span that is not flat has
-// one.
-func edge(span []byte, each int) int {
-	at := 0
-	for at+each+8 <= len(span) && string(span[at:at+4]) == string(span[at+4:at+8]) {
-		at += each
-	}
-	return at
+// spanPlace is the byte of a row at which a span was found.
+type spanPlace struct {
+	at int
+	of *wantedSpan
 }
 
-// searchAll votes for the displacements by which the previous frame has the wanted spans.
-func (m *estimator) searchAll() {
-	hash := func(b []byte) uint64 { return binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15 >> 56 }
-	var with [256]uint8 // by the hash of their first bytes: a bit for each span
-	for i := range m.wanted {
-		with[hash(m.wanted[i].span[m.wanted[i].edge:])] |= 1 << i
+const (
+	keyBytes = 16
+	maxStep  = 4 // pixels
+)
+
+// choose takes keys for a step: the first ones that are not of one word. It reports whether there
+// are all. For a step of one pixel a span that is not flat has one.
+func (w *wantedSpan) choose(each, step int) bool {
+	for k := range step {
+		at := k * each
+		for at+keyBytes <= len(w.span) && string(w.span[at:at+keyBytes-4]) == string(w.span[at+4:at+keyBytes]) {
+			at += step * each
+		}
+		if at+keyBytes > len(w.span) {
+			return false
+		}
+		w.keys[k] = at
 	}
-	r, each := m.Area.Region, m.pixelBytes()
+	return true
+}
+
+// searchAll votes for the displacements by which the previous frame has the wanted spans. It looks
+// at every step-th pixel only. Wherever a span begins, one of its keys is at such a pixel: they are
+// bytes of the span from pixel k + n·step on, for each k below step. Text has eight bytes of a span
+// in many places, and sixteen in few.
+func (m *estimator) searchAll() {
+	each, step := m.pixelBytes(), maxStep
+	for i := 0; i < len(m.wanted); i++ {
+		if !m.wanted[i].choose(each, step) && step > 1 {
+			step, i = step/2, -1
+		}
+	}
+	hash := func(b []byte) uint64 {
+		v, w := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		return (v*0x9e3779b97f4a7c15 ^ w*0xc2b2ae3d27d4eb4f) >> 52
+	}
+	var with [1 << 12]uint8 // by the hash of keys: a bit for each span
+	for i := range m.wanted {
+		for _, at := range m.wanted[i].keys[:step] {
+			with[hash(m.wanted[i].span[at:at+keyBytes])] |= 1 << i
+		}
+	}
+	r := m.Area.Region
 	for from := r.Y; from < r.Y+r.Height; from++ {
 		row := m.before.Rows[from][:each*(r.X+r.Width)]
-		for i := each * r.X; i+8 <= len(row); i += each {
-			for may := with[hash(row[i:])]; may != 0; may &= may - 1 {
+		m.places = m.places[:0]
+		for i := each * r.X; i+keyBytes <= len(row); i += step * each {
+			for may := with[hash(row[i:i+keyBytes])]; may != 0; may &= may - 1 {
 				w := &m.wanted[bits.TrailingZeros8(may)]
-				at := i - w.edge
-				if w.found < spanHits && at >= each*r.X && bytes.HasPrefix(row[at:], w.span) {
-					w.found++
-					m.vote(spanHit{(w.x - at) / each, w.y - from, 1})
+				for _, key := range w.keys[:step] {
+					if at := i - key; w.found < spanHits && at >= each*r.X && bytes.HasPrefix(row[at:], w.span) {
+						m.places = append(m.places, spanPlace{at, w})
+					}
 				}
+			}
+		}
+		if len(m.places) > 1 { // places count from left to right
+			slices.SortFunc(m.places, func(a, b spanPlace) int { return a.at - b.at })
+		}
+		for _, p := range m.places {
+			if w := p.of; w.found < spanHits {
+				w.found++
+				m.vote(spanHit{(w.x - p.at) / each, w.y - from, 1})
 			}
 		}
 	}

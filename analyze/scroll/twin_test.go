@@ -2,6 +2,7 @@ package scroll
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -443,5 +444,62 @@ func TestZoomLiteral(t *testing.T) {
 	})
 	if scaled == 0 {
 		t.Error("no frame was scaled")
+	}
+}
+
+// TestSearchAllLiteral compares where spans are found with a look at each place. Some rows repeat
+// every few pixels, so that a row has more places than count.
+func TestSearchAllLiteral(t *testing.T) {
+	many, few := 0, 0
+	sights(t, func(t *testing.T, rng *rand.Rand, s *sight) {
+		r, each := s.Area.Region, s.pixelBytes()
+		if (r.Width-4)*each < spanBytes {
+			return
+		}
+		var lines []int
+		for len(lines) < 20 {
+			y, period := r.Y+rng.IntN(r.Height), each*(2+rng.IntN(8))
+			lines = append(lines, y, r.Y+rng.IntN(r.Height))
+			row := s.before.Rows[y]
+			for i := each*(r.X+rng.IntN(20)) + period; i < min(len(row), each*(r.X+r.Width-rng.IntN(20))); i++ {
+				row[i] = row[i-period]
+			}
+		}
+		s.hits, s.wanted = nil, nil
+		for tries := 0; len(s.wanted) < spans && tries < 1000; tries++ {
+			x, y := each*(r.X+rng.IntN(r.Width-spanBytes/each)), lines[rng.IntN(len(lines))]
+			if span := s.before.Rows[y][x : x+spanBytes]; !flat(span) {
+				s.wanted = append(s.wanted, wantedSpan{x: x, y: y, span: span})
+			}
+		}
+		want := map[spanHit]int{}
+		for _, w := range s.wanted {
+			found := 0
+			for y := r.Y; y < r.Y+r.Height; y++ {
+				row := s.before.Rows[y]
+				for at := each * r.X; at+spanBytes <= each*(r.X+r.Width); at += each {
+					if found < spanHits && string(row[at:at+spanBytes]) == string(w.span) {
+						found++
+						want[spanHit{dx: (w.x - at) / each, dy: w.y - y}]++
+					}
+				}
+			}
+			if found == spanHits {
+				many++
+			} else {
+				few++
+			}
+		}
+		s.searchAll()
+		got := map[spanHit]int{}
+		for _, h := range s.hits {
+			got[spanHit{dx: h.dx, dy: h.dy}] = h.votes
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d bytes a pixel: found %v, want %v", each, got, want)
+		}
+	})
+	if many == 0 || few == 0 {
+		t.Errorf("%d spans at many places, %d at few", many, few)
 	}
 }
