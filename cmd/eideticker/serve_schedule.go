@@ -28,19 +28,44 @@ func (s *rigService) openSchedules() (err error) {
 		return err
 	}
 	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
+	devices := s.deviceStates
 	var fitting func(string, []string, api.StartParams) (there, away []string, err error)
 	if s.hub != nil {
 		queue, read, fitting = s.hub.Queue(), s.readLight, s.hub.Queue().Fitting
+		devices = s.fleetStates
 	}
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
-		Log: s.daemon.Log(), Browser: s.browserOf,
+		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,
 	})
 	if err != nil {
 		err = errors.Join(err, s.trends.Close())
 	}
 	return err
+}
+
+// deviceStates returns the states of this rig's devices.
+func (s *rigService) deviceStates() map[string]schedule.DeviceState {
+	all := map[string]schedule.DeviceState{}
+	for _, d := range s.daemon.Devices() {
+		all[d.Name] = schedule.DeviceState{Present: true, Quarantined: d.Quarantine != "", Program: program()}
+	}
+	return all
+}
+
+// fleetStates returns the states of the rigs' devices, as RIG/DEVICE. A hub that has just begun
+// knows none.
+func (s *rigService) fleetStates() map[string]schedule.DeviceState {
+	all := map[string]schedule.DeviceState{}
+	rigs, _ := s.hub.Rigs()
+	for _, r := range rigs.Rigs {
+		for _, d := range r.Devices {
+			all[r.Rig+"/"+d.Device] = schedule.DeviceState{Present: r.State != "away" && r.State != "suspended",
+				Quarantined: d.State == "quarantined", Program: r.Program}
+		}
+	}
+	return all
 }
 
 // browserOf returns the browser of a feed's builds; "": unknown.

@@ -16,6 +16,8 @@ type Series struct {
 	Product  string `json:"product" doc:"kind of browser, such as firefox"`
 	Feed     string `json:"feed,omitempty" doc:"feed of its builds; empty: the installed browser"`
 	Role     string `json:"role" doc:"\"subject\", \"rival\" or \"control\""`
+	// Generation is larger than that of an older series.
+	Generation int `json:"generation,omitempty" doc:"times that the control had moved before its first point"`
 	// Threshold is that of the measure, or of the test.
 	Threshold float64 `json:"threshold" doc:"smallest relevant difference, as a fraction"`
 	Points    int     `json:"points"`

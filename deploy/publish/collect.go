@@ -75,7 +75,7 @@ func (c *collector) collect(ctx context.Context) (overview page, err error) {
 }
 
 // groups returns the series of the public tests. A group is a subject with its rivals. Of several
-// versions of a measure it is the newest.
+// versions of a measure it is the newest, and of several generations too.
 func (c *collector) groups(ctx context.Context) (groups [][]api.Series, err error) {
 	all, err := c.series(ctx)
 	if err != nil {
@@ -86,13 +86,14 @@ func (c *collector) groups(ctx context.Context) (groups [][]api.Series, err erro
 		return api.Series{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
 			Unit: s.Unit, Better: s.Better, Device: s.Device, Network: s.Network}
 	}
+	age := func(s api.Series) int { return s.Version<<16 + s.Generation }
 	for _, s := range all {
-		newest[of(s)] = max(newest[of(s)], s.Version)
+		newest[of(s)] = max(newest[of(s)], age(s))
 	}
 	for _, s := range all { // the subject comes first
 		i, there := at[of(s)]
 		switch {
-		case s.Role == trend.Control || s.Version < newest[of(s)] || !there && s.Role != trend.Subject:
+		case s.Role == trend.Control || age(s) < newest[of(s)] || !there && s.Role != trend.Subject:
 		case there:
 			groups[i] = append(groups[i], s)
 		default:

@@ -104,12 +104,17 @@ func (e *Engine) collect(ctx context.Context) (err error) {
 // settle reports if a task's result is kept.
 func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) (over bool, err error) {
 	late := t.Due != 0 && e.Now().UnixNano() > t.Due
-	if _, is := e.Queue.Job(t.ID); late && !is {
+	_, is := e.Queue.Job(t.ID)
+	if late && !is {
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job was queued")
 	}
-	state, j, err := e.look(ctx, t, e.save)
-	if err != nil {
+	wait, err := e.repeatControl(ctx, name, p, t)
+	if err != nil || wait && !is {
 		return false, err
+	}
+	state, j, err := e.look(ctx, t, e.save)
+	if err != nil || wait && (state == done || state == partly) {
+		return false, err // its points wait for the control
 	}
 	switch {
 	case state == done || state == partly:

@@ -57,7 +57,7 @@ func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured [
 		var control *api.Series
 		for k := range list.Series {
 			if c := &list.Series[k]; c.Role == trend.Control && shared(keyOf(c)) == shared(keyOf(s)) &&
-				(control == nil || c.LastSeq > control.LastSeq) {
+				c.Generation == s.Generation && (control == nil || c.LastSeq > control.LastSeq) {
 				control = c // the configuration may have had another one
 			}
 		}
@@ -71,12 +71,12 @@ func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured [
 func keyOf(s *api.Series) trend.SeriesKey {
 	return trend.SeriesKey{Schedule: s.Schedule, Test: s.Test, Window: s.Window, Measure: s.Measure, Value: s.Value,
 		Unit: s.Unit, Better: s.Better, Version: s.Version, Device: s.Device, Network: s.Network, Product: s.Product,
-		Feed: s.Feed, Role: s.Role}
+		Feed: s.Feed, Role: s.Role, Generation: s.Generation}
 }
 
 // shared is the part of a key that series of one set share, and sets of equal tests.
 func shared(k trend.SeriesKey) trend.SeriesKey {
-	k.Schedule, k.Product, k.Feed, k.Role = "", "", "", ""
+	k.Schedule, k.Product, k.Feed, k.Role, k.Generation = "", "", "", "", 0
 	return k
 }
 

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type Trends interface {
 	AddBuilds(ctx context.Context, all []api.Build) error
 	Add(ctx context.Context, set string, all []trend.Measured) error
 	AddGap(ctx context.Context, g trend.Gap) error
+	Split(ctx context.Context, s trend.Split) error
 	Series(ctx context.Context, p api.SeriesListParams) (api.SeriesList, error)
 	Get(ctx context.Context, p api.SeriesParams) (api.SeriesData, error)
 	Points(ctx context.Context, series, fromSeq, toSeq int64, limit int) ([]trend.Point, error)
@@ -68,6 +70,8 @@ type Options struct {
 	// Fitting returns the devices of a fleet that fit needs and a job: those that are there, and
 	// others. Nil: this is not a hub, and no schedule has needs.
 	Fitting func(owner string, needs []string, p api.StartParams) (there, away []string, err error)
+	// Devices returns the states of all known devices by name. Nil: no device repeats the control.
+	Devices func() map[string]DeviceState
 	Now     func() time.Time // nil: the system's
 	Log     *slog.Logger     // nil: none
 }
@@ -85,6 +89,8 @@ type Engine struct {
 	skipped map[string]error  // why the last tasks of a schedule lack a test
 	full    map[string]bool   // schedules of which the queue takes no more jobs in this step
 	raised  bool              // all confirmed changes are in alerts
+	began   time.Time
+	saved   time.Time
 
 	bisections []*bisection // in the order of their start
 }
@@ -126,6 +132,7 @@ func New(o Options) (*Engine, error) {
 		}
 		e.times[name] = at
 	}
+	e.began = e.Now()
 	if err := e.load(); err != nil {
 		e.Log.Error("the state of the schedules cannot be read, and is put aside", "error", err)
 	}
@@ -158,7 +165,7 @@ func (e *Engine) step(ctx context.Context) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.full = map[string]bool{}
-	err := e.plan(ctx)
+	err := cmp.Or(e.watch(), e.plan(ctx))
 	if err == nil {
 		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx), e.bisectAll(ctx))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
@@ -19,6 +20,7 @@ type state struct {
 	Confirms  []*confirmation      `json:"confirmations"`
 	Spent     []spent              `json:"spent"`
 	Work      []work               `json:"work"`
+	Devices   map[string]*watched  `json:"devices,omitempty"` // those of schedules
 }
 
 // progress is the state of a schedule.
@@ -38,6 +40,8 @@ type progress struct {
 	Chosen map[string]string `json:"chosen,omitempty"`
 	// Filled are the candidates whose builds between have been queued.
 	Filled []int64 `json:"filled,omitempty"`
+	// Checks are the latest repetitions of the control, by device and test.
+	Checks map[string]*check `json:"checks,omitempty"`
 }
 
 // task is a job whose result is not kept yet.
@@ -82,7 +86,7 @@ const (
 )
 
 func (e *Engine) load() error {
-	e.state = state{Version: stateVersion, Schedules: map[string]*progress{}}
+	e.state = state{Version: stateVersion, Schedules: map[string]*progress{}, Devices: map[string]*watched{}}
 	read := state{}
 	err := readJSON(e.File, &read)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,6 +103,8 @@ func (e *Engine) load() error {
 			e.state.Schedules[name] = p
 		}
 	}
+	maps.DeleteFunc(read.Devices, func(_ string, w *watched) bool { return w == nil })
+	maps.Copy(e.state.Devices, read.Devices)
 	e.state.Confirms, e.state.Spent, e.state.Work = read.Confirms, read.Spent, read.Work
 	return nil
 }
@@ -125,5 +131,6 @@ func (e *Engine) save() error {
 	if err != nil {
 		return err
 	}
+	e.saved = e.Now()
 	return e.write(e.File, raw, 0o640)
 }

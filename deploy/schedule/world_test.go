@@ -52,6 +52,7 @@ type world struct {
 	changes []api.SeriesShift
 	alerts  []api.Alert
 	gaps    map[string]string // reason by test, device and build
+	splits  []trend.Split
 
 	calls, crash int  // the world ends at this call; 0: never
 	kill         bool // writes are calls
@@ -293,6 +294,13 @@ func (w *world) AddGap(_ context.Context, g trend.Gap) error {
 
 func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 	w.tick()
+	for i := range all {
+		for _, s := range w.splits {
+			if all[i].Point.WallNS >= s.WallNS && all[i].Key.Test == s.Test && all[i].Key.Device == s.Device {
+				all[i].Key.Generation++
+			}
+		}
+	}
 	for _, m := range all {
 		i := slices.IndexFunc(w.series, func(s api.Series) bool { return keyOf(&s) == m.Key })
 		if i < 0 {
@@ -300,7 +308,7 @@ func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 			w.series = append(w.series, api.Series{ID: int64(len(w.series) + 1), Schedule: k.Schedule, Test: k.Test,
 				Measure: k.Measure, Value: k.Value, Unit: k.Unit, Better: k.Better, Version: k.Version,
 				Device:  k.Device,
-				Product: k.Product, Feed: k.Feed, Role: k.Role})
+				Product: k.Product, Feed: k.Feed, Role: k.Role, Generation: k.Generation})
 			i = len(w.series) - 1
 		}
 		id := w.series[i].ID
@@ -308,6 +316,14 @@ func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 		points := slices.DeleteFunc(w.points[id], func(p trend.Point) bool { return p.Set == set })
 		w.points[id] = append(points, m.Point)
 		slices.SortFunc(w.points[id], func(a, b trend.Point) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	return nil
+}
+
+func (w *world) Split(_ context.Context, s trend.Split) error {
+	w.tick()
+	if !slices.Contains(w.splits, s) {
+		w.splits = append(w.splits, s)
 	}
 	return nil
 }

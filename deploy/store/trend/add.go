@@ -28,8 +28,8 @@ type storedRun struct {
 	Value float64 `json:"v"`
 }
 
-// Add adds the points of a set. A set that was added before is replaced. Values that are not finite
-// are left out, and a point needs a value.
+// Add adds the points of a set, and sets the generations of their keys. A set that was added before
+// is replaced. Values that are not finite are left out, and a point needs a value.
 func (d *DB) Add(ctx context.Context, set string, all []Measured) error {
 	err := d.update(ctx, func(w *writer) error {
 		touched := places{}
@@ -78,11 +78,31 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 		err = w.exec("DELETE FROM points WHERE set_id = ?", id)
 	}
 	for i := range all {
+		k := &all[i].Key
+		if err == nil {
+			err = w.get("SELECT count(*) FROM splits WHERE schedule = ? AND test = ? AND device = ? AND wall <= ?",
+				[]any{k.Schedule, k.Test, k.Device, all[i].Point.WallNS}, &k.Generation)
+		}
 		if err == nil {
 			err = w.addPoint(set, id, &all[i], touched)
 		}
 	}
 	return err
+}
+
+// Split begins new series. The same split again changes nothing.
+func (d *DB) Split(ctx context.Context, s Split) error {
+	if err := s.check(); err != nil {
+		return fmt.Errorf("split series: %w", err)
+	}
+	return d.update(ctx, func(w *writer) error { return w.put("splits", s, line{Split: &s}) })
+}
+
+func (s *Split) check() error {
+	if s.Schedule == "" || s.Test == "" || s.Device == "" || s.WallNS < 0 {
+		return errors.New("schedule, test, device or time is missing")
+	}
+	return checkTexts(s.Schedule, s.Test, s.Device, s.Reason)
 }
 
 // check returns why a set cannot be added.

@@ -142,9 +142,10 @@ func (d *DB) Get(ctx context.Context, p api.SeriesParams) (out api.SeriesData, e
 		return out, err
 	}
 	out.With, err = list(ctx, d, selectSeries+`WHERE schedule = ? AND test = ? AND measure = ? AND value = ? AND win = ?
-		AND device = ? AND network = ? AND unit = ? AND version = ? AND id <> ? AND points > 0 ORDER BY id LIMIT ?`,
-		[]any{s.Schedule, s.Test, s.Measure, s.Value, s.Window, s.Device, s.Network, s.Unit, s.Version, s.ID,
-			maxNeighbors}, scanSeries)
+		AND device = ? AND network = ? AND unit = ? AND version = ? AND generation = ?
+		AND id <> ? AND points > 0 ORDER BY id LIMIT ?`,
+		[]any{s.Schedule, s.Test, s.Measure, s.Value, s.Window, s.Device, s.Network, s.Unit, s.Version,
+			s.Generation, s.ID, maxNeighbors}, scanSeries)
 	return out, err
 }
 

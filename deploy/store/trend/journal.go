@@ -21,6 +21,7 @@ type line struct {
 	Of     *SeriesKey       `json:"of,omitempty"` // series of the change, whose ID may become another
 	Alert  *api.Alert       `json:"alert,omitempty"`
 	Set    string           `json:"set,omitempty"`
+	Split  *Split           `json:"split,omitempty"`
 }
 
 const maxLine = 1 << 20
@@ -111,6 +112,8 @@ func (l *line) valid() bool {
 		return l.Of != nil && l.Change.ID > 0 && l.Of.check() == nil && checkChange(l.Change) == nil
 	case l.Alert != nil:
 		return l.Alert.ID > 0 && checkAlert(l.Alert) == nil
+	case l.Split != nil:
+		return l.Split.check() == nil
 	}
 	return l.Set != "" && len(l.Set) <= maxText
 }
@@ -123,6 +126,8 @@ func (l *line) put(w *writer) (err error) {
 		return w.putGap(l.Gap)
 	case l.Alert != nil:
 		return w.putAlert(l.Alert)
+	case l.Split != nil:
+		return w.put("splits", l.Split, *l)
 	case l.Set != "":
 		w.added[l.Set] = true
 		return nil

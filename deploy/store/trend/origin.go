@@ -18,6 +18,7 @@ import (
 const (
 	KindPoint   = "point"   // its runs are points
 	KindConfirm = "confirm" // fresh runs of two builds, which judge a change
+	KindCheck   = "check"   // runs of the control alone, which judge the lab
 	KindBisect  = "bisect"  // a step of a bisection, of which incomplete blocks count too
 )
 
@@ -92,8 +93,9 @@ func (o *Origin) check() error {
 	if !plainName.MatchString(o.Schedule) {
 		return fmt.Errorf("schedule is %.40q: must be a name", o.Schedule)
 	}
-	if !slices.Contains([]string{KindPoint, KindConfirm, KindBisect}, o.Kind) {
-		return fmt.Errorf("kind is %.40q: must be %s, %s or %s", o.Kind, KindPoint, KindConfirm, KindBisect)
+	if !slices.Contains([]string{KindPoint, KindConfirm, KindCheck, KindBisect}, o.Kind) {
+		return fmt.Errorf("kind is %.40q: must be %s, %s, %s or %s", o.Kind, KindPoint, KindConfirm, KindCheck,
+			KindBisect)
 	}
 	if o.Seq < 0 || o.Seq > maxSeq || o.Change < 0 || len(o.Roles) == 0 || len(o.Roles) > maxRoles {
 		return fmt.Errorf("seq, change or the number of roles is out of range; roles: 1 to %d", maxRoles)

@@ -432,3 +432,55 @@ func FuzzDecodeOrigin(f *testing.F) {
 		}
 	})
 }
+
+// TestSplit: runs from the split on are of new series, whenever they are added, and in a new file.
+func TestSplit(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "trend.db")
+	d := reopen(t, path)
+	split := trend.Split{Schedule: "awfy", Test: "scene", Device: "local", WallNS: 1e18, Reason: "the control moved"}
+	other := split
+	other.Device, other.WallNS = "other", 5
+	for _, s := range []trend.Split{split, split, other} {
+		if err := d.Split(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Split(t.Context(), trend.Split{Schedule: "awfy", Test: "scene"}); err == nil {
+		t.Error("a split without a device is accepted")
+	}
+	_, fresh, err := trend.Read(newSet(t, filepath.Join(dir, "runs"), "s-1", 2)) // in 2001
+	later := three("s-2", 3)
+	for i := range later {
+		later[i].Point.WallNS = 1e18
+	}
+	err = errors.Join(err, d.Add(t.Context(), "s-1", fresh), d.Add(t.Context(), "s-2", later))
+	if err := errors.Join(err, d.Add(t.Context(), "s-0", three("s-0", 1))); err != nil {
+		t.Fatal(err)
+	}
+	if g := fresh[0].Key.Generation; g != 1 {
+		t.Errorf("the key has generation %d", g)
+	}
+	for _, rebuilt := range []bool{false, true} {
+		list, err := d.Series(t.Context(), api.SeriesListParams{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[int]int{}
+		for _, s := range list.Series {
+			got[s.Generation]++
+			for _, w := range page(t, d, api.SeriesParams{Series: s.ID}).With {
+				if w.Generation != s.Generation {
+					t.Errorf("%+v is beside %+v", w, s)
+				}
+			}
+		}
+		if !rebuilt && (got[0] != 3 || got[1] != 5) || rebuilt && (got[0] != 0 || got[1] != 2) {
+			t.Errorf("rebuilt %t: series by generation: %v", rebuilt, got)
+		}
+		if err := errors.Join(d.Close(), os.Remove(path)); err != nil {
+			t.Fatal(err)
+		}
+		d = reopen(t, path) // points without folders are gone
+	}
+}

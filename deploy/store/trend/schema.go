@@ -5,8 +5,8 @@ import "github.com/eideticker/eideticker/deploy/store/database"
 // schema: a file of another version is made anew, so a change here needs a new number only. Rows
 // are JSON. Generated columns have the fields that queries need.
 var schema = database.Schema{
-	Version: 3,
-	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps"},
+	Version: 4,
+	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps", "splits"},
 	SQL: `
 CREATE TABLE builds (content TEXT NOT NULL, feed AS (content->>'feed') STORED, seq AS (content->>'seq') STORED,
 	name AS (content->>'build') STORED, revision AS (content->>'revision'));
@@ -21,7 +21,8 @@ CREATE TABLE series (
 	schedule AS (key->>'schedule') STORED, test AS (key->>'test') STORED, win AS (key->>'window') STORED,
 	measure AS (key->>'measure') STORED, value AS (key->>'value') STORED, unit AS (key->>'unit') STORED,
 	version AS (key->>'version') STORED, device AS (key->>'device') STORED, network AS (key->>'network') STORED,
-	feed AS (key->>'feed') STORED, role AS (key->>'role') STORED
+	feed AS (key->>'feed') STORED, role AS (key->>'role') STORED,
+	generation AS (coalesce(key->>'generation', 0)) STORED
 );
 CREATE INDEX series_test ON series (schedule, test, measure, value);
 
@@ -54,4 +55,8 @@ CREATE UNIQUE INDEX alerts_id ON alerts (id);
 CREATE TABLE gaps (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED, seq AS (content->>'seq') STORED,
 	test AS (content->>'test') STORED, device AS (content->>'device') STORED);
 CREATE UNIQUE INDEX gaps_seq ON gaps (schedule, seq, test, device);
+
+CREATE TABLE splits (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED,
+	test AS (content->>'test') STORED, device AS (content->>'device') STORED, wall AS (content->>'wall_ns') STORED);
+CREATE UNIQUE INDEX splits_wall ON splits (schedule, test, device, wall);
 `}

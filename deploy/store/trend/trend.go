@@ -2,9 +2,9 @@
 // tiles, changes and alerts. It is an SQLite file beside the folder of runs.
 //
 // The file is an index. [Open] makes a missing, older or broken one anew from the run folders that
-// have an origin.json. Changes, alerts, gaps and builds have no folder. Each of these rows is also
-// appended to a journal, trend.jsonl, from which a new file gets them. The journal names the sets
-// that were added. A new file gets no other set, for example a partial one.
+// have an origin.json. Changes, alerts, gaps, splits and builds have no folder. Each of these rows
+// is also appended to a journal, trend.jsonl, from which a new file gets them. The journal names
+// the sets that were added. A new file gets no other set, for example a partial one.
 //
 //  1. [Read] reads a set's folder. [DB.Add] adds its points and updates the tiles above them.
 //  2. [DB.Get] returns a page of a series: points, or the finest tiles that fit.
@@ -32,6 +32,17 @@ type SeriesKey struct {
 	Product  string `json:"product"`
 	Feed     string `json:"feed"`
 	Role     string `json:"role"`
+	// Generation counts the splits before its points, see [Split].
+	Generation int `json:"generation,omitempty"`
+}
+
+// Split begins new series of a schedule's test on a device.
+type Split struct {
+	Schedule string `json:"schedule"`
+	Test     string `json:"test"`
+	Device   string `json:"device"`
+	WallNS   int64  `json:"wall_ns"` // of the first run that counts for the new series
+	Reason   string `json:"reason"`
 }
 
 // Value is that of one run.

@@ -1359,6 +1359,7 @@ export interface ApiSeries {
   product: string;
   feed?: string;
   role: string;
+  generation?: number;
   threshold: number;
   points: number;
   first_seq: number;

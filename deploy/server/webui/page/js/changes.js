@@ -12,6 +12,9 @@ export function seriesTitle({test, measure, value}) {
   return `${test}: ${first === second ? first : `${first}, ${second}`}`;
 }
 
+/** @param {import('rig').ApiSeries} s */
+export const generationOf = (s) => s.generation ? `series ${s.generation + 1}, since the control moved` : '';
+
 /**
  * changeWord is a change's mark, word and look. A confirmed one points to where the value went.
  * @param {Shift} c

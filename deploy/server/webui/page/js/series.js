@@ -3,7 +3,7 @@
 import {announce, fill, h, later} from '../shared/dom.js';
 import {setHere} from '../shared/keys.js';
 import {rounded, spoken} from '../shared/format.js';
-import {changeItem, changeWord, seriesTitle} from './changes.js';
+import {changeItem, changeWord, generationOf, seriesTitle} from './changes.js';
 import {Order} from './order.js';
 import {note, setAddress} from './router.js';
 import {nearest, SeriesPlot} from './seriesplot.js';
@@ -127,7 +127,7 @@ class SeriesPage {
       + `${counted(data.changes.length, 'change')}. The latest of all is ${s.latest}.`;
     fill(this.head, h('p.about', null, h('a', {href: '#/trends'}, 'Trends'), ` / ${s.schedule}`),
       h('h1', null, seriesTitle(s)),
-      h('p.about', null, [nameOf(s), `on ${s.device}`, s.network, s.window && `window ${s.window}`,
+      h('p.about', null, [nameOf(s), `on ${s.device}`, s.network, s.window && `window ${s.window}`, generationOf(s),
         s.better ? `${s.better} is better` : ''].filter(Boolean).map((text) => h('span', null, text))),
       h('p.about', null, sentence));
     fill(this.legend, this.rows.map((r, i) => {

@@ -4,7 +4,7 @@ import {announce, complain, fill, h, later} from '../shared/dom.js';
 import {showAlerts} from './alerts.js';
 import {RigError} from './api.js';
 import {showBisects} from './bisects.js';
-import {askText, seriesTitle, stateOf} from './changes.js';
+import {askText, generationOf, seriesTitle, stateOf} from './changes.js';
 import {address, note} from './router.js';
 import {grouped} from '../shared/format.js';
 import {counted, moment, stateWord} from '../shared/words.js';
@@ -196,7 +196,8 @@ class SeriesList {
 const seriesRow = (s) => h('tr', {'data-series': s.series},
   h('th', {scope: 'row'}, h('a', {href: address(['trends', String(s.series)])},
     seriesTitle(s)),
-  h('small', null, [s.schedule, s.window && `window ${s.window}`, s.network].filter(Boolean).join(' · '))),
+  h('small', null, [s.schedule, s.window && `window ${s.window}`, s.network, generationOf(s)].filter(Boolean)
+    .join(' · '))),
   h('td', null, s.product, s.role !== 'subject' ? ` (${s.role})` : '', s.feed ? h('small', null, s.feed) : null),
   h('td', null, s.device), h('td.number', null, s.latest), h('td.number', {'data-of': 'points'}, grouped(s.points)),
   h('td', null, s.change ? stateOf(stateWord(s.change)) : '–'));

@@ -1,0 +1,169 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// watching returns a world whose device is known, with ten builds.
+func watching(t *testing.T, seed uint64) (*world, *Engine, map[string]DeviceState) {
+	states := map[string]DeviceState{"local": {Present: true, Program: "1"}}
+	w := newWorld(t, seed, func(o *Options) { o.Devices = func() map[string]DeviceState { return states } })
+	e := w.engine()
+	w.days(e, 1, 10)
+	return w, e, states
+}
+
+// checks returns how many jobs ran the control alone.
+func (w *world) checks() (n int) {
+	for _, p := range w.params {
+		if len(p.Variants) == 1 && strings.Contains(string(p.Origin), `"kind":"check"`) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestControl: after a quarantine, a day of absence or an upgrade the next job of a device is the
+// control alone. Series continue if it did not move. Otherwise new ones begin, and the control's
+// old series has a change of the lab.
+//
+// Fault: A device measures differently after a quarantine, an absence or an upgrade
+func TestControl(t *testing.T) {
+	for _, one := range []struct {
+		name    string
+		before  DeviceState   // after build 10; then it is as it was, with program "1"
+		after   string        // program; "": "1"
+		away    time.Duration // until the next build
+		restart bool
+		moves   float64
+		checks  int
+		why     string // of the new series; "": they continue
+	}{
+		{"nothing", DeviceState{Present: true, Program: "1"}, "", 0, false, 0.3, 0, ""},
+		{"quarantine, unmoved", DeviceState{Present: true, Quarantined: true, Program: "1"}, "", 0, false, 0, 1, ""},
+		{"quarantine, moved", DeviceState{Present: true, Quarantined: true, Program: "1"}, "", 0, false, 0.3, 2,
+			"after its quarantine"},
+		{"short absence", DeviceState{}, "", 0, false, 0.3, 0, ""},
+		{"absence, unmoved", DeviceState{}, "", 50 * time.Hour, false, 0, 1, ""},
+		{"absence, moved", DeviceState{}, "", 50 * time.Hour, false, -0.3, 2, "hours away"},
+		{"absence of the rig", DeviceState{}, "", 50 * time.Hour, true, 0.3, 2, "hours away"},
+		{"upgrade, unmoved", DeviceState{Present: true, Program: "1"}, "2", 0, true, 0, 1, ""},
+		{"upgrade, moved", DeviceState{Present: true, Program: "1"}, "2", 0, true, 0.3, 2, "from 1 to 2"},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			w, e, states := watching(t, 1)
+			states["local"] = DeviceState{Present: true, Program: "1"}
+			e.step(t.Context())
+			states["local"] = one.before
+			e.step(t.Context())
+			w.now = w.now.Add(one.away)
+			if one.restart {
+				e = w.engine()
+			}
+			if states["local"] = (DeviceState{Present: true, Program: "1"}); one.after != "" {
+				states["local"] = DeviceState{Present: true, Program: one.after}
+			}
+			w.level = func(string, string, int64) float64 { return 100 * (1 + one.moves) }
+			before := len(w.order)
+			w.days(e, 11, 12)
+			first := 0
+			for _, id := range w.order[before:] {
+				if len(w.params[id].Variants) > 1 {
+					break
+				}
+				first++
+			}
+			if got := w.checks(); got != one.checks || first != one.checks {
+				t.Errorf("%d jobs repeat the control, %d of them first; want %d", got, first, one.checks)
+			}
+			generations := map[string]int{}
+			for _, s := range w.series {
+				generations[s.Role] = max(generations[s.Role], s.Generation)
+				if n := len(w.points[s.ID]); one.why != "" && n != []int{10, 2}[s.Generation] {
+					t.Errorf("generation %d of the %s has %d points", s.Generation, s.Role, n)
+				}
+			}
+			labs := 0
+			for _, x := range w.changes {
+				if x.State == lab && x.FirstSeq == 10 && strings.Contains(x.Reason, one.why) &&
+					x.Shift*one.moves > 0.06 {
+					labs++
+				}
+			}
+			want := 0
+			if one.why != "" {
+				want = 1
+			}
+			if generations[trend.Subject] != want || generations[trend.Control] != want || len(w.splits) != want ||
+				len(w.gaps) != 0 || want == 1 && labs != 1 {
+				t.Errorf("generations %v, splits %+v, changes %+v, gaps %v", generations, w.splits, w.changes, w.gaps)
+			}
+		})
+	}
+}
+
+// TestControlOfQueuedJob: a job that was queued before the event may run before the control. Its
+// points wait for the control, and belong to the new series.
+func TestControlOfQueuedJob(t *testing.T) {
+	w, e, states := watching(t, 2)
+	w.build(11)
+	w.now = w.now.Add(time.Minute)
+	e.step(t.Context())
+	states["local"] = DeviceState{Present: true, Quarantined: true, Program: "1"}
+	e.step(t.Context())
+	w.level = func(string, string, int64) float64 { return 150 }
+	states["local"] = DeviceState{Present: true, Program: "1"}
+	w.single = true
+	w.settle(e)
+	for _, s := range w.series {
+		if n := len(w.points[s.ID]); n != []int{10, 1}[s.Generation] {
+			t.Errorf("generation %d of the %s has %d points", s.Generation, s.Role, n)
+		}
+	}
+	if w.checks() != 2 || len(w.splits) != 1 {
+		t.Errorf("%d checks, splits %+v", w.checks(), w.splits)
+	}
+}
+
+// TestControlFails: series continue if the control cannot run, or has too few earlier points.
+func TestControlFails(t *testing.T) {
+	for _, one := range []struct {
+		builds int64
+		dead   bool
+		checks int
+	}{{4, false, 0}, {10, true, 1}} {
+		states := map[string]DeviceState{"local": {Present: true, Program: "1"}}
+		w := newWorld(t, 3, func(o *Options) { o.Devices = func() map[string]DeviceState { return states } })
+		e := w.engine()
+		w.days(e, 1, one.builds)
+		states["local"] = DeviceState{Present: true, Program: "2"}
+		if one.dead {
+			w.end = func(j *api.Job) {
+				if len(w.params[j.ID].Variants) == 1 {
+					j.State, j.Reason = "failed", "crashed"
+				}
+			}
+		}
+		w.days(e, one.builds+1, one.builds+1)
+		if len(w.splits) != 0 || w.checks() != one.checks || len(w.points[1]) != int(one.builds)+1 {
+			t.Errorf("%d checks, %d points, splits %+v", w.checks(), len(w.points[1]), w.splits)
+		}
+	}
+}
+
+// TestControlRarelyMoves: an upgrade each day, which changes nothing, begins no series.
+func TestControlRarelyMoves(t *testing.T) {
+	w, e, states := watching(t, 4)
+	for seq := range int64(100) {
+		states["local"] = DeviceState{Present: true, Program: strings.Repeat("i", int(seq)+1)}
+		w.days(e, 11+seq, 11+seq)
+	}
+	if n := w.checks(); len(w.splits) != 0 || n < 100 || n > 130 {
+		t.Errorf("%d checks, splits %+v", n, w.splits)
+	}
+}
