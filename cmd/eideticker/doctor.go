@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
 type doctorCmd struct {
@@ -52,6 +56,7 @@ func (c doctorCmd) Run(e *env) error {
 	}
 	box.Agents = askAgents(e.ctx)
 	findings := append(box.Examine(), examineFleet(e.ctx, box.Disk.Dir)...)
+	findings = append(findings, examineHub(box.Disk.Dir, time.Now())...)
 	worst := doctor.Worst(findings)
 	if c.JSON {
 		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: box.Disk.Dir, Findings: findings})
@@ -82,6 +87,39 @@ func examineFleet(ctx context.Context, dir string) []doctor.Finding {
 	if err != nil {
 		found.Level, found.Found = doctor.Warn, err.Error()
 		found.Advice = "Check the hub and the network. Run eideticker fleet leave if this rig was removed."
+	}
+	return []doctor.Finding{found}
+}
+
+// Limits of a hub that measures too.
+const (
+	maxHubRigs = 5
+	hubWeek    = 7 * 24 * time.Hour
+)
+
+// examineHub warns if the hub of a data directory measures beside its rigs' work. It reads folders
+// only. Rigs count that sent results within a week.
+func examineHub(dir string, now time.Time) []doctor.Finding {
+	folders, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(trend.LightDir)))
+	if err != nil {
+		return nil // it is not a hub, or not readable
+	}
+	rigs := 0
+	for _, f := range folders {
+		if st, err := f.Info(); err == nil && f.IsDir() && f.Name()[0] != '.' && now.Sub(st.ModTime()) < hubWeek {
+			rigs++
+		}
+	}
+	runs, _ := os.ReadDir(filepath.Join(dir, trend.RunsDir)) // without one it does not measure
+	found := doctor.Finding{ID: "fleet-hub", Group: "fleet", Object: dir,
+		Found: fmt.Sprintf("%d rigs sent results within a week", rigs)}
+	own := slices.ContainsFunc(runs, func(f fs.DirEntry) bool {
+		st, err := f.Info()
+		return err == nil && f.IsDir() && now.Sub(st.ModTime()) < hubWeek
+	})
+	if own && rigs > maxHubRigs {
+		found.Level, found.Found = doctor.Warn, found.Found+", and this hub measures too"
+		found.Advice = "Measure on another machine. The hub's work disturbs its own measurements."
 	}
 	return []doctor.Finding{found}
 }

@@ -17,8 +17,8 @@ import (
 
 // Folders of sets in the data directory.
 const (
-	runsDir  = "runs"
-	lightDir = "fleet/light" // of a hub: RIG/JOB.N
+	RunsDir  = "runs"
+	LightDir = "fleet/light" // of a hub: RIG/JOB.N; with slashes
 )
 
 // DB is the file of trends. Its methods may be called from several goroutines.
@@ -108,18 +108,18 @@ func (d *DB) rebuild(ctx context.Context) error {
 // Those that cannot be read are logged and left out.
 func (d *DB) addFolders(w *writer) (sets int, err error) {
 	data, touched := filepath.Dir(d.path), places{}
-	for _, name := range d.folders(runsDir) {
-		more, err := d.addFolder(w, name, filepath.Join(data, runsDir, name), Read, touched)
+	for _, name := range d.folders(RunsDir) {
+		more, err := d.addFolder(w, name, filepath.Join(data, RunsDir, name), Read, touched)
 		if sets += more; err != nil {
 			return sets, err
 		}
 	}
-	for _, rig := range d.folders(lightDir) {
+	for _, rig := range d.folders(LightDir) {
 		if strings.HasPrefix(rig, ".") {
 			continue // it is being received
 		}
-		for _, name := range d.folders(lightDir + "/" + rig) {
-			folder := filepath.Join(data, filepath.FromSlash(lightDir), rig, name)
+		for _, name := range d.folders(LightDir + "/" + rig) {
+			folder := filepath.Join(data, filepath.FromSlash(LightDir), rig, name)
 			more, err := d.addFolder(w, rig+"/"+name, folder, ReadLight, touched)
 			if sets += more; err != nil {
 				return sets, err
