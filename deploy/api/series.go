@@ -63,6 +63,8 @@ type SeriesData struct {
 	Changes []SeriesShift `json:"changes" doc:"in this range"`
 	// With are the series of the same schedule, test, value and device.
 	With []Series `json:"with" doc:"rivals and control that were measured beside it"`
+	// Release is that of a subject whose schedule has a pattern of releases.
+	Release *SeriesPoint `json:"release,omitempty" doc:"newest release before the last point, or the point after it"`
 }
 
 // SeriesPoint is the median of a build's runs.

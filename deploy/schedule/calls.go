@@ -43,6 +43,9 @@ func (e *Engine) schedule(name string) api.Schedule {
 	return out
 }
 
+// ReleasePattern returns the pattern of a schedule's releases; "": it has none.
+func (e *Engine) ReleasePattern(schedule string) string { return e.Schedules[schedule].Release }
+
 // find returns a schedule's state, or an error for clients.
 func (e *Engine) find(name string) (config.Schedule, *progress, error) {
 	s, is := e.Schedules[name]

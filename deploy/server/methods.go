@@ -67,7 +67,7 @@ func (s *Server) allMethods() map[string]handler {
 		"schedule.run":   method(s.startSchedule),
 		"schedule.pause": method(s.pauseSchedule),
 		"series.list":    trends(s, (*trend.DB).Series),
-		"series.get":     trends(s, (*trend.DB).Get),
+		"series.get":     trends(s, s.oneSeries),
 		"change.list": trends(s, func(d *trend.DB, ctx context.Context, p api.ChangeListParams) (out api.ChangeList,
 			err error) {
 			out.Changes, err = d.Changes(ctx, p)

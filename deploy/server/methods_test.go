@@ -125,6 +125,7 @@ func (engine) CancelBisect(id, by string) (api.Bisect, error) {
 }
 
 func (engine) Confirm(context.Context, int64) error { return nil }
+func (engine) ReleasePattern(string) string         { return "build-1[12]" }
 func (engine) Budget() api.Budget                   { return api.Budget{Confirmations: 200, Used: 3} }
 
 // bisects starts a bisection, and ends it.
@@ -165,7 +166,8 @@ func (u *user) trends() {
 	}
 	var data api.SeriesData
 	u.do("series.get", api.SeriesParams{Series: list.Series[0].ID}, &data)
-	if len(data.Points) != 20 || len(data.With) != 2 || data.Gaps == nil || data.Changes == nil {
+	if len(data.Points) != 20 || len(data.With) != 2 || data.Gaps == nil || data.Changes == nil ||
+		data.Release == nil || data.Release.Build != "build-12" {
 		u.t.Errorf("%+v", data)
 	}
 	change := api.SeriesShift{Series: list.Series[0].ID, FirstSeq: 100, LastSeq: 110, State: "confirmed", Shift: -0.1,

@@ -14,6 +14,8 @@ type Engine interface {
 	// Budget returns the account of false alarms.
 	Budget() api.Budget
 	Schedules
+	// ReleasePattern returns the pattern of a schedule's releases; "": it has none.
+	ReleasePattern(schedule string) string
 	StartBisect(ctx context.Context, owner string, p api.BisectParams) (api.Bisect, error)
 	Bisect(id string) (api.Bisect, error)
 	Bisects() api.Bisects
@@ -81,6 +83,19 @@ func (s *Server) dismiss(ctx context.Context, c *call, p api.ChangeID) (out api.
 	}
 	out, err = s.o.Trends.Dismiss(ctx, p)
 	return out, s.did(c, err, "change dismissed", "change", p.Change)
+}
+
+// oneSeries returns a page of a series. A subject has its last release too.
+func (s *Server) oneSeries(d *trend.DB, ctx context.Context, p api.SeriesParams) (out api.SeriesData, err error) {
+	out, err = d.Get(ctx, p)
+	n := len(out.Points)
+	if err != nil || n == 0 || s.o.Engine == nil || out.Series.Role != trend.Subject {
+		return out, err
+	}
+	if pattern := s.o.Engine.ReleasePattern(out.Series.Schedule); pattern != "" {
+		out.Release, err = d.Release(ctx, &out.Series, pattern, out.Points[n-1].Seq)
+	}
+	return out, err
 }
 
 func (s *Server) alerts(d *trend.DB, ctx context.Context, p api.AlertListParams) (out api.AlertList, err error) {

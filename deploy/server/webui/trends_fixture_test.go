@@ -76,6 +76,7 @@ func (p *played) makeTrends() {
 		t.series = append(t.series, d)
 	}
 	subject := &t.series[0]
+	subject.Release = &subject.Points[9]
 	subject.With = []api.Series{t.series[1].Series, t.series[2].Series}
 	change := func(id, from, to int64, state, direction string, shift float64, text, reason string) api.SeriesShift {
 		return api.SeriesShift{ID: id, Series: subjectSeries, FirstSeq: from, LastSeq: to, State: state,

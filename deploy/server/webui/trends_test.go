@@ -106,8 +106,8 @@ func TestTrendsPages(t *testing.T) {
 	b.Log("a series is drawn with its rivals, gaps and changes")
 	b.open("#/trends/11")
 	b.await("it is drawn", `document.querySelectorAll('.trend-chart circle.line-0').length === 80`) // a name's too
-	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "smallest that shows",
-		"chrome · stable (rival)")
+	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "last release",
+		"smallest that shows", "chrome · stable (rival)")
 	for _, c := range []struct{ script, want string }{
 		{`[...document.querySelectorAll('text.sign')].map((e) => e.textContent).sort().join()`,
 			"– dismissed,■ lab,▼ confirmed,◆ confirming,◇ candidate,✕ refuted"},

@@ -186,6 +186,40 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// TestRelease: the newest usable release before a build is compared, or the next point after it.
+func TestRelease(t *testing.T) {
+	d, _ := open(t)
+	var err error
+	for seq, name := range []string{"b0", "r1", "b", "r2", "b3", "r4", "b5"} {
+		b := api.Build{Feed: "nightly", Seq: int64(seq), Name: name, State: "usable"}
+		if name == "r4" {
+			b.State = "broken"
+		}
+		err = errors.Join(err, d.AddBuilds(t.Context(), []api.Build{b}))
+		if name != "r2" {
+			err = errors.Join(err, d.Add(t.Context(), name, point(int64(seq), name, 1, 2, 3)))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := page(t, d, api.SeriesParams{Series: 1}).Series
+	for _, one := range []struct {
+		pattern string
+		before  int64
+		want    string
+	}{{"r*", 6, "b3"}, {"r*", 4, ""}, {"r*", 3, "r1"}, {"r*", 1, ""}, {"x*", 6, ""}, {"b", 6, "b"}} {
+		got := ""
+		p, err := d.Release(t.Context(), &s, one.pattern, one.before)
+		if p != nil {
+			got = p.Set
+		}
+		if err != nil || got != one.want || p != nil && p.Median != 2 {
+			t.Errorf("%+v: %+v, %v", one, p, err)
+		}
+	}
+}
+
 // TestSetsOfOneBuild: runs of another set of one build are more runs of its point. Blocks keep
 // their partners in other series.
 func TestSetsOfOneBuild(t *testing.T) {

@@ -1436,6 +1436,7 @@ export interface SeriesData {
   gaps: SeriesGap[];
   changes: SeriesShift[];
   with: ApiSeries[];
+  release?: SeriesPoint;
 }
 
 export interface ChangeListParams {

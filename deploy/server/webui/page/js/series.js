@@ -272,7 +272,8 @@ class SeriesPage {
     const rows = !now ? [] : [...others.flatMap((r) => {
       const p = r.data.points.find((one) => one.seq === now.seq);
       return p ? [this.against(now, p, `${nameOf(r.data.series)} (${r.data.series.role})`)] : [];
-    }), then ? this.against(now, then, `${before} builds before`) : null];
+    }), data.release ? this.against(now, data.release, 'last release') : null,
+    then ? this.against(now, then, `${before} builds before`) : null];
     fill(this.compared, h('h2', null, 'Compared'), rows.length ? [h('p.about', null, `Build ${now?.build} is at `
       + `${now?.text}. Differences are of medians. A confirmation tests them. `
       + `${rounded(100 * data.series.threshold)} % is a relevant difference.`), h('table.values.labelled', null,
@@ -280,7 +281,7 @@ class SeriesPage {
         h('th.number', null, 'Difference'), h('th', null, '95 % interval, smallest that shows'))),
       h('tbody', null, rows))]
       : h('p.quiet-text', null, data.level ? 'Zoom in until each build has its point.'
-        : 'The last build has neither rivals nor 30 builds before it.'));
+        : 'The last build has no rivals, no release and no 30 builds before it.'));
   }
 
   /**
