@@ -16,6 +16,8 @@ type scheduleCmd struct {
 	List  scheduleListCmd  `cmd:"" help:"List the schedules of a rig."`
 	Run   scheduleRunCmd   `cmd:"" help:"Queue the jobs of a schedule now."`
 	Pause schedulePauseCmd `cmd:"" help:"Pause a schedule, or let it go on."`
+
+	RemovePoints scheduleRemoveCmd `cmd:"" help:"Remove points of a rig, a set or a run from all series."`
 }
 
 func (scheduleCmd) Help() string {
@@ -156,6 +158,36 @@ func (s schedulePauseCmd) Run(e *env) error {
 	return s.call(e, "schedule", func(c rigCall) error {
 		return ask(c, "schedule.pause", api.SchedulePause{Schedule: s.Name, Paused: !s.Lift, Reason: s.Reason},
 			func(a api.Schedule) error { return c.printSchedules(api.Schedules{Schedules: []api.Schedule{a}}) })
+	})
+}
+
+type scheduleRemoveCmd struct {
+	Set string `arg:"" optional:"" help:"ID of a set or a run; on a hub RIG/SET."`
+	scheduleRig
+	FromRig string `placeholder:"NAME" help:"Remove all points of this rig of the fleet instead."`
+	Reason  string `placeholder:"TEXT" help:"Reason for others."`
+}
+
+func (scheduleRemoveCmd) Help() string {
+	return `Examples:
+
+  eideticker schedule remove-points s-81-k7f2 --reason "wrong cable"
+  eideticker schedule remove-points --from-rig lab-07 --rig https://hub:8430
+
+It needs the role admin. Removed points stay out. Runs are not deleted, and
+found changes stay.`
+}
+
+func (s scheduleRemoveCmd) Run(e *env) error {
+	if (s.Set == "") == (s.FromRig == "") {
+		return usagef("give a set or a run, or --from-rig")
+	}
+	return s.call(e, "schedule", func(c rigCall) error {
+		return ask(c, "point.remove", api.PointRemove{Rig: s.FromRig, Set: s.Set, Reason: s.Reason},
+			func(r api.PointRemoved) error {
+				_, err := fmt.Fprintln(c.out, plural(r.Points, "point"), "removed")
+				return err
+			})
 	})
 }
 

@@ -89,6 +89,10 @@ func Methods() []Method {
 			Errors: []Code{NotFound, Conflict, TooMany, Unavailable, Failed}},
 		{Name: "change.dismiss", Role: Run, About: "Mark a change as uninteresting. It stays so.",
 			Params: ChangeID{}, Result: SeriesShift{}, Errors: []Code{NotFound, Unavailable}},
+		{Name: "point.remove", Role: Admin,
+			About: "Remove the points of a rig, a set or a run from all series. They stay out. Runs are not " +
+				"deleted, and found changes stay. A build without a point has a gap with the reason.",
+			Params: PointRemove{}, Result: PointRemoved{}, Errors: []Code{NotFound, Unavailable}},
 		{Name: "alert.list", Role: View, About: "Alerts, newest first, and the account of false alarms.",
 			Params: AlertListParams{}, Result: AlertList{}, Errors: []Code{Unavailable}},
 		{Name: "alert.set", Role: Run, About: "Change the state, the owner or the note of an alert.",

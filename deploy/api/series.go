@@ -119,6 +119,18 @@ type SeriesShift struct {
 	Text      string  `json:"text" doc:"the change in one sentence, for people"`
 }
 
+// PointRemove are the parameters of point.remove. It has a rig, or a set or run.
+type PointRemove struct {
+	Rig    string `json:"rig,omitempty" doc:"of the fleet: all of its points"`
+	Set    string `json:"set,omitempty" doc:"ID of a set, or of one of its runs; in a fleet RIG/SET"`
+	Reason string `json:"reason,omitempty" limit:"200 bytes"`
+}
+
+// PointRemoved is the result of point.remove.
+type PointRemoved struct {
+	Points int `json:"points" doc:"that were removed, or have fewer runs"`
+}
+
 // ChangeListParams are those of change.list.
 type ChangeListParams struct {
 	Series int64  `json:"series,omitempty"`

@@ -75,6 +75,7 @@ func (s *Server) allMethods() map[string]handler {
 		}),
 		"change.confirm": method(s.confirm),
 		"change.dismiss": method(s.dismiss),
+		"point.remove":   method(s.removePoints),
 		"alert.list":     trends(s, s.alerts),
 		"alert.set":      method(s.setAlert),
 		"bisect.start":   bisects(s, s.startBisect),

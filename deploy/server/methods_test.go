@@ -222,12 +222,18 @@ func (u *user) trends() {
 		{"series.list", api.SeriesListParams{Limit: -1}, api.InvalidParams},
 		{"change.list", api.ChangeListParams{State: "odd"}, api.InvalidParams},
 		{"change.dismiss", api.ChangeID{Change: 99}, api.NotFound},
+		{"point.remove", api.PointRemove{Set: "s-none"}, api.NotFound},
+		{"point.remove", api.PointRemove{}, api.InvalidParams},
 		{"alert.set", api.AlertParams{Alert: 99}, api.NotFound},
 		{"alert.set", api.AlertParams{Alert: alert.ID, State: "odd"}, api.InvalidParams},
 	} {
 		if e := u.call(c.method, c.params, nil); e == nil || e.Code != c.code {
 			u.t.Errorf("%s %+v: %+v, want %d", c.method, c.params, e, c.code)
 		}
+	}
+	var gone api.PointRemoved
+	if u.do("point.remove", api.PointRemove{Set: data.Points[19].Set}, &gone); gone.Points < 3 {
+		u.t.Errorf("%+v", gone)
 	}
 }
 

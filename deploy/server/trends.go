@@ -85,6 +85,14 @@ func (s *Server) dismiss(ctx context.Context, c *call, p api.ChangeID) (out api.
 	return out, s.did(c, err, "change dismissed", "change", p.Change)
 }
 
+func (s *Server) removePoints(ctx context.Context, c *call, p api.PointRemove) (out api.PointRemoved, err error) {
+	if err := s.hasTrends(); err != nil {
+		return out, err
+	}
+	out.Points, err = s.o.Trends.Remove(ctx, c.owner(), p)
+	return out, s.did(c, err, "points removed", "of", p.Rig+p.Set, "points", out.Points, "reason", p.Reason)
+}
+
 // oneSeries returns a page of a series. A subject has its last release too.
 func (s *Server) oneSeries(d *trend.DB, ctx context.Context, p api.SeriesParams) (out api.SeriesData, err error) {
 	out, err = d.Get(ctx, p)

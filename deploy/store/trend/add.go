@@ -77,6 +77,18 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 	if err == nil {
 		err = w.exec("DELETE FROM points WHERE set_id = ?", id)
 	}
+	out := map[string]bool{} // sets and runs that were removed
+	if err == nil {
+		err = w.each("SELECT name FROM removed WHERE name = ?1 OR name >= ?1||'~' AND name < ?1||'~~'", []any{set},
+			func(scan func(...any) error) error {
+				name, err := scanOne[string](scan)
+				out[name] = true
+				return err
+			})
+	}
+	if out[set] {
+		return err
+	}
 	for i := range all {
 		k := &all[i].Key
 		if err == nil {
@@ -84,7 +96,7 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 				[]any{k.Schedule, k.Test, k.Device, all[i].Point.WallNS}, &k.Generation)
 		}
 		if err == nil {
-			err = w.addPoint(set, id, &all[i], touched)
+			err = w.addPoint(set, id, &all[i], out, touched)
 		}
 	}
 	return err
@@ -134,11 +146,11 @@ func check(set string, all []Measured) error {
 	return nil
 }
 
-// addPoint leaves out a point without values.
-func (w *writer) addPoint(set string, id int64, m *Measured, touched places) error {
+// addPoint leaves out runs that were removed, and a point without values.
+func (w *writer) addPoint(set string, id int64, m *Measured, out map[string]bool, touched places) error {
 	p, runs := &m.Point, []storedRun{}
 	for _, v := range p.Values {
-		if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) && v.Block >= 0 && v.Block < maxBlock {
+		if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) && v.Block >= 0 && v.Block < maxBlock && !out[v.Run] {
 			runs = append(runs, storedRun{strings.TrimPrefix(v.Run, set+"~"), v.Block, v.Value})
 		}
 	}

@@ -22,6 +22,8 @@ type line struct {
 	Alert  *api.Alert       `json:"alert,omitempty"`
 	Set    string           `json:"set,omitempty"`
 	Split  *Split           `json:"split,omitempty"`
+	// Removed is a set or run that no addition adds.
+	Removed *removed `json:"removed,omitempty"`
 }
 
 const maxLine = 1 << 20
@@ -114,6 +116,8 @@ func (l *line) valid() bool {
 		return l.Alert.ID > 0 && checkAlert(l.Alert) == nil
 	case l.Split != nil:
 		return l.Split.check() == nil
+	case l.Removed != nil:
+		return checkTexts(l.Removed.Name, l.Removed.By, l.Removed.Reason) == nil
 	}
 	return l.Set != "" && len(l.Set) <= maxText
 }
@@ -128,6 +132,8 @@ func (l *line) put(w *writer) (err error) {
 		return w.putAlert(l.Alert)
 	case l.Split != nil:
 		return w.put("splits", l.Split, *l)
+	case l.Removed != nil:
+		return w.put("removed", l.Removed, *l)
 	case l.Set != "":
 		w.added[l.Set] = true
 		return nil

@@ -484,3 +484,61 @@ func TestSplit(t *testing.T) {
 		d = reopen(t, path) // points without folders are gone
 	}
 }
+
+// TestRemove: removed points stay out, though their set is added again and the file is made anew.
+//
+// Fault: A rig of the fleet reported false values
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "trend.db")
+	d := reopen(t, path)
+	sets := []string{"lab-1/s-1.1", "lab-1/s-2.1", "lab-10/s-3.1", "s-4", "s-5"}
+	add := func() (err error) {
+		for seq, set := range sets {
+			folder := filepath.Join(dir, "runs", set)
+			read := trend.Read
+			if strings.Contains(set, "/") {
+				folder, read = filepath.Join(dir, "fleet", "light", filepath.FromSlash(set)), trend.ReadLight
+			}
+			_, all, e := read(folder)
+			if len(all) > 0 {
+				all[0].Point.Seq, all[1].Point.Seq = int64(seq+1), int64(seq+1)
+			}
+			err = errors.Join(err, e, d.Add(t.Context(), set, all))
+		}
+		return err
+	}
+	for seq, set := range sets {
+		newSet(t, filepath.Join(dir, map[bool]string{true: "fleet/light", false: "runs"}[seq < 3]), set, int64(seq+1))
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []struct {
+		p    api.PointRemove
+		want int // points; -1: an error
+	}{
+		{api.PointRemove{Rig: "lab-1", Reason: "it lied"}, 4}, {api.PointRemove{Rig: "lab-1"}, -1},
+		{api.PointRemove{Set: "s-4"}, 2}, {api.PointRemove{Set: "s-5~control~run-02"}, 1},
+		{api.PointRemove{Set: "s-5~control~run-03"}, -1}, {api.PointRemove{}, -1},
+		{api.PointRemove{Rig: "lab-1", Set: "s-5"}, -1}, {api.PointRemove{Rig: "lab"}, -1},
+	} {
+		if n, err := d.Remove(t.Context(), "ann", one.p); (err != nil) != (one.want < 0) || n != max(one.want, 0) {
+			t.Errorf("%+v: %d, %v", one.p, n, err)
+		}
+	}
+	want := state(t, d)
+	if n := strings.Count(want, `"set":`); n != 4 || !strings.Contains(want, `"runs":1`) ||
+		!strings.Contains(want, "its runs were removed by ann") {
+		t.Errorf("%d points are left: %s", n, want)
+	}
+	if err := add(); err != nil || state(t, d) != want {
+		t.Errorf("added again: %s, %v", state(t, d), err)
+	}
+	if err := errors.Join(d.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if d = reopen(t, path); state(t, d) != want {
+		t.Errorf("made anew: %s\nwant %s", state(t, d), want)
+	}
+}

@@ -6,7 +6,7 @@ import "github.com/eideticker/eideticker/deploy/store/database"
 // are JSON. Generated columns have the fields that queries need.
 var schema = database.Schema{
 	Version: 4,
-	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps", "splits"},
+	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps", "splits", "removed"},
 	SQL: `
 CREATE TABLE builds (content TEXT NOT NULL, feed AS (content->>'feed') STORED, seq AS (content->>'seq') STORED,
 	name AS (content->>'build') STORED, revision AS (content->>'revision'));
@@ -55,6 +55,10 @@ CREATE UNIQUE INDEX alerts_id ON alerts (id);
 CREATE TABLE gaps (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED, seq AS (content->>'seq') STORED,
 	test AS (content->>'test') STORED, device AS (content->>'device') STORED);
 CREATE UNIQUE INDEX gaps_seq ON gaps (schedule, seq, test, device);
+
+-- Sets and runs whose points a person removed. Additions leave them out.
+CREATE TABLE removed (content TEXT NOT NULL, name AS (content->>'name') STORED);
+CREATE UNIQUE INDEX removed_name ON removed (name);
 
 CREATE TABLE splits (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED,
 	test AS (content->>'test') STORED, device AS (content->>'device') STORED, wall AS (content->>'wall_ns') STORED);

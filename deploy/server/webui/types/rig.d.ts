@@ -1454,6 +1454,16 @@ export interface ChangeID {
   reason?: string;
 }
 
+export interface PointRemove {
+  rig?: string;
+  set?: string;
+  reason?: string;
+}
+
+export interface PointRemoved {
+  points: number;
+}
+
 export interface AlertListParams {
   state?: string;
   limit?: number;
@@ -1878,6 +1888,7 @@ export interface Methods {
   'change.list': {params: ChangeListParams; result: ChangeList};
   'change.confirm': {params: ChangeID; result: SeriesShift};
   'change.dismiss': {params: ChangeID; result: SeriesShift};
+  'point.remove': {params: PointRemove; result: PointRemoved};
   'alert.list': {params: AlertListParams; result: AlertList};
   'alert.set': {params: AlertParams; result: Alert};
   'bisect.start': {params: BisectParams; result: Bisect};
