@@ -27,6 +27,7 @@ func (s *rigService) openSchedules() (err error) {
 	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
 		return err
 	}
+	s.trends.Changed = s.daemon.TrendChanged
 	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
 	devices := s.deviceStates
 	var fitting func(string, []string, api.StartParams) (there, away []string, err error)
@@ -37,7 +38,8 @@ func (s *rigService) openSchedules() (err error) {
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
-		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,
+		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Devices: devices, Log: s.daemon.Log(),
+		Browser: s.browserOf,
 	})
 	if err != nil {
 		err = errors.Join(err, s.trends.Close())

@@ -8,7 +8,7 @@ const EventMethod = "event"
 type Event struct {
 	Seq        uint64       `json:"seq" doc:"increases with each event, over restarts too"`
 	TimeWallNS int64        `json:"time_wall_ns"`
-	Kind       string       `json:"kind" doc:"job, phase, run, device, log, record, store or fleet"`
+	Kind       string       `json:"kind" doc:"job, phase, run, device, log, record, store, fleet or trend"`
 	Job        *Job         `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
 	Phase      *Phase       `json:"phase,omitempty" doc:"how far a job is; job_id says which"`
 	JobID      string       `json:"job_id,omitempty" doc:"of phase, run and record"`
@@ -18,6 +18,7 @@ type Event struct {
 	Record     *Record      `json:"record,omitempty" doc:"how a recording is going, twice a second"`
 	Store      *Change      `json:"store,omitempty" doc:"a run was added, changed or deleted"`
 	Fleet      *FleetChange `json:"fleet,omitempty" doc:"a job or a rig of the fleet has changed: get it anew"`
+	Trend      *TrendChange `json:"trend,omitempty" doc:"schedules, points, changes or alerts have changed"`
 }
 
 // Log is a line of the daemon's log.
@@ -44,6 +45,12 @@ type Change struct {
 type FleetChange struct {
 	Rig string `json:"rig,omitempty"`
 	Job string `json:"job,omitempty"`
+}
+
+// TrendChange is one of schedules and trends.
+type TrendChange struct {
+	What string `json:"what" doc:"\"schedule\", \"points\", \"change\" or \"alert\""`
+	ID   int64  `json:"id,omitempty" doc:"of the change or the alert"`
 }
 
 // SubscribeParams are those of subscribe.

@@ -194,5 +194,5 @@ func FindMethod(name string) (Method, bool) {
 
 // Kinds are the kinds of events.
 func Kinds() []string {
-	return []string{"job", "phase", "run", "device", "log", "record", "store", "fleet"}
+	return []string{"job", "phase", "run", "device", "log", "record", "store", "fleet", "trend"}
 }

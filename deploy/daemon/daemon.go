@@ -317,6 +317,11 @@ func (d *Daemon) FleetChanged(rig, job string) {
 	d.events.add(api.Event{Kind: "fleet", Fleet: &api.FleetChange{Rig: rig, Job: job}})
 }
 
+// TrendChanged adds an event about schedules, points, a change or an alert.
+func (d *Daemon) TrendChanged(what string, id int64) {
+	d.events.add(api.Event{Kind: "trend", Trend: &api.TrendChange{What: what, ID: id}})
+}
+
 // Store is where runs are.
 func (d *Daemon) Store() *store.Store { return d.store }
 

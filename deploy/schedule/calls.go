@@ -92,6 +92,7 @@ func (e *Engine) Start(ctx context.Context, p api.ScheduleRun) (api.ScheduleStar
 		state.Tasks = was
 		return out, api.Errorf(api.Unavailable, "%v", err)
 	}
+	e.report()
 	for i := range tasks {
 		out.Jobs = append(out.Jobs, tasks[i].ID)
 		if _, err := e.submit(ctx, &tasks[i]); err != nil && !later(err) {
@@ -122,6 +123,7 @@ func (e *Engine) Pause(p api.SchedulePause) (api.Schedule, error) {
 		*state = was
 		return api.Schedule{}, api.Errorf(api.Unavailable, "%v", err)
 	}
+	e.report()
 	return e.schedule(p.Schedule), nil
 }
 

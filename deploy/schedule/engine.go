@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,6 +73,8 @@ type Options struct {
 	Fitting func(owner string, needs []string, p api.StartParams) (there, away []string, err error)
 	// Devices returns the states of all known devices by name. Nil: no device repeats the control.
 	Devices func() map[string]DeviceState
+	// Changed is called after the state of a schedule changed. It may be nil.
+	Changed func()
 	Now     func() time.Time // nil: the system's
 	Log     *slog.Logger     // nil: none
 }
@@ -86,6 +89,7 @@ type Engine struct {
 	state   state
 	feeds   map[string]*feed
 	reason  map[string]string // why a schedule cannot run, or not all of it
+	shown   string            // state and reasons that Changed was called for
 	skipped map[string]error  // why the last tasks of a schedule lack a test
 	full    map[string]bool   // schedules of which the queue takes no more jobs in this step
 	raised  bool              // all confirmed changes are in alerts
@@ -171,6 +175,23 @@ func (e *Engine) step(ctx context.Context) {
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn("a schedule could not go on; it is tried again", "error", err)
+	}
+	e.report()
+}
+
+// report calls Changed if the list of schedules differs from the last one.
+func (e *Engine) report() {
+	if e.Changed == nil {
+		return
+	}
+	var all []api.Schedule
+	for _, name := range e.names() {
+		all = append(all, e.schedule(name))
+	}
+	raw, err := json.Marshal(all)
+	if now := string(raw); err == nil && now != e.shown {
+		e.shown = now
+		e.Changed()
 	}
 }
 

@@ -23,6 +23,10 @@ const (
 
 // DB is the file of trends. Its methods may be called from several goroutines.
 type DB struct {
+	// Changed is called after points, a change or an alert changed. Set it before other calls. It may
+	// be nil.
+	Changed func(what string, id int64)
+
 	path    string
 	log     *slog.Logger
 	writing sync.Mutex // held by writers
@@ -209,14 +213,38 @@ func (d *DB) renew(ctx context.Context, used *sql.DB) error {
 func (d *DB) update(ctx context.Context, work func(*writer) error) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	return d.with(ctx, func(db *sql.DB) error {
+	var lines []line
+	err := d.with(ctx, func(db *sql.DB) error {
 		return d.transact(ctx, db, func(w *writer) error {
 			if err := work(w); err != nil {
 				return err
 			}
+			lines = w.lines
 			return d.journal.append(w.lines)
 		})
 	})
+	if err == nil && d.Changed != nil {
+		d.report(lines)
+	}
+	return err
+}
+
+// report reports the rows of an update: changes and alerts, and points once.
+func (d *DB) report(lines []line) {
+	points := false
+	for _, l := range lines {
+		switch {
+		case l.Change != nil:
+			d.Changed("change", l.Change.ID)
+		case l.Alert != nil:
+			d.Changed("alert", l.Alert.ID)
+		case l.Build == nil:
+			points = true
+		}
+	}
+	if points {
+		d.Changed("points", 0)
+	}
 }
 
 func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {

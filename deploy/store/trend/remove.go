@@ -24,13 +24,15 @@ const maxRemoveReason = 200
 // again. It returns the number of points that changed.
 func (d *DB) Remove(ctx context.Context, by string, p api.PointRemove) (points int, err error) {
 	if (p.Rig == "") == (p.Set == "") || len(p.Reason) > maxRemoveReason || len(p.Rig+p.Set) > maxText {
-		return 0, api.Errorf(api.InvalidParams, "give a rig or a set, and a reason of at most %d bytes", maxRemoveReason)
+		return 0, api.Errorf(api.InvalidParams, "give a rig or a set, and a reason of at most %d bytes",
+			maxRemoveReason)
 	}
 	set, _, ofRun := strings.Cut(p.Set, "~")
 	err = d.update(ctx, func(w *writer) error {
 		points = 0
 		ids := map[string]int64{}
-		err := w.each("SELECT id, name FROM sets WHERE name = ?1 OR ?2 <> '' AND substr(name, 1, length(?2) + 1) = ?2||'/'",
+		err := w.each(`SELECT id, name FROM sets WHERE name = ?1
+			OR ?2 <> '' AND substr(name, 1, length(?2) + 1) = ?2||'/'`,
 			[]any{set, p.Rig}, func(scan func(...any) error) error {
 				var id int64
 				var name string
@@ -116,8 +118,8 @@ func (w *writer) removeRuns(set string, id int64, r *removed, touched places) er
 		}
 		var raw []byte
 		if raw, err = json.Marshal(left); err == nil {
-			err = w.exec("UPDATE points SET runs = ? WHERE series = ? AND seq = ? AND set_id = ?", string(raw), o.series,
-				o.seq, id)
+			err = w.exec("UPDATE points SET runs = ? WHERE series = ? AND seq = ? AND set_id = ?", string(raw),
+				o.series, o.seq, id)
 		}
 	}
 	return err

@@ -3,6 +3,7 @@ package trend_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -260,5 +261,24 @@ func TestSetsOfOneBuild(t *testing.T) {
 	}
 	if len(blocks) != 7 || len(both[1][0].Values) != 5 {
 		t.Errorf("%d blocks, %+v", len(blocks), both[1])
+	}
+}
+
+// TestChanged: kept points, changes and alerts are reported. Builds and errors are not.
+func TestChanged(t *testing.T) {
+	d, _ := open(t)
+	var calls []string
+	d.Changed = func(what string, id int64) { calls = append(calls, fmt.Sprint(what, id)) }
+	change := api.SeriesShift{Series: 1, FirstSeq: 1, LastSeq: 2, State: "confirmed"}
+	err := errors.Join(d.AddBuilds(t.Context(), []api.Build{{Feed: "nightly", Seq: 1, Name: "b", State: "usable"}}),
+		d.Add(t.Context(), "a", point(1, "a", 1)), d.PutChange(t.Context(), &change))
+	alert := api.Alert{Schedule: "awfy", State: "open", Changes: []api.SeriesShift{change}}
+	err = errors.Join(err, d.PutAlert(t.Context(), &alert))
+	bad := api.SeriesShift{Series: 9, State: "confirmed"}
+	if err != nil || d.PutChange(t.Context(), &bad) == nil {
+		t.Fatal(err)
+	}
+	if want := []string{"points0", "change1", "alert1"}; !slices.Equal(calls, want) {
+		t.Errorf("%v, want %v", calls, want)
 	}
 }

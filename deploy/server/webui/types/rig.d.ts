@@ -925,6 +925,11 @@ export interface FleetChange {
   job?: string;
 }
 
+export interface TrendChange {
+  what: string;
+  id?: number;
+}
+
 export interface Event {
   seq: number;
   time_wall_ns: number;
@@ -938,6 +943,7 @@ export interface Event {
   record?: ApiRecord;
   store?: Change;
   fleet?: FleetChange;
+  trend?: TrendChange;
 }
 
 export interface RecordedEvent {

@@ -41,7 +41,7 @@ export async function seriesPage({main, rig, route: {path, query}, signal}) {
     {keys: ['Shift+ArrowLeft'], about: 'earlier builds', act: () => page.pan(-1)},
   ]);
   const again = later(() => page.load(), 1500);
-  rig.follow(signal, (event) => event.store && again(), again);
+  rig.follow(signal, (event) => (event.store || event.trend) && again(), again);
 }
 
 class SeriesPage {

@@ -30,7 +30,7 @@ export async function trendsPage({main, rig, route: {query}, signal}) {
   ]);
   const again = later(() => main.contains(document.activeElement) && document.activeElement?.closest('.fields')
     ? again() : load(), 1500); // a field that is being edited stays
-  rig.follow(signal, (event) => (event.store || event.job) && again(), again);
+  rig.follow(signal, (event) => (event.store || event.job || event.trend) && again(), again);
   await load();
 }
 
