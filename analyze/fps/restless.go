@@ -197,8 +197,7 @@ func (t *restless) takeSpans(c *frame.Change) {
 	at, first, last := int16(-1), int16(0), int16(0)
 	var run frame.Span // of all that are taken together: the first row, the least start and the greatest end
 	end := int32(0)    // the last row
-
-	greatest, least := int32(0), int32(0) // start, and end
+	maxStart, minEnd := int32(0), int32(0)
 	flush := func() {
 		if at < 0 || first > last {
 			return
@@ -210,8 +209,9 @@ func (t *restless) takeSpans(c *frame.Change) {
 	for i := range c.Spans {
 		s := &c.Spans[i]
 		row := t.tiles.rows[s.Row]
-		// As in most of a video's rows. Tiles at both ends are between known ones.
-		if row == at && s.Start >= run.Start && s.Start <= greatest && s.End >= least && s.End <= run.End {
+		// As in most of a video's rows. Spans of the run begin on both sides of its start, and end on
+		// both sides of its end, in the same tiles.
+		if row == at && s.Start >= run.Start && s.Start <= maxStart && s.End >= minEnd && s.End <= run.End {
 			end = s.Row
 			continue
 		}
@@ -219,12 +219,12 @@ func (t *restless) takeSpans(c *frame.Change) {
 			a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
 			if row == at && a == first && b == last {
 				run.Start, run.End, end = min(run.Start, s.Start), max(run.End, s.End), s.Row
-				greatest, least = max(greatest, s.Start), min(least, s.End)
+				maxStart, minEnd = max(maxStart, s.Start), min(minEnd, s.End)
 				continue
 			}
 			flush()
 			at, first, last, run, end = row, a, b, *s, s.Row
-			greatest, least = s.Start, s.End
+			maxStart, minEnd = s.Start, s.End
 		}
 	}
 	flush()

@@ -97,8 +97,8 @@ const (
 	maxStep  = 4 // pixels
 )
 
-// choose takes keys for a step: the first ones that are not of one word. It reports whether there
-// are all. For a step of one pixel a span that is not flat has one.
+// choose takes a key for each pixel below step: the first one that is not of one word. It reports
+// whether each pixel has one. For a step of one pixel, a span that is not flat has one.
 func (w *wantedSpan) choose(each, step int) bool {
 	for k := range step {
 		at := k * each
@@ -114,9 +114,9 @@ func (w *wantedSpan) choose(each, step int) bool {
 }
 
 // searchAll votes for the displacements by which the previous frame has the wanted spans. It looks
-// at every step-th pixel only. Wherever a span begins, one of its keys is at such a pixel: they are
-// bytes of the span from pixel k + n·step on, for each k below step. Text has eight bytes of a span
-// in many places, and sixteen in few.
+// at every step-th pixel only. A span has a key for each k below step. The key begins at pixel
+// k + n·step of the span, so that one of the keys is at such a pixel wherever the span begins. Keys
+// are long because text repeats short ones.
 func (m *estimator) searchAll() {
 	each, step := m.pixelBytes(), maxStep
 	for i := 0; i < len(m.wanted); i++ {
@@ -128,10 +128,10 @@ func (m *estimator) searchAll() {
 		v, w := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 		return (v*0x9e3779b97f4a7c15 ^ w*0xc2b2ae3d27d4eb4f) >> 52
 	}
-	var with [1 << 12]uint8 // by the hash of keys: a bit for each span
+	var with [1 << 12]uint32 // by the hash of keys: a bit for each key of each span
 	for i := range m.wanted {
-		for _, at := range m.wanted[i].keys[:step] {
-			with[hash(m.wanted[i].span[at:at+keyBytes])] |= 1 << i
+		for k, at := range m.wanted[i].keys[:step] {
+			with[hash(m.wanted[i].span[at:at+keyBytes])] |= 1 << (maxStep*i + k)
 		}
 	}
 	r := m.Area.Region
@@ -140,11 +140,11 @@ func (m *estimator) searchAll() {
 		m.places = m.places[:0]
 		for i := each * r.X; i+keyBytes <= len(row); i += step * each {
 			for may := with[hash(row[i:i+keyBytes])]; may != 0; may &= may - 1 {
-				w := &m.wanted[bits.TrailingZeros8(may)]
-				for _, key := range w.keys[:step] {
-					if at := i - key; w.found < spanHits && at >= each*r.X && bytes.HasPrefix(row[at:], w.span) {
-						m.places = append(m.places, spanPlace{at, w})
-					}
+				bit := bits.TrailingZeros32(may)
+				w := &m.wanted[bit/maxStep]
+				at := i - w.keys[bit%maxStep]
+				if w.found < spanHits && at >= each*r.X && bytes.HasPrefix(row[at:], w.span) {
+					m.places = append(m.places, spanPlace{at, w})
 				}
 			}
 		}

@@ -447,6 +447,13 @@ func TestZoomLiteral(t *testing.T) {
 	}
 }
 
+// fill repeats a word.
+func fill(b, word []byte) {
+	for i := range b {
+		b[i] = word[i%4]
+	}
+}
+
 // TestSearchAllLiteral compares where spans are found with a look at each place. Some rows repeat
 // every few pixels, so that a row has more places than count.
 func TestSearchAllLiteral(t *testing.T) {
@@ -461,13 +468,22 @@ func TestSearchAllLiteral(t *testing.T) {
 			y, period := r.Y+rng.IntN(r.Height), each*(2+rng.IntN(8))
 			lines = append(lines, y, r.Y+rng.IntN(r.Height))
 			row := s.before.Rows[y]
-			for i := each*(r.X+rng.IntN(20)) + period; i < min(len(row), each*(r.X+r.Width-rng.IntN(20))); i++ {
+			from := each * (r.X + rng.IntN(20)) * rng.IntN(2) // also left of R
+			for i := from + period; i < min(len(row), each*(r.X+r.Width-rng.IntN(20))); i++ {
 				row[i] = row[i-period]
 			}
 		}
 		s.hits, s.wanted = nil, nil
 		for tries := 0; len(s.wanted) < spans && tries < 1000; tries++ {
-			x, y := each*(r.X+rng.IntN(r.Width-spanBytes/each)), lines[rng.IntN(len(lines))]
+			most := r.Width - spanBytes/each
+			x, y := each*(r.X+rng.IntN(most)), lines[rng.IntN(len(lines))]
+			switch row := s.before.Rows[y]; rng.IntN(8) {
+			case 0: // of which few keys differ from one word
+				fill(row[x+4:x+36], row[x:x+4])
+			case 1: // of which only the last does, at the end of R
+				x = each * (r.X + most)
+				fill(row[x:x+spanBytes-4], row[x:x+4])
+			}
 			if span := s.before.Rows[y][x : x+spanBytes]; !flat(span) {
 				s.wanted = append(s.wanted, wantedSpan{x: x, y: y, span: span})
 			}

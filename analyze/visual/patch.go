@@ -9,8 +9,8 @@ type Patch struct {
 }
 
 // Counter counts many pixels of 4 bytes at once. White ones are counted with the others and taken
-// out at the end, if there can be any: three additions a pixel are all that is left. If there could
-// be any before the last move, they are taken out at once, since that is less than two passes.
+// out at the end, if there can be any: three additions a pixel are all that is left. Once there
+// were some, they are taken out at once until a move without any. That saves the second pass.
 //
 // The zero value has counted nothing.
 type Counter struct {
@@ -21,7 +21,7 @@ type Counter struct {
 	greys  bool           // there are some
 	rows   [][]byte       // that were counted, since the last move
 	bright bool           // white pixels are taken out at once
-	some   bool           // pixels like them were seen since the last move
+	some   uint32         // not 0: there were some since the last move
 }
 
 // Add counts pixels, which must stay as they are until the next move.
@@ -68,13 +68,12 @@ func (c *Counter) Add(row []byte) {
 		t[3][1][q[29]]++
 		t[3][2][q[30]]++
 		if c.bright && brightAmong(q) {
-			c.some = true
-			c.dropEach(q[:])
+			c.some |= c.dropEach(q[:])
 		}
 		row = row[eight:]
 	}
 	if c.bright {
-		c.dropEach(row)
+		c.some |= c.dropEach(row)
 	}
 	for ; len(row) >= 4; row = row[4:] {
 		t[0][0][row[0]]++
@@ -143,14 +142,14 @@ func isWhite(p uint32) bool { return p&255 >= white && p>>8&255 >= white && p>>1
 // patch. h may be nil if it has them already. The counter is then empty.
 func (c *Counter) Move(p *Patch, h *Histogram) {
 	if c.bright {
-		c.bright = c.some
+		c.bright = c.some != 0
 	} else if c.whitePossible() {
 		for _, row := range c.rows {
 			c.dropWhite(row)
 		}
 		c.bright = true
 	}
-	c.some = false
+	c.some = 0
 	if c.greys {
 		c.spreadGrey()
 	}
@@ -236,8 +235,8 @@ func brightAmong(q *[eight]byte) bool {
 	return ((p+up)|(r+up)|(s+up)|(t+up))&(up<<5) != 0
 }
 
-// dropEach has no branch: which pixels are white cannot be foretold.
-func (c *Counter) dropEach(row []byte) {
+// dropEach has no branch: which pixels are white cannot be foretold. The result is 0 if none is.
+func (c *Counter) dropEach(row []byte) (some uint32) {
 	const up = 256 - white
 	t := &c.tables[0]
 	for ; len(row) >= 4; row = row[4:] {
@@ -246,5 +245,7 @@ func (c *Counter) dropEach(row []byte) {
 		t[0][a] -= white
 		t[1][b] -= white
 		t[2][d] -= white
+		some |= white
 	}
+	return some
 }

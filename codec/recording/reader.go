@@ -446,7 +446,7 @@ func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
 	return stored, err
 }
 
-// readStored is the first part of readBlock. A block that is not packed goes to dst at once.
+// readStored reads and checks a block for unpackBlock. One that is not packed goes to dst at once.
 func (r *Reader) readStored(b blockInfo, dst, stored []byte) ([]byte, error) {
 	in := dst
 	if b.stored != b.raw {
@@ -465,7 +465,7 @@ func (r *Reader) readStored(b blockInfo, dst, stored []byte) ([]byte, error) {
 	return stored, nil
 }
 
-// unpackBlock is the rest of readBlock.
+// unpackBlock unpacks a block that was read.
 func (r *Reader) unpackBlock(b blockInfo, dst, stored []byte) (err error) {
 	switch {
 	case b.stored == b.raw:
