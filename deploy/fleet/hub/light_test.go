@@ -252,7 +252,7 @@ func TestFiles(t *testing.T) {
 		!strings.Contains(body, "a is away since 2026-11-28 12:00") {
 		t.Errorf("%d %s", status, body)
 	}
-	if n := fmt.Sprint(len(w.hub.tickets), w.hub.rigs["a"].relaying, len(w.hub.relays.files)); n != "0 0 0" {
+	if n := fmt.Sprint(len(w.hub.tickets), len(w.hub.rigs["a"].relaying), len(w.hub.relays.files)); n != "0 0 0" {
 		t.Errorf("tickets, transfers of the rig, transfers: %s", n)
 	}
 }

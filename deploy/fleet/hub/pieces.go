@@ -23,7 +23,8 @@ const (
 	pieceBytes = 4 << 20
 	tagBytes   = 64 // of a file's ETag, in a piece
 	pieceHead  = sha256.Size + tagBytes
-	piecesFree = 4 // quotas of the storage that pieces leave free on the disk
+	leastSpace = pieceBytes / 8 // that a piece counts for, which bounds their number
+	piecesFree = 4              // quotas of the storage that pieces leave free on the disk
 )
 
 // pieces has parts of files of rigs, so that they are there again while their rig measures or is
@@ -36,6 +37,7 @@ type pieces struct {
 
 	mu     sync.Mutex
 	coming map[string]chan struct{} // closed when the piece is there, or cannot be
+	tags   map[string]string        // of files, by their part of the names of pieces
 	space
 }
 
@@ -50,7 +52,8 @@ func openPieces(dir string, most int64) (*pieces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open pieces: %w", err)
 	}
-	p := &pieces{root: root, dir: dir, coming: map[string]chan struct{}{}, space: newSpace(most)}
+	p := &pieces{root: root, dir: dir, coming: map[string]chan struct{}{}, tags: map[string]string{},
+		space: newSpace(most)}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		st, err := e.Info()
@@ -58,7 +61,7 @@ func openPieces(dir string, most int64) (*pieces, error) {
 			_ = root.RemoveAll(e.Name()) // else it takes space, but is not found
 			continue
 		}
-		p.add(e.Name(), st.Size(), st.ModTime())
+		p.add(e.Name(), max(st.Size(), leastSpace), st.ModTime())
 	}
 	return p, err
 }
@@ -153,7 +156,7 @@ func (p *pieces) store(name string, fetch func(*os.File) error) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.add(name, bytes, time.Now())
+	p.add(name, max(bytes, leastSpace), time.Now())
 	for p.bytes > p.max && p.removeOldest(name) {
 	}
 	return nil
@@ -173,10 +176,25 @@ func (p *pieces) removeOldest(but string) bool {
 	return oldest != ""
 }
 
-// forget deletes the pieces of a file.
-func (p *pieces) forget(file string) {
+// agrees reports if the pieces of a file so far have had this tag. Else they are deleted.
+func (p *pieces) agrees(file, tag string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	before, is := p.tags[file]
+	if is && before != tag {
+		p.forget(file)
+		return false
+	}
+	if len(p.tags) > len(p.all) { // most are of files without pieces
+		clear(p.tags)
+	}
+	p.tags[file] = tag
+	return true
+}
+
+// forget deletes the pieces of a file. The lock is held.
+func (p *pieces) forget(file string) {
+	delete(p.tags, file)
 	for name := range p.all {
 		if strings.HasPrefix(name, file) {
 			p.remove(name)
@@ -184,16 +202,23 @@ func (p *pieces) forget(file string) {
 	}
 }
 
-// freeUp returns the free bytes of the disk. Pieces are deleted until so many are free.
+// freeUp returns the free bytes of the disk. If they are fewer, the oldest pieces are deleted that
+// have the rest.
 func (h *Hub) freeUp(bytes int64) (free int64, err error) {
 	free, err = h.o.Free()
-	for removed := true; err == nil && free < bytes && removed; {
-		h.pieces.mu.Lock()
-		removed = h.pieces.removeOldest("")
-		h.pieces.mu.Unlock()
-		free, err = h.o.Free()
+	if err != nil || free >= bytes {
+		return free, err
 	}
-	return free, err
+	p := h.pieces
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	until := p.bytes - (bytes - free)
+	for _, name := range p.byAge() {
+		if p.bytes > until {
+			p.remove(name)
+		}
+	}
+	return h.o.Free()
 }
 
 // pieceReader reads a file of a rig. Pieces that the hub does not have are fetched.
@@ -206,7 +231,6 @@ type pieceReader struct {
 	at    int64
 	piece *os.File
 	index int64
-	tag   string
 	err   error // of a read
 }
 
@@ -255,16 +279,13 @@ func (r *pieceReader) read(b []byte) (int, error) {
 		}
 		f, tag, err := r.h.pieces.open(r.ctx, r.file()+strconv.FormatInt(index, 10),
 			func(to *os.File) error { return r.fetch(to, index) })
-		if err == nil && r.tag != "" && tag != r.tag {
+		if err == nil && !r.h.pieces.agrees(r.file(), tag) {
 			err = errors.Join(errChanged, f.Close())
-		}
-		if errors.Is(err, errChanged) {
-			r.h.pieces.forget(r.file())
 		}
 		if err != nil {
 			return 0, err
 		}
-		r.piece, r.index, r.tag = f, index, tag
+		r.piece, r.index = f, index
 	}
 	within := r.at - index*pieceBytes
 	left := min(pieceBytes, r.size-index*pieceBytes) - within
@@ -290,17 +311,24 @@ func (r *pieceReader) fetch(to *os.File, index int64) error {
 	bytes := min(pieceBytes, r.size-from)
 	ranged := fmt.Sprintf("bytes=%d-%d", from, from+bytes-1)
 	want := fmt.Sprintf("bytes %d-%d/%d", from, from+bytes-1, r.size)
-	return r.h.fetch(r.ctx, r.rig, r.from, ranged, func(a *relayed) error {
+	err := r.h.fetch(r.ctx, r.rig, r.from, ranged, relayWait, func(a *relayed) error {
 		switch tag := a.header.Get("ETag"); {
 		case a.status == http.StatusServiceUnavailable: // it has begun to measure
 			text, _ := io.ReadAll(io.LimitReader(a.body, maxReason)) // a part says enough
 			return errAway(strings.TrimSpace(string(text)))
-		case a.status != http.StatusPartialContent || a.header.Get("Content-Range") != want || len(tag) > tagBytes:
+		case a.status != http.StatusPartialContent || a.header.Get("Content-Range") != want || a.bytes != bytes ||
+			len(tag) > tagBytes:
 			return errChanged
 		default:
 			return writePiece(to, tag, a.body, bytes)
 		}
 	})
+	if errors.Is(err, errChanged) {
+		r.h.pieces.mu.Lock()
+		defer r.h.pieces.mu.Unlock()
+		r.h.pieces.forget(r.file())
+	}
+	return err
 }
 
 func writePiece(to *os.File, tag string, from io.Reader, bytes int64) error {
@@ -324,6 +352,10 @@ func (h *Hub) pieced(w http.ResponseWriter, r *http.Request, from *pieceReader, 
 	free, err := h.freeUp(piecesFree * h.o.Quota)
 	if from.size > maxRelayed || err != nil || free < piecesFree*h.o.Quota {
 		return false
+	}
+	if strings.Contains(r.Header.Get("Range"), ",") { // others would read it after this function returns
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
 	}
 	from.h, from.ctx = h, r.Context()
 	defer from.Close() // was only read

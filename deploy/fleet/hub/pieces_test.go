@@ -94,7 +94,7 @@ func randomBytes(seed uint64, n int) []byte {
 	return out
 }
 
-// film is a hub with a run of rig a, whose film has so many bytes.
+// film is a hub with a run of rig a, whose films have so many bytes.
 func film(t *testing.T, size int, change func(*Options)) (w *world, f *rigFile, url string, asked *atomic.Int64) {
 	t.Helper()
 	w = newWorld(t, "a")
@@ -106,7 +106,9 @@ func film(t *testing.T, size int, change func(*Options)) (w *world, f *rigFile, 
 	s := httptest.NewServer(w.hub.Handler())
 	t.Cleanup(s.Close)
 	raw, state := zipped(t, map[string]string{"set.json": lightSet, "run-1/run.json": "{}",
-		"run-1/files.json": fmt.Sprintf(`[{"name":"video.mp4","bytes":%d}]`, size)})
+		"run-1/files.json": fmt.Sprintf(`[{"name":"video.mp4","bytes":%d},{"name":"b.mp4","bytes":%[1]d},`+
+			`{"name":"c.mp4","bytes":%[1]d},{"name":"d.mp4","bytes":%[1]d},{"name":"e.mp4","bytes":%[1]d},`+
+			`{"name":"f.mp4","bytes":%[1]d}]`, size)})
 	if err := w.hub.light.receive(t.Context(), "a", "s-1.1", *state, bytes.NewReader(raw), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +192,100 @@ func TestPiecesAtOnce(t *testing.T) {
 	}
 }
 
+// TestPiecesOfManyFiles: more clients than a rig may have transfers at once get their files whole,
+// though others come between two pieces.
+func TestPiecesOfManyFiles(t *testing.T) {
+	t.Parallel()
+	w, f, url, asked := film(t, 3*pieceBytes, nil)
+	var all sync.WaitGroup
+	for _, name := range []string{"video", "b", "c", "d", "e", "f"} {
+		all.Go(func() {
+			status, body, _ := fetch(t, "GET", strings.Replace(url, "video", name, 1), "")
+			if status != 200 || body != string(f.content) {
+				t.Errorf("%s: %d, %d bytes", name, status, len(body))
+			}
+		})
+	}
+	if all.Wait(); asked.Load() != 18 {
+		t.Errorf("%d pieces fetched", asked.Load())
+	}
+	if n := len(w.hub.relays.files) + len(w.hub.rigs["a"].relaying); n > 0 {
+		t.Errorf("%d places are taken afterwards", n)
+	}
+}
+
+// TestPiecesOfSlowRig: a rig that sends nothing of a piece keeps no place once the client has left.
+func TestPiecesOfSlowRig(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	s := httptest.NewServer(w.hub.Handler())
+	t.Cleanup(s.Close)
+	r := &pieceReader{rig: "a", from: "/api/v1/runs/x/y", size: pieceBytes, h: w.hub}
+	var leave context.CancelFunc
+	r.ctx, leave = context.WithCancel(t.Context())
+	read := make(chan error, 1)
+	go func() {
+		_, err := r.Read(make([]byte, 1))
+		read <- err
+	}()
+	var got wire.Relayed
+	for len(got.Tickets) == 0 {
+		answer := w.hub.handle(t.Context(), "a", "relay", []byte(`{"wait_ns":100000000}`))
+		if err := json.Unmarshal(answer, &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body, send := io.Pipe()
+	post, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/fleet/v1/ticket/"+got.Tickets[0].ID, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post.ContentLength = pieceBytes
+	post.Header.Set(wire.StatusHeader, "206")
+	post.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", pieceBytes-1, pieceBytes))
+	go func() {
+		if res, err := http.DefaultClient.Do(post); err == nil {
+			res.Body.Close()
+		}
+	}()
+	if _, err := send.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	arrived := func() bool {
+		all := pieceFiles(t, w)
+		if len(all) == 0 {
+			return false
+		}
+		st, err := os.Stat(all[0])
+		return err == nil && st.Size() > pieceHead
+	}
+	for deadline := time.Now().Add(time.Minute); !arrived(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the piece does not begin")
+		}
+	}
+	leave()
+	select {
+	case err := <-read:
+		if err == nil || len(w.hub.relays.files)+len(w.hub.rigs["a"].relaying) > 0 {
+			t.Errorf("%v, %d places", err, len(w.hub.relays.files))
+		}
+	case <-time.After(30 * time.Second): // a minute without a byte ends it anyway
+		t.Error("the piece is still awaited")
+	}
+	_ = send.Close() // never fails
+}
+
+// TestPiecesOfSeveralRanges: they are answered by the whole file.
+func TestPiecesOfSeveralRanges(t *testing.T) {
+	t.Parallel()
+	_, f, url, _ := film(t, 1000, nil)
+	status, body, _ := fetch(t, "GET", url, "", "Range", "bytes=0-1,5-6")
+	if status != 200 || body != string(f.content) {
+		t.Errorf("%d, %d bytes", status, len(body))
+	}
+}
+
 // TestPiecesRefused: the rig's reason comes with its own status if nothing was sent before.
 func TestPiecesRefused(t *testing.T) {
 	t.Parallel()
@@ -217,6 +313,15 @@ func TestPiecesOfChangedFile(t *testing.T) {
 				t.Error(status)
 			}
 			f.set(randomBytes(2, next), `"2"`)
+			if from := pieceBytes + 5; name == "of equal size" { // nothing of the old one was sent
+				for _, at := range []int{from, 0} {
+					status, body, _ := fetch(t, "GET", url, "", "Range", fmt.Sprintf("bytes=%d-%d", at, at+9))
+					if status != 206 || body != string(f.content[at:at+10]) {
+						t.Errorf("at %d: %d, %d bytes", at, status, len(body))
+					}
+				}
+				f.set(randomBytes(3, next), `"3"`)
+			}
 			res, err := http.Get(url)
 			if err == nil {
 				_, err = io.Copy(io.Discard, res.Body)
@@ -261,7 +366,7 @@ func TestPiecesLimit(t *testing.T) {
 	if left := pieceFiles(t, w); len(left) != 2 {
 		t.Errorf("%d pieces though the disk has space", len(left))
 	}
-	w.hub.o.Free = func() (int64, error) { return int64(3-len(w.hub.pieces.all)) << 30, nil }
+	w.hub.o.Free = func() (int64, error) { return 2<<30 - int64(len(w.hub.pieces.all)-1)*pieceBytes, nil }
 	w.submit("s-2", api.JobParams{})
 	if left := pieceFiles(t, w); len(left) != 1 {
 		t.Errorf("%d pieces, though one less is enough", len(left))

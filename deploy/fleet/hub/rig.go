@@ -61,7 +61,7 @@ type rig struct {
 	resend     map[string]bool // attempts whose light folders the rig sends again
 	superseded map[string]bool // attempts that the next answer to a poll names
 	waiting    []*relay
-	relaying   int
+	relaying   chan struct{} // places of files that are fetched
 	woken      chan struct{} // closed when waiting has grown
 }
 
@@ -70,7 +70,8 @@ func (h *Hub) rig(name string) *rig {
 	r := h.rigs[name]
 	if r == nil {
 		r = &rig{member: member{Rig: name}, live: map[string]*job{}, boots: map[string]time.Time{},
-			resend: map[string]bool{}, superseded: map[string]bool{}, woken: make(chan struct{})}
+			resend: map[string]bool{}, superseded: map[string]bool{}, woken: make(chan struct{}),
+			relaying: make(chan struct{}, relaysOfRig)}
 		h.rigs[name] = r
 	}
 	return r

@@ -1,6 +1,10 @@
 package hub
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // space is the part of a disk that named things take. Above its limit those that were used longest
 // ago are deleted.
@@ -28,6 +32,11 @@ func (s *space) drop(name string) {
 		s.bytes -= k.bytes
 		delete(s.all, name)
 	}
+}
+
+// byAge returns all names. That of the thing used longest ago is the first.
+func (s *space) byAge() []string {
+	return slices.SortedFunc(maps.Keys(s.all), func(a, b string) int { return s.all[a].used.Compare(s.all[b].used) })
 }
 
 // oldest returns the thing that was used longest ago, but not the given one; "": there is none.

@@ -49,7 +49,7 @@ func (h *Hub) Submit(ctx context.Context, owner string, p api.JobParams) (api.Fl
 			p.Job)
 	}
 	var out api.FleetJob
-	var err error
+	_, err := h.freeUp(2 * h.o.Quota) // else admit says so
 	h.do(func() { err = h.submit(ctx, owner, p) }, func() {
 		if j := h.jobs[p.Job]; err == nil && j != nil {
 			out = h.view(j)
@@ -105,7 +105,7 @@ func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err 
 
 // admit returns an error if the hub does not take another job.
 func (h *Hub) admit(owner string, j *job) error {
-	if free, err := h.freeUp(2 * h.o.Quota); err == nil && free < 2*h.o.Quota {
+	if free, err := h.o.Free(); err == nil && free < 2*h.o.Quota {
 		return api.Errorf(api.Unavailable, "the hub's disk is nearly full: %d MiB are free, new jobs need %d MiB",
 			free>>20, 2*h.o.Quota>>20)
 	}

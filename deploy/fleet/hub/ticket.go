@@ -64,14 +64,25 @@ func (r *relays) init() {
 	r.files, r.lights = make(chan struct{}, relaysAtOnce), make(chan struct{}, lightsAtOnce)
 }
 
-// enter takes a place, if there is one.
-func enter(places chan struct{}) bool {
+// enter takes a place, if there is one within the patience.
+func enter(ctx context.Context, places chan struct{}, patience time.Duration) bool {
 	select {
 	case places <- struct{}{}:
 		return true
 	default:
+	}
+	if patience == 0 {
 		return false
 	}
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func validLight(l *wire.LightState) bool {
@@ -154,7 +165,7 @@ func (h *Hub) receive(w http.ResponseWriter, r *http.Request, t *ticket) {
 		http.Error(w, "the folder is larger than was announced", http.StatusRequestEntityTooLarge)
 		return
 	}
-	if !enter(h.relays.lights) {
+	if !enter(r.Context(), h.relays.lights, 0) {
 		h.mu.Lock()
 		h.tickets[t.ID] = t // it was not used
 		h.mu.Unlock()
@@ -170,7 +181,7 @@ func (h *Hub) receive(w http.ResponseWriter, r *http.Request, t *ticket) {
 		origin = j.spec.Origin
 	}
 	h.mu.Unlock()
-	err := h.light.receive(r.Context(), t.rig, t.Attempt, l, steady(w, r, l.Bytes), origin)
+	err := h.light.receive(r.Context(), t.rig, t.Attempt, l, steady(w, r, l.Bytes, nil), origin)
 	if err != nil {
 		h.o.Log.Warn("a light folder was not stored", "rig", t.rig, "attempt", t.Attempt, "error", err)
 		if !errors.Is(err, runzip.ErrRefused) {
@@ -199,7 +210,7 @@ func (h *Hub) deliver(w http.ResponseWriter, r *http.Request, t *ticket) {
 		status = http.StatusBadGateway
 	}
 	a := &relayed{status: status, header: r.Header, bytes: r.ContentLength, done: make(chan struct{}),
-		body: steady(w, r, max(r.ContentLength, 0))}
+		body: steady(w, r, max(r.ContentLength, 0), t.relay.gone)}
 	select {
 	case t.relay.answer <- a:
 	case <-t.relay.gone:
@@ -210,13 +221,14 @@ func (h *Hub) deliver(w http.ResponseWriter, r *http.Request, t *ticket) {
 	case <-a.done:
 		w.WriteHeader(http.StatusNoContent)
 	case <-t.relay.gone:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // else the rig decides how long it takes
 		<-a.done
 	}
 }
 
 // relay asks a rig for a file and passes it to a client. typed sets the headers that make it safe.
 func (h *Hub) relay(w http.ResponseWriter, r *http.Request, name, from string, typed func()) {
-	err := h.fetch(r.Context(), name, from, clip(r.Header.Get("Range"), 100), func(a *relayed) error {
+	err := h.fetch(r.Context(), name, from, clip(r.Header.Get("Range"), 100), 0, func(a *relayed) error {
 		header := w.Header()
 		for _, key := range []string{"Content-Range", "ETag", "Accept-Ranges"} {
 			if v := a.header.Get(key); v != "" && len(v) < 200 {
@@ -264,15 +276,26 @@ func notFetched(w http.ResponseWriter, err error) {
 	}
 }
 
-// fetch asks a rig for a file, or a range of it, and has its answer taken. The error is errSlow
-// or errAway. Else it is that of ctx or take.
-func (h *Hub) fetch(ctx context.Context, name, from, ranged string, take func(*relayed) error) error {
-	if !enter(h.relays.files) {
+// fetch asks a rig for a file, or a range of it, and has its answer taken. It waits for a place at
+// most for the patience. The error is errSlow or errAway. Else it is that of ctx or take.
+func (h *Hub) fetch(ctx context.Context, name, from, ranged string, patience time.Duration,
+	take func(*relayed) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	h.mu.Lock()
+	r, why := h.sender(name, from)
+	h.mu.Unlock()
+	if why != "" {
+		return errAway(why)
+	}
+	if !enter(ctx, r.relaying, patience) {
+		return errAway("too many files are being fetched from " + name)
+	}
+	defer func() { <-r.relaying }()
+	if !enter(ctx, h.relays.files, patience) {
 		return errAway("too many files are being fetched from rigs")
 	}
 	defer func() { <-h.relays.files }()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	t := &ticket{Ticket: wire.Ticket{ID: rand.Text(), Path: from, Range: ranged}, rig: name}
 	t.relay = &relay{ticket: t.Ticket, answer: make(chan *relayed), gone: ctx.Done()}
 	if why := h.queue(t); why != "" {
@@ -292,26 +315,32 @@ func (h *Hub) fetch(ctx context.Context, name, from, ranged string, take func(*r
 	}
 }
 
+// sender returns a rig, or why it sends no file now. The lock is held.
+func (h *Hub) sender(name, path string) (r *rig, why string) {
+	now := h.o.Now()
+	r = h.rigs[name]
+	switch {
+	case h.ready() != nil:
+		return nil, h.ready().Error()
+	case r == nil || !r.known:
+		return nil, "unknown rig " + name
+	case !r.online(now):
+		return nil, r.silence(now)
+	case r.busy && !strings.HasPrefix(path, previewPath):
+		return nil, r.Rig + " measures now and sends no files; try again later"
+	}
+	return r, ""
+}
+
 // queue has a rig told of a ticket, or returns why it cannot be.
 func (h *Hub) queue(t *ticket) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.o.Now()
-	r := h.rigs[t.rig]
-	switch {
-	case h.ready() != nil:
-		return h.ready().Error()
-	case r == nil || !r.known:
-		return "unknown rig " + t.rig
-	case !r.online(now):
-		return r.silence(now)
-	case r.busy && !strings.HasPrefix(t.Path, previewPath):
-		return r.Rig + " measures now and sends no files; try again later"
-	case r.relaying >= relaysOfRig:
-		return "too many files are being fetched from " + r.Rig
+	r, why := h.sender(t.rig, t.Path)
+	if why != "" {
+		return why
 	}
-	r.relaying++
-	t.until = now.Add(2 * relayWait)
+	t.until = h.o.Now().Add(2 * relayWait)
 	h.tickets[t.ID] = t
 	r.waiting = append(r.waiting, t.relay)
 	close(r.woken)
@@ -324,9 +353,6 @@ func (h *Hub) drop(t *ticket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.tickets, t.ID)
-	if r := h.rigs[t.rig]; r != nil {
-		r.relaying--
-	}
 }
 
 // nextTickets answers a rig's request for tickets when there are some.
@@ -364,10 +390,16 @@ func (h *Hub) nextTickets(ctx context.Context, name string, request []byte) wire
 	}
 }
 
-// steady reads a request's body, which must come at a minimum rate.
-func steady(w http.ResponseWriter, r *http.Request, bytes int64) io.Reader {
+// steady reads a request's body, which must come at a minimum rate. It ends when gone is closed, or
+// a minute later.
+func steady(w http.ResponseWriter, r *http.Request, bytes int64, gone <-chan struct{}) io.Reader {
 	end := time.Now().Add(2*time.Minute + time.Duration(bytes/minSpeed)*time.Second)
 	return readerFunc(func(b []byte) (int, error) {
+		select {
+		case <-gone:
+			return 0, context.Canceled
+		default:
+		}
 		next := time.Now().Add(time.Minute)
 		if bytes > 0 && end.Before(next) {
 			next = end
