@@ -128,7 +128,7 @@ type member struct {
 	class int
 }
 
-func (q *queue) member() member { return member{q.team.team, q.class} }
+func (q *queue) member() member { return member{q.team, q.class} }
 
 // several reports if a team may have several owners.
 func (s *Scheduler) several(team int32) bool { return int(team) < len(s.listed) }
@@ -143,8 +143,8 @@ func (s *Scheduler) cost(team int32, use int64) int64 {
 
 // use moves the turns of a team and of its owner in a backlog.
 func (s *Scheduler) use(q *queue, use int64) {
-	q.team.turn += s.cost(q.team.team, use)
-	if s.several(q.team.team) {
+	q.side.turn += s.cost(q.team, use)
+	if s.several(q.team) {
 		q.turn += use
 	}
 }
@@ -170,9 +170,11 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d, false) == nil {
 				continue
 			}
-			at, of := max(s.turn[q.team.team], t.now), int64(0)
-			if owners := d.owners[q.member()]; owners != nil {
-				of = owners.start(q.owner) - owners.now
+			at, of := max(s.turn[q.team], t.now), int64(0)
+			if s.several(q.team) {
+				if owners := d.owners[q.member()]; owners != nil {
+					of = owners.start(q.owner) - owners.now
+				}
 			}
 			if order := cmp.Or(cmp.Compare(at, turn), cmp.Compare(of, own)); head == nil || order < 0 ||
 				order == 0 && q.before(head.queue) {
@@ -192,7 +194,7 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 
 // before orders the queues of a backlog.
 func (q *queue) before(o *queue) bool {
-	return cmp.Or(cmp.Compare(q.team.turn, o.team.turn), cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
+	return cmp.Or(cmp.Compare(q.side.turn, o.side.turn), cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
 // place returns the device and others of its rig for a job, or nil if too few are free. A claim
@@ -294,15 +296,15 @@ func (s *Scheduler) unheld(g *group, d *device, class int) bool {
 func (s *Scheduler) assign(e *entry, devices []*device) *Assignment {
 	q := e.queue
 	b := &q.group.classes[q.class]
-	b.now = max(b.now, q.team.turn)
-	q.team.now = max(q.team.now, q.turn)
+	b.now = max(b.now, q.side.turn)
+	q.side.now = max(q.side.now, q.turn)
 	s.use(q, e.estimate*int64(len(devices)))
 	s.dequeue(e)
 	a := &Assignment{Job: e.id, Rig: devices[0].rig.ID}
 	for _, d := range devices {
 		d.classes.charge(int32(q.class), e.estimate<<q.class)
-		d.teams[q.class].charge(q.team.team, s.cost(q.team.team, e.estimate))
-		if s.several(q.team.team) {
+		d.teams[q.class].charge(q.team, s.cost(q.team, e.estimate))
+		if s.several(q.team) {
 			d.ownersOf(q.member()).charge(q.owner, e.estimate)
 		}
 		a.Devices = append(a.Devices, d.Name)
@@ -336,7 +338,7 @@ func (s *Scheduler) dequeue(e *entry) {
 	} else {
 		q.jobs = slices.Delete(q.jobs, at, at+1)
 	}
-	q.team.waiting--
+	q.side.waiting--
 	q.group.classes[q.class].waiting--
 	if q.group.waiting--; q.group.waiting == 0 {
 		s.waiting--

@@ -176,7 +176,8 @@ type queue struct {
 	group *group
 	class int
 	owner int32
-	team  *side
+	team  int32
+	side  *side
 	turn  int64 // in its team; 0: it is alone there
 	jobs  []*entry
 }
@@ -383,13 +384,13 @@ func (s *Scheduler) Add(j Job) {
 	e := s.enter(j)
 	q := e.queue
 	g, b := q.group, &q.group.classes[q.class]
-	if q.team.waiting == 0 {
-		q.team.turn = max(q.team.turn, b.now)
+	if q.side.waiting == 0 {
+		q.side.turn = max(q.side.turn, b.now)
 	}
 	if len(q.jobs) == 0 {
-		q.turn = max(q.turn, q.team.now)
+		q.turn = max(q.turn, q.side.now)
 	}
-	q.team.waiting++
+	q.side.waiting++
 	at, _ := slices.BinarySearchFunc(q.jobs, e, (*entry).compare)
 	q.jobs = slices.Insert(q.jobs, at, e)
 	b.waiting++
@@ -423,7 +424,8 @@ func (s *Scheduler) enter(j Job) *entry {
 	at := slices.IndexFunc(b.queues, func(q *queue) bool { return q.owner == owner })
 	if at < 0 {
 		at = len(b.queues)
-		b.queues = append(b.queues, &queue{group: g, class: class, owner: owner, team: b.side(s.teams[owner])})
+		b.queues = append(b.queues, &queue{group: g, class: class, owner: owner, team: s.teams[owner],
+			side: b.side(s.teams[owner])})
 	}
 	e := &entry{id: j.ID, queue: b.queues[at], queued: j.Queued.UnixNano(),
 		estimate: int64(min(max(j.Estimate, minEstimate), maxEstimate))}
@@ -502,7 +504,7 @@ func (s *Scheduler) Ended(id string, used time.Duration) {
 		for _, id := range e.run.devices {
 			if d := s.devices[id]; d != nil {
 				d.classes.correct(int32(q.class), more<<q.class)
-				d.teams[q.class].correct(q.team.team, s.cost(q.team.team, more))
+				d.teams[q.class].correct(q.team, s.cost(q.team, more))
 				if owners := d.owners[q.member()]; owners != nil {
 					owners.correct(q.owner, more)
 				}
