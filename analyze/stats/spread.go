@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -33,4 +34,15 @@ func quantile(sorted []float64, q float64) float64 {
 		return sorted[len(sorted)-1]
 	}
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+}
+
+// Unexpected reports if a value is outside of the two-sided prediction interval of earlier ones at
+// level 1-alpha: mean ± t·s·√(1+1/n). It is exact for normal values. See Hahn and Meeker,
+// Statistical Intervals, 1991, chapter 4. It needs two earlier values.
+func Unexpected(before []float64, now, alpha float64) bool {
+	n := float64(len(before))
+	mean, s := stat.MeanStdDev(before, nil)
+	x := mathext.InvRegIncBeta((n-1)/2, 0.5, alpha)
+	t := math.Sqrt((n - 1) * (1 - x) / x) // quantile of Student's t with n-1 degrees of freedom
+	return math.Abs(now-mean) > t*s*math.Sqrt(1+1/n)
 }

@@ -17,3 +17,14 @@ func TestSpread(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestUnexpected: Student's t of 9 degrees of freedom at 0.95 is 2.262.
+func TestUnexpected(t *testing.T) {
+	before := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} // mean 5.5, deviation 3.0277
+	bound := 2.2622 * 3.02765 * math.Sqrt(1.1)
+	for _, d := range []float64{-1, 1} {
+		if Unexpected(before, 5.5+d*(bound-0.01), 0.05) || !Unexpected(before, 5.5+d*(bound+0.01), 0.05) {
+			t.Errorf("the bound in direction %v is not %v", d, bound)
+		}
+	}
+}

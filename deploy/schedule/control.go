@@ -41,8 +41,9 @@ const (
 	absence     = 24 * time.Hour
 	seenEvery   = time.Hour // between two notes of devices that are there
 	checkPoints = 30        // of the control before the event
-	leastPoints = 5         // without them the control is not repeated
+	leastPoints = 8         // without them the control is not repeated
 	checkLooks  = 2         // that must agree that it moved
+	checkErrors = 0.01      // chance that a look finds a move of values that are as before
 )
 
 // watch notes absences, quarantines and upgrades of the schedules' devices. It keeps new ones.
@@ -122,7 +123,7 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 	}
 	if c == nil || c.Event != w.Event {
 		first, is := t.control(w.Event)
-		known, err := e.controls(ctx, name, t, w.Event)
+		known, err := e.controls(ctx, name, t, first.Origin.Build)
 		if err != nil {
 			return true, err
 		}
@@ -169,7 +170,7 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 				"device", t.Device, "reason", j.Reason, "error", err)
 			return over()
 		}
-		known, err := e.controls(ctx, name, t, w.Event)
+		known, err := e.controls(ctx, name, t, c.Tasks[i].Origin.Build)
 		if err != nil {
 			return true, err
 		}
@@ -209,15 +210,15 @@ func (t *task) control(salt int64) (c task, is bool) {
 	return c, false
 }
 
-// past is a series of the control and its medians before an event.
+// past is a series of the control and the medians of its newest points.
 type past struct {
 	series api.Series
-	build  string
 	values []float64
 }
 
-// controls returns the newest series of a test's control on a device that have enough points.
-func (e *Engine) controls(ctx context.Context, name string, t *task, event int64) (all []past, err error) {
+// controls returns the newest series of a test's control on a device that have enough points of a
+// build. Points wait while the control is repeated, so all are earlier ones.
+func (e *Engine) controls(ctx context.Context, name string, t *task, build string) (all []past, err error) {
 	list, err := e.Trends.Series(ctx, api.SeriesListParams{Schedule: name, Test: t.Test, Device: t.Device,
 		Role: trend.Control, Limit: 1000})
 	newest := 0
@@ -232,8 +233,8 @@ func (e *Engine) controls(ctx context.Context, name string, t *task, event int64
 		points, err = e.Trends.Points(ctx, s.ID, 0, 0, checkPoints)
 		one := past{series: s}
 		for i := range points {
-			if p := &points[i]; p.WallNS < event && p.Build == points[len(points)-1].Build {
-				one.build, one.values = p.Build, append(one.values, p.Median().Estimate)
+			if p := &points[i]; p.Build == build {
+				one.values = append(one.values, p.Median().Estimate)
 			}
 		}
 		if len(one.values) >= leastPoints {
@@ -250,23 +251,25 @@ type shiftOf struct {
 	relative bool
 }
 
-// moves returns the series that moved: the median of the fresh runs differs from that of the
-// earlier points by the threshold, and is outside of their range.
+// moves returns the series that moved. The median of their fresh runs differs from that of the
+// earlier points by the threshold. One more of these would not be expected there. The interval of
+// the fresh median is outside of their range: values of few steps may have equal earlier points.
+// Several series divide the chance of an error (Bonferroni).
 func moves(known []past, fresh []trend.Measured) (all []shiftOf) {
 	for _, m := range fresh {
 		i := slices.IndexFunc(known, func(p past) bool {
 			k := keyOf(&p.series)
-			return shared(k) == shared(m.Key) && k.Product == m.Key.Product && k.Feed == m.Key.Feed &&
-				p.build == m.Point.Build
+			return shared(k) == shared(m.Key) && k.Product == m.Key.Product && k.Feed == m.Key.Feed
 		})
 		if i < 0 {
 			continue
 		}
-		before, now := known[i].values, m.Point.Median().Estimate
-		usual := median(before)
+		before, interval := known[i].values, m.Point.Median()
+		now, usual := interval.Estimate, median(before)
 		one := shiftOf{known[i].series, now - usual, usual > 0 && now > 0}
 		far := math.Abs(one.by) >= cmp.Or(m.Threshold, stats.UsualThreshold)*math.Abs(usual)
-		if far && (now < slices.Min(before) || now > slices.Max(before)) {
+		apart := interval.Low > slices.Max(before) || interval.High < slices.Min(before)
+		if far && apart && stats.Unexpected(before, now, checkErrors/float64(len(known))) {
 			if one.relative {
 				one.by /= usual
 			}

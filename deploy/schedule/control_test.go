@@ -1,6 +1,9 @@
 package schedule
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +168,67 @@ func TestControlRarelyMoves(t *testing.T) {
 	}
 	if n := w.checks(); len(w.splits) != 0 || n < 100 || n > 130 {
 		t.Errorf("%d checks, splits %+v", n, w.splits)
+	}
+}
+
+// TestMoves: equal sets of 50 values agree on a move in at most 1 of 200 cases. So it is with any
+// noise, number of points and steps. A shift of 30 % at 3 % noise is found.
+func TestMoves(t *testing.T) {
+	const cases = 400
+	for _, one := range []struct {
+		noise, set    float64 // of a run and of all runs of a point
+		step          float64
+		points        int
+		level         float64
+		least, atMost int
+	}{
+		{0.03, 0, 0, 10, 100, 0, cases / 200}, {0.1, 0, 0, 8, 100, 0, cases / 200},
+		{0.1, 0, 0, 30, 100, 0, cases / 200}, {0.01, 0.03, 0, 10, 100, 0, cases / 200},
+		{0.01, 0.1, 0, 8, 100, 0, cases / 200}, {0.05, 0, 10, 8, 100, 0, cases / 200},
+		{0.1, 0, 16, 8, 104, 0, cases / 200}, {0.03, 0, 0, 8, 130, cases, cases},
+		{0.01, 0.03, 0, 20, 130, cases, cases},
+	} {
+		r, found := rand.New(rand.NewPCG(1, 2)), 0
+		point := func(level float64) (p trend.Point) {
+			set := one.set * r.NormFloat64()
+			for range 5 {
+				v := level * math.Exp(set+one.noise*r.NormFloat64())
+				if one.step > 0 {
+					v = one.step * math.Round(v/one.step)
+				}
+				p.Values = append(p.Values, trend.Value{Value: v})
+			}
+			return p
+		}
+		for range cases {
+			var known []past
+			var looks [checkLooks][]trend.Measured
+			for value := range 50 {
+				p := past{series: api.Series{ID: int64(value + 1), Value: fmt.Sprint(value)}}
+				base := 100.0
+				if one.step > 0 {
+					base = one.level
+				}
+				for range one.points {
+					before := point(base)
+					p.values = append(p.values, before.Median().Estimate)
+				}
+				known = append(known, p)
+				for i := range looks {
+					looks[i] = append(looks[i], trend.Measured{Key: keyOf(&p.series), Point: point(one.level)})
+				}
+			}
+			var moved []shiftOf
+			for i, look := range looks {
+				moved = agreeing(moved, moves(known, look), i)
+			}
+			if len(moved) > 0 {
+				found++
+			}
+		}
+		t.Logf("%+v: %d of %d", one, found, cases)
+		if found < one.least || found > one.atMost {
+			t.Errorf("%+v: %d of %d cases moved", one, found, cases)
+		}
 	}
 }
