@@ -106,10 +106,12 @@ func (w *watched) next(d DeviceState, now, began time.Time) (keep bool) {
 
 // repeatControl reports if a task waits for its control. The control runs alone after an event of
 // the device. If it moved, the test's series on the device begin anew. Without earlier points of
-// the control nothing is compared.
+// the control nothing is compared. A job that ended before the event does not wait.
 func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t *task) (wait bool, err error) {
 	w := e.state.Devices[t.Device]
-	if w == nil || w.Event == 0 || t.Origin.Kind != trend.KindPoint {
+	own, _ := e.Queue.Job(t.ID)
+	if w == nil || w.Event == 0 || t.Origin.Kind != trend.KindPoint ||
+		own.EndedWallNS != 0 && own.EndedWallNS <= w.Event {
 		return false, nil
 	}
 	key := t.Device + " " + t.Test

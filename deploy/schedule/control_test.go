@@ -111,25 +111,43 @@ func TestControl(t *testing.T) {
 }
 
 // TestControlOfQueuedJob: a job that was queued before the event may run before the control. Its
-// points wait for the control, and belong to the new series.
+// points wait for the control, and belong to the new series, whatever the clock of the rig.
 func TestControlOfQueuedJob(t *testing.T) {
+	for _, behind := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
+		testQueuedJob(t, behind, false)
+		testQueuedJob(t, behind, true)
+	}
+}
+
+// testQueuedJob has a rig whose clock is behind. The job may have ended before the event.
+func testQueuedJob(t *testing.T, behind time.Duration, ended bool) {
 	w, e, states := watching(t, 2)
+	w.behind = behind
 	w.build(11)
 	w.now = w.now.Add(time.Minute)
 	e.step(t.Context())
 	states["local"] = DeviceState{Present: true, Quarantined: true, Program: "1"}
 	e.step(t.Context())
+	want := []int{10, 2}
+	if ended {
+		w.work()
+		want = []int{11, 1}
+	}
 	w.level = func(string, string, int64) float64 { return 150 }
+	w.now = w.now.Add(time.Minute)
+	e = w.engine()
 	states["local"] = DeviceState{Present: true, Program: "1"}
 	w.single = true
 	w.settle(e)
+	w.single = false
+	w.days(e, 12, 12)
 	for _, s := range w.series {
-		if n := len(w.points[s.ID]); n != []int{10, 1}[s.Generation] {
-			t.Errorf("generation %d of the %s has %d points", s.Generation, s.Role, n)
+		if n := len(w.points[s.ID]); n != want[s.Generation] {
+			t.Errorf("%v, ended %t: generation %d of the %s has %d points", behind, ended, s.Generation, s.Role, n)
 		}
 	}
 	if w.checks() != 2 || len(w.splits) != 1 {
-		t.Errorf("%d checks, splits %+v", w.checks(), w.splits)
+		t.Errorf("%v, ended %t: %d checks, splits %+v", behind, ended, w.checks(), w.splits)
 	}
 }
 

@@ -53,6 +53,8 @@ type world struct {
 	alerts  []api.Alert
 	gaps    map[string]string // reason by test, device and build
 	splits  []trend.Split
+	before  map[string]int // number of splits before a set
+	behind  time.Duration  // of the rig's clock
 
 	calls, crash int  // the world ends at this call; 0: never
 	kill         bool // writes are calls
@@ -72,8 +74,8 @@ func newWorld(t testing.TB, seed uint64, change func(*Options)) *world {
 	w := &world{t: t, now: time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(seed, 1)),
 		file: filepath.Join(t.TempDir(), "schedule.json"), jobs: map[string]*api.Job{},
 		params: map[string]api.StartParams{}, measured: map[string][]trend.Measured{},
-		points: map[int64][]trend.Point{},
-		gaps:   map[string]string{}, better: "lower",
+		points: map[int64][]trend.Point{}, before: map[string]int{},
+		gaps: map[string]string{}, better: "lower",
 		level: func(string, string, int64) float64 { return 100 }}
 	w.o = Options{File: w.file, Queue: w, Feeds: feedOf{w}, Trends: w, Now: func() time.Time { return w.now },
 		Read: func(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
@@ -181,7 +183,8 @@ func (w *world) run(id string) {
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
 			Value: "complete", Unit: "ms", Better: w.better, Version: 1, Device: p.Devices[0], Product: r.Product,
 			Feed: r.Feed,
-			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id, WallNS: w.now.UnixNano()}}
+			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id,
+			WallNS: w.now.Add(-w.behind).UnixNano()}}
 		if n >= len(p.Variants) {
 			m.Key.Value += fmt.Sprint(n / len(p.Variants))
 		}
@@ -294,9 +297,12 @@ func (w *world) AddGap(_ context.Context, g trend.Gap) error {
 
 func (w *world) Add(_ context.Context, set string, all []trend.Measured) error {
 	w.tick()
+	if _, is := w.before[set]; !is {
+		w.before[set] = len(w.splits)
+	}
 	for i := range all {
-		for _, s := range w.splits {
-			if all[i].Point.WallNS >= s.WallNS && all[i].Key.Test == s.Test && all[i].Key.Device == s.Device {
+		for _, s := range w.splits[:w.before[set]] {
+			if all[i].Key.Test == s.Test && all[i].Key.Device == s.Device {
 				all[i].Key.Generation++
 			}
 		}

@@ -59,11 +59,19 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 	if err := check(set, all); err != nil {
 		return err
 	}
-	var id int64
-	err := w.get("SELECT id FROM sets WHERE name = ?", []any{set}, &id)
+	var id, split int64
+	err := w.get("SELECT id, split FROM sets WHERE name = ?", []any{set}, &id, &split)
 	if errors.Is(err, sql.ErrNoRows) {
 		w.lines = append(w.lines, line{Set: set})
-		err = w.get("INSERT INTO sets (name) VALUES (?) RETURNING id", []any{set}, &id)
+		var is bool
+		if split, is = w.added[set]; is {
+			err = nil
+		} else {
+			split, err = w.lastSplit()
+		}
+		if err == nil {
+			err = w.get("INSERT INTO sets (name, split) VALUES (?, ?) RETURNING id", []any{set, split}, &id)
+		}
 	}
 	if err != nil {
 		return err
@@ -92,8 +100,8 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 	for i := range all {
 		k := &all[i].Key
 		if err == nil {
-			err = w.get("SELECT count(*) FROM splits WHERE schedule = ? AND test = ? AND device = ? AND wall <= ?",
-				[]any{k.Schedule, k.Test, k.Device, all[i].Point.WallNS}, &k.Generation)
+			err = w.get("SELECT count(*) FROM splits WHERE schedule = ? AND test = ? AND device = ? AND id <= ?",
+				[]any{k.Schedule, k.Test, k.Device, split}, &k.Generation)
 		}
 		if err == nil {
 			err = w.addPoint(set, id, &all[i], out, touched)
@@ -102,12 +110,29 @@ func (w *writer) add(set string, all []Measured, touched places) error {
 	return err
 }
 
-// Split begins new series. The same split again changes nothing.
+// lastSplit returns the ID of the newest split; 0: there is none.
+func (w *writer) lastSplit() (id int64, err error) {
+	err = w.get("SELECT coalesce(max(id), 0) FROM splits", nil, &id)
+	return id, err
+}
+
+// Split begins new series of sets that are added afterwards. The same split again changes nothing.
 func (d *DB) Split(ctx context.Context, s Split) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("split series: %w", err)
 	}
-	return d.update(ctx, func(w *writer) error { return w.put("splits", s, line{Split: &s}) })
+	return d.update(ctx, func(w *writer) error { return w.putSplit(&s) })
+}
+
+// putSplit keeps the place of a split that is there among the sets.
+func (w *writer) putSplit(s *Split) error {
+	var known int
+	err := w.get("SELECT count(*) FROM splits WHERE schedule = ? AND test = ? AND device = ? AND wall = ?",
+		[]any{s.Schedule, s.Test, s.Device, s.WallNS}, &known)
+	if err != nil || known > 0 {
+		return err
+	}
+	return w.put("splits", s, line{Split: s})
 }
 
 func (s *Split) check() error {

@@ -150,8 +150,8 @@ func (d *DB) folders(in string) (names []string) {
 // addFolder adds a set, and returns how many it added.
 func (d *DB) addFolder(w *writer, set, folder string, read func(string) (Origin, []Measured, error),
 	touched places) (int, error) {
-	if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil ||
-		len(w.added) > 0 && !w.added[set] {
+	_, known := w.added[set]
+	if _, err := os.Lstat(filepath.Join(folder, session.OriginFile)); err != nil || len(w.added) > 0 && !known {
 		return 0, nil
 	}
 	if w.ctx.Err() != nil {
@@ -249,7 +249,7 @@ func (d *DB) report(lines []line) {
 
 func (d *DB) transact(ctx context.Context, db *sql.DB, work func(*writer) error) error {
 	return database.Update(ctx, db, func(tx *sql.Tx) error {
-		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, added: map[string]bool{}}
+		w := &writer{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}, added: map[string]int64{}}
 		defer w.close()
 		return work(w)
 	})
@@ -260,8 +260,8 @@ type writer struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt
-	lines    []line          // for the journal
-	added    map[string]bool // sets, by the journal
+	lines    []line           // for the journal
+	added    map[string]int64 // newest split before a set, by the journal
 }
 
 func (w *writer) statement(query string) (*sql.Stmt, error) {

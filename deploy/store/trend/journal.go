@@ -13,7 +13,7 @@ import (
 )
 
 // line is one of the journal: a row that no run folder has, or the name of a set that was added.
-// The last line about a row counts.
+// The last line about a row counts. A split is of the sets whose lines follow.
 type line struct {
 	Build  *api.Build       `json:"build,omitempty"`
 	Gap    *Gap             `json:"gap,omitempty"`
@@ -131,12 +131,12 @@ func (l *line) put(w *writer) (err error) {
 	case l.Alert != nil:
 		return w.putAlert(l.Alert)
 	case l.Split != nil:
-		return w.put("splits", l.Split, *l)
+		return w.putSplit(l.Split)
 	case l.Removed != nil:
 		return w.put("removed", l.Removed, *l)
 	case l.Set != "":
-		w.added[l.Set] = true
-		return nil
+		w.added[l.Set], err = w.lastSplit()
+		return err
 	}
 	if l.Change.Series, err = w.series(l.Of, nil); err != nil {
 		return err

@@ -433,55 +433,60 @@ func FuzzDecodeOrigin(f *testing.F) {
 	})
 }
 
-// TestSplit: runs from the split on are of new series, whenever they are added, and in a new file.
+// TestSplit: sets that are added after a split are of new series, whenever they ran. So it is when
+// they are added again, and in a new file.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "trend.db")
 	d := reopen(t, path)
 	split := trend.Split{Schedule: "awfy", Test: "scene", Device: "local", WallNS: 1e18, Reason: "the control moved"}
 	other := split
-	other.Device, other.WallNS = "other", 5
-	for _, s := range []trend.Split{split, split, other} {
-		if err := d.Split(t.Context(), s); err != nil {
+	other.Device = "other"
+	add := func(set string, generation int) {
+		_, all, err := trend.Read(filepath.Join(dir, "runs", set)) // all in 2001
+		if err = errors.Join(err, d.Add(t.Context(), set, all)); err != nil || all[0].Key.Generation != generation {
+			t.Fatalf("%s: %+v, want generation %d; %v", set, all, generation, err)
+		}
+	}
+	later := split
+	later.WallNS++
+	for i, s := range []trend.Split{other, split, later} {
+		set := fmt.Sprint("s-", i)
+		newSet(t, filepath.Join(dir, "runs"), set, int64(i+1))
+		add(set, max(i-1, 0))
+		if err := errors.Join(d.Split(t.Context(), s), d.Split(t.Context(), other)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := d.Split(t.Context(), trend.Split{Schedule: "awfy", Test: "scene"}); err == nil {
 		t.Error("a split without a device is accepted")
 	}
-	_, fresh, err := trend.Read(newSet(t, filepath.Join(dir, "runs"), "s-1", 2)) // in 2001
-	later := three("s-2", 3)
-	for i := range later {
-		later[i].Point.WallNS = 1e18
-	}
-	err = errors.Join(err, d.Add(t.Context(), "s-1", fresh), d.Add(t.Context(), "s-2", later))
-	if err := errors.Join(err, d.Add(t.Context(), "s-0", three("s-0", 1))); err != nil {
-		t.Fatal(err)
-	}
-	if g := fresh[0].Key.Generation; g != 1 {
-		t.Errorf("the key has generation %d", g)
-	}
-	for _, rebuilt := range []bool{false, true} {
+	newSet(t, filepath.Join(dir, "runs"), "s-3", 4)
+	for range 2 {
+		for i, generation := range []int{0, 0, 1, 2} {
+			add(fmt.Sprint("s-", i), generation)
+		}
 		list, err := d.Series(t.Context(), api.SeriesListParams{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[int]int{}
 		for _, s := range list.Series {
-			got[s.Generation]++
+			if s.Points != []int{2, 1, 1}[s.Generation] {
+				t.Errorf("%+v", s)
+			}
 			for _, w := range page(t, d, api.SeriesParams{Series: s.ID}).With {
 				if w.Generation != s.Generation {
 					t.Errorf("%+v is beside %+v", w, s)
 				}
 			}
 		}
-		if !rebuilt && (got[0] != 3 || got[1] != 5) || rebuilt && (got[0] != 0 || got[1] != 2) {
-			t.Errorf("rebuilt %t: series by generation: %v", rebuilt, got)
-		}
+		want := state(t, d)
 		if err := errors.Join(d.Close(), os.Remove(path)); err != nil {
 			t.Fatal(err)
 		}
-		d = reopen(t, path) // points without folders are gone
+		if d = reopen(t, path); state(t, d) != want {
+			t.Errorf("made anew: %s\nwant %s", state(t, d), want)
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ import "github.com/eideticker/eideticker/deploy/store/database"
 // schema: a file of another version is made anew, so a change here needs a new number only. Rows
 // are JSON. Generated columns have the fields that queries need.
 var schema = database.Schema{
-	Version: 4,
+	Version: 5,
 	Tables:  []string{"builds", "series", "sets", "points", "tiles", "changes", "alerts", "gaps", "splits", "removed"},
 	SQL: `
 CREATE TABLE builds (content TEXT NOT NULL, feed AS (content->>'feed') STORED, seq AS (content->>'seq') STORED,
@@ -26,7 +26,8 @@ CREATE TABLE series (
 );
 CREATE INDEX series_test ON series (schedule, test, measure, value);
 
-CREATE TABLE sets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+-- The split is the newest one when the set was added first.
+CREATE TABLE sets (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, split INTEGER NOT NULL);
 
 -- The runs of one set, as JSON (see storedRun). Those of several sets of a build become one point
 -- when they are read.
@@ -60,7 +61,7 @@ CREATE UNIQUE INDEX gaps_seq ON gaps (schedule, seq, test, device);
 CREATE TABLE removed (content TEXT NOT NULL, name AS (content->>'name') STORED);
 CREATE UNIQUE INDEX removed_name ON removed (name);
 
-CREATE TABLE splits (content TEXT NOT NULL, schedule AS (content->>'schedule') STORED,
+CREATE TABLE splits (id INTEGER PRIMARY KEY, content TEXT NOT NULL, schedule AS (content->>'schedule') STORED,
 	test AS (content->>'test') STORED, device AS (content->>'device') STORED, wall AS (content->>'wall_ns') STORED);
 CREATE UNIQUE INDEX splits_wall ON splits (schedule, test, device, wall);
 `}

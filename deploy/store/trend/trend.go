@@ -32,16 +32,17 @@ type SeriesKey struct {
 	Product  string `json:"product"`
 	Feed     string `json:"feed"`
 	Role     string `json:"role"`
-	// Generation counts the splits before its points, see [Split].
+	// Generation counts the splits that were there when its points were added, see [Split].
 	Generation int `json:"generation,omitempty"`
 }
 
-// Split begins new series of a schedule's test on a device.
+// Split begins new series of a schedule's test on a device. The clocks of rigs do not matter: it
+// counts for sets that are added afterwards.
 type Split struct {
 	Schedule string `json:"schedule"`
 	Test     string `json:"test"`
 	Device   string `json:"device"`
-	WallNS   int64  `json:"wall_ns"` // of the first run that counts for the new series
+	WallNS   int64  `json:"wall_ns"` // of its reason, which tells it from others
 	Reason   string `json:"reason"`
 }
 
