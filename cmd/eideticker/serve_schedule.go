@@ -56,14 +56,14 @@ func (s *rigService) deviceStates() map[string]schedule.DeviceState {
 	return all
 }
 
-// fleetStates returns the states of the rigs' devices, as RIG/DEVICE. A hub that has just begun
-// knows none.
+// fleetStates returns the states of the rigs' devices, as RIG/DEVICE. Those of a rig count from its
+// first poll of this hub.
 func (s *rigService) fleetStates() map[string]schedule.DeviceState {
 	all := map[string]schedule.DeviceState{}
 	rigs, _ := s.hub.Rigs()
 	for _, r := range rigs.Rigs {
 		for _, d := range r.Devices {
-			all[r.Rig+"/"+d.Device] = schedule.DeviceState{Present: r.State != "away" && r.State != "suspended",
+			all[r.Rig+"/"+d.Device] = schedule.DeviceState{Present: s.hub.Online(r.Rig) && r.State != "suspended",
 				Quarantined: d.State == "quarantined", Program: r.Program}
 		}
 	}

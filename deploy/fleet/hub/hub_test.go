@@ -269,3 +269,23 @@ func TestKeep(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+// TestOnline: a rig is online from its first poll of this hub, though a hub that has just begun
+// shows it as ready with its stored devices.
+func TestOnline(t *testing.T) {
+	w := newWorld(t, "a")
+	check := func(online bool, state string) {
+		t.Helper()
+		rigs, err := w.hub.Rigs()
+		if err != nil || rigs.Rigs[0].State != state || w.hub.Online("a") != online || w.hub.Online("b") {
+			t.Fatalf("online %t, want %t; %+v, %v", w.hub.Online("a"), online, rigs, err)
+		}
+	}
+	check(true, "ready")
+	w.restart()
+	check(false, "ready")
+	w.pass(10*time.Second, "a")
+	check(true, "ready")
+	w.pass(time.Minute)
+	check(false, "away")
+}

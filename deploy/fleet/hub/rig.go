@@ -346,6 +346,15 @@ func (h *Hub) Rigs() (api.FleetRigs, error) {
 	return out, nil
 }
 
+// Online reports if a rig has polled lately, and since the hub's start. Until then its devices are
+// those of an earlier time.
+func (h *Hub) Online(rig string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rigs[rig]
+	return r != nil && r.known && r.online(h.o.Now())
+}
+
 // away reports if a rig is silent. A hub that has just begun waits a lease first.
 func (h *Hub) away(r *rig, now time.Time) bool {
 	return !r.online(now) && (!r.polled.IsZero() || now.Sub(h.began) >= lease)
