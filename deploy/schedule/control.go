@@ -123,8 +123,18 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 		p.Checks[key].Tasks = nil
 		return false, e.save()
 	}
+	again := func() (bool, error) {
+		if err := e.save(); err != nil {
+			return true, err
+		}
+		return e.repeatControl(ctx, name, p, t)
+	}
+	due := e.Now().Add(time.Duration(e.Schedules[name].Deadline)).UnixNano()
 	if c == nil || c.Event != w.Event {
-		first, is := t.control(w.Event)
+		if c != nil && len(c.Tasks) > 0 {
+			e.drop(c.Tasks[len(c.Tasks)-1].ID)
+		}
+		first, is := t.control(w.Event, due)
 		known, err := e.controls(ctx, name, t, first.Origin.Build)
 		if err != nil {
 			return true, err
@@ -136,7 +146,6 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 		if p.Checks[key] = c; !is || len(known) == 0 {
 			return over()
 		}
-		c.Tasks[0].Due = e.Now().Add(time.Duration(e.Schedules[name].Deadline)).UnixNano()
 		e.Log.Info("a device repeats the control", "schedule", name, "test", t.Test, "device", t.Device,
 			"reason", w.Why, "job", first.ID)
 		if err := e.save(); err != nil {
@@ -148,10 +157,16 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 	if err != nil {
 		return true, err
 	}
-	if state == open && e.Now().UnixNano() > last.Due && e.Queue.Cancel(last.ID) == nil {
-		state, j.Reason = lost, "the deadline passed"
-	}
-	if state == open {
+	_, queued := e.Queue.Job(last.ID)
+	late := e.Now().UnixNano() > last.Due
+	switch {
+	case state == lost && !queued && !late: // it is refused
+		e.reason[name] = sentence("%s cannot repeat the control of %s: %s", t.Device, t.Test, j.Reason)
+		return true, nil
+	case state == open && late && (!queued || e.drop(last.ID)):
+		*last, _ = last.control(c.Event+int64(len(c.Tasks)-1), due)
+		return again()
+	case state == open:
 		e.reason[name] = sentence("%s repeats the control of %s %s.", t.Device, t.Test, w.Why)
 		return true, nil
 	}
@@ -164,8 +179,10 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 		if unavailable(err) {
 			return true, nil // a later step reads it
 		}
-		if state != done && len(measured) == 0 && last.again(&j) {
-			return true, e.save()
+		if len(measured) == 0 && last.Attempt+1 < maxAttempts {
+			last.Attempt, last.Due = last.Attempt+1, due
+			last.name()
+			return again()
 		}
 		if err != nil || len(measured) == 0 {
 			e.Log.Warn("the control could not be repeated; series continue", "schedule", name, "test", t.Test,
@@ -183,13 +200,9 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 		e.Log.Info("the control did not move; series continue", "schedule", name, "test", t.Test, "device", t.Device)
 		return over()
 	case len(c.Tasks) < checkLooks:
-		next, _ := t.control(w.Event + int64(len(c.Tasks)))
-		next.Due = last.Due
+		next, _ := last.control(w.Event+int64(len(c.Tasks)), due)
 		c.Tasks = append(c.Tasks, next)
-		if err := e.save(); err != nil {
-			return true, err
-		}
-		return e.repeatControl(ctx, name, p, t)
+		return again()
 	}
 	if err := e.split(ctx, name, t, w, moved, last.ID); err != nil {
 		return true, err
@@ -197,14 +210,20 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 	return over()
 }
 
+// drop cancels a job that waits or works. It reports if there was one.
+func (e *Engine) drop(id string) bool {
+	j, is := e.Queue.Job(id)
+	return is && j.EndedWallNS == 0 && e.Queue.Cancel(id) == nil
+}
+
 // control returns a task of the control of a task alone; false: it has none.
-func (t *task) control(salt int64) (c task, is bool) {
+func (t *task) control(salt, due int64) (c task, is bool) {
 	for _, v := range t.Variants {
 		if r := t.Origin.Roles[v.Name]; r.Role == trend.Control {
 			o := trend.Origin{Schedule: t.Origin.Schedule, Feed: r.Feed, Seq: r.Seq, Build: r.Build,
 				Kind: trend.KindCheck, Roles: map[string]trend.Role{v.Name: r}}
 			c = task{Test: t.Test, Device: t.Device, Class: api.ClassCheck, Repeat: t.Repeat,
-				Variants: []api.Variant{v}, Salt: fmt.Sprint("control of ", salt), Origin: o}
+				Variants: []api.Variant{v}, Salt: fmt.Sprintf("control of %d by %d", salt, due), Origin: o, Due: due}
 			c.name()
 			return c, true
 		}

@@ -151,13 +151,13 @@ func testQueuedJob(t *testing.T, behind time.Duration, ended bool) {
 	}
 }
 
-// TestControlFails: series continue if the control cannot run, or has too few earlier points.
+// TestControlFails: series continue if the control fails thrice, or has too few earlier points.
 func TestControlFails(t *testing.T) {
 	for _, one := range []struct {
 		builds int64
 		dead   bool
 		checks int
-	}{{4, false, 0}, {10, true, 1}} {
+	}{{4, false, 0}, {10, true, maxAttempts}} {
 		states := map[string]DeviceState{"local": {Present: true, Program: "1"}}
 		w := newWorld(t, 3, func(o *Options) { o.Devices = func() map[string]DeviceState { return states } })
 		e := w.engine()
@@ -174,6 +174,63 @@ func TestControlFails(t *testing.T) {
 		if len(w.splits) != 0 || w.checks() != one.checks || len(w.points[1]) != int(one.builds)+1 {
 			t.Errorf("%d checks, %d points, splits %+v", w.checks(), len(w.points[1]), w.splits)
 		}
+	}
+}
+
+// TestControlWaits: a control that cannot run within the deadline is queued anew, and one that the
+// queue refuses waits. Series continue only after its runs.
+func TestControlWaits(t *testing.T) {
+	for _, refuses := range []error{nil, api.Errorf(api.Unavailable, "full"),
+		api.Errorf(api.InvalidParams, "no such device")} {
+		w, e, states := watching(t, 1)
+		states["local"] = DeviceState{Present: true, Program: "2"}
+		w.level = func(string, string, int64) float64 { return 150 }
+		w.refuses = refuses
+		w.build(11)
+		for range 19 {
+			w.now = w.now.Add(time.Hour)
+			e.step(t.Context())
+		}
+		if refuses == nil { // the second look begins just before the first deadline
+			w.now = w.now.Add(-time.Minute)
+			w.single = true
+			w.work()
+			w.single = false
+		}
+		for range 22 {
+			w.now = w.now.Add(time.Hour)
+			e.step(t.Context())
+		}
+		w.refuses = nil
+		w.days(e, 12, 13)
+		for _, s := range w.series {
+			if n := len(w.points[s.ID]); s.Generation == 0 && n != 10 || s.Generation == 1 && n != 2 {
+				t.Errorf("%v: generation %d of the %s has %d points", refuses, s.Generation, s.Role, n)
+			}
+		}
+		if len(w.splits) != 1 || len(w.gaps) != 1 {
+			t.Errorf("%v: %d checks, splits %+v, gaps %v", refuses, w.checks(), w.splits, w.gaps)
+		}
+	}
+}
+
+// TestControlOfSecondEvent: another event cancels the control that waits for the first.
+func TestControlOfSecondEvent(t *testing.T) {
+	w, e, states := watching(t, 1)
+	w.build(11)
+	for _, program := range []string{"2", "3"} {
+		states["local"] = DeviceState{Present: true, Program: program}
+		w.now = w.now.Add(time.Minute)
+		e.step(t.Context())
+	}
+	queued := 0
+	for _, j := range w.jobs {
+		if j.State == "queued" {
+			queued++
+		}
+	}
+	if w.checks() != 2 || queued != 1 {
+		t.Errorf("%d checks, %d of them wait", w.checks(), queued)
 	}
 }
 
