@@ -547,3 +547,31 @@ func TestRemove(t *testing.T) {
 		t.Errorf("made anew: %s\nwant %s", state(t, d), want)
 	}
 }
+
+// TestGapOfRemoved: all series of a removed set share one gap, of the subject's build.
+func TestGapOfRemoved(t *testing.T) {
+	dir := t.TempDir()
+	d := reopen(t, filepath.Join(dir, "trend.db"))
+	for seq, set := range []string{"s-1", "s-2"} {
+		var all []trend.Measured
+		for n, role := range []string{trend.Control, trend.Rival, trend.Subject, trend.Control} {
+			k := trend.SeriesKey{Schedule: "n", Test: "load", Measure: "m", Value: fmt.Sprint(n), Device: "local",
+				Role: role}
+			all = append(all, trend.Measured{Key: k, Point: trend.Point{Seq: int64(seq), Build: role, Set: set,
+				Values: []trend.Value{{Run: set + "~" + role + "~run-01", Block: 1, Value: 5}}}})
+		}
+		if err := d.Add(t.Context(), set, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []api.PointRemove{{Set: "s-1"}, {Set: "s-2~control~run-01"}} {
+		if _, err := d.Remove(t.Context(), "ann", p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "trend.jsonl"))
+	gaps := strings.Count(string(raw), `"gap":`)
+	if err != nil || gaps != 2 || strings.Count(string(raw), `"build":"subject"`) != gaps {
+		t.Errorf("%d gaps: %s, %v", gaps, raw, err)
+	}
+}

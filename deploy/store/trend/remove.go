@@ -80,15 +80,31 @@ func (w *writer) removeRuns(set string, id int64, r *removed, touched places) er
 		series, seq        int64
 		build, runs        string
 		schedule, test, on string
+		role               string
 	}
 	var rows []row
-	err := w.each(`SELECT series, seq, build, runs, schedule, test, device FROM points JOIN series ON series.id = series
-		WHERE set_id = ?`, []any{id}, func(scan func(...any) error) error {
+	err := w.each(`SELECT series, seq, build, runs, schedule, test, device, role FROM points
+		JOIN series ON series.id = series WHERE set_id = ?`, []any{id}, func(scan func(...any) error) error {
 		var o row
-		err := scan(&o.series, &o.seq, &o.build, &o.runs, &o.schedule, &o.test, &o.on)
+		err := scan(&o.series, &o.seq, &o.build, &o.runs, &o.schedule, &o.test, &o.on, &o.role)
 		rows = append(rows, o)
 		return err
 	})
+	why := "its runs were removed by " + r.By
+	if r.Reason != "" {
+		why += ": " + r.Reason
+	}
+	gaps := map[Gap]bool{} // of all series of a test one, with the subject's build
+	build := func(of *row) string {
+		i := slices.IndexFunc(rows, func(o row) bool {
+			return o.role == Subject && o.schedule == of.schedule && o.test == of.test && o.on == of.on &&
+				o.seq == of.seq
+		})
+		if i < 0 {
+			return of.build
+		}
+		return rows[i].build
+	}
 	for _, o := range rows {
 		var runs []storedRun
 		if err == nil {
@@ -105,12 +121,11 @@ func (w *writer) removeRuns(set string, id int64, r *removed, touched places) er
 		}
 		touched.add(o.series, o.seq)
 		if len(left) == 0 {
-			why := "its runs were removed by " + r.By
-			if r.Reason != "" {
-				why += ": " + r.Reason
+			g := Gap{Schedule: o.schedule, Test: o.test, Device: o.on,
+				SeriesGap: api.SeriesGap{Seq: o.seq, Build: build(&o), Reason: why}}
+			if !gaps[g] {
+				gaps[g], err = true, w.putGap(&g)
 			}
-			err = w.putGap(&Gap{Schedule: o.schedule, Test: o.test, Device: o.on,
-				SeriesGap: api.SeriesGap{Seq: o.seq, Build: o.build, Reason: why}})
 			if err == nil {
 				err = w.exec("DELETE FROM points WHERE series = ? AND seq = ? AND set_id = ?", o.series, o.seq, id)
 			}
