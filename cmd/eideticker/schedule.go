@@ -174,8 +174,8 @@ func (scheduleRemoveCmd) Help() string {
   eideticker schedule remove-points s-81-k7f2 --reason "wrong cable"
   eideticker schedule remove-points --from-rig lab-07 --rig https://hub:8430
 
-It needs the role admin. Removed points stay out. Runs are not deleted, and
-found changes stay.`
+It needs the role admin. It cannot be undone: removed points stay out. Runs
+are not deleted, and found changes stay.`
 }
 
 func (s scheduleRemoveCmd) Run(e *env) error {

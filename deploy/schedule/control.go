@@ -47,6 +47,7 @@ const (
 )
 
 // watch notes absences, quarantines and upgrades of the schedules' devices. It keeps new ones.
+// A device is watched from its first schedule with a control on.
 func (e *Engine) watch() error {
 	if e.Devices == nil {
 		return nil
@@ -62,10 +63,10 @@ func (e *Engine) watch() error {
 	}
 	now, keep := e.Now(), false
 	for name, d := range e.Devices() {
-		if !used[name] || !d.Present {
+		w := e.state.Devices[name]
+		if !d.Present || w == nil && !used[name] {
 			continue
 		}
-		w := e.state.Devices[name]
 		if w == nil {
 			w = &watched{Seen: now.UnixNano(), Program: d.Program}
 			e.state.Devices[name], keep = w, true

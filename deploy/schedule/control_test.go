@@ -234,6 +234,33 @@ func TestControlOfSecondEvent(t *testing.T) {
 	}
 }
 
+// TestControlChanges: nothing is compared while a schedule has no control, or with another one. A
+// device was not away meanwhile.
+func TestControlChanges(t *testing.T) {
+	for _, one := range []struct {
+		control, program string
+		event            bool
+	}{{"", "1", false}, {"firefox@f:b1003", "2", true}} {
+		w, _, states := watching(t, 1)
+		s := w.o.Schedules["nightly"]
+		was := s.Control
+		s.Control = one.control
+		w.o.Schedules["nightly"] = s
+		e := w.engine()
+		states["local"] = DeviceState{Present: true, Program: one.program}
+		w.days(e, 11, 13)
+		if one.control == "" {
+			s.Control = was
+			w.o.Schedules["nightly"] = s
+			e = w.engine()
+			w.days(e, 14, 14)
+		}
+		if d := e.state.Devices["local"]; w.checks() != 0 || len(w.gaps) != 0 || d.Event != 0 != one.event {
+			t.Errorf("%+v: %d checks, gaps %v, %+v", one, w.checks(), w.gaps, d)
+		}
+	}
+}
+
 // TestControlRarelyMoves: an upgrade each day, which changes nothing, begins no series.
 func TestControlRarelyMoves(t *testing.T) {
 	w, e, states := watching(t, 4)
