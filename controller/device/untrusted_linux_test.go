@@ -54,7 +54,9 @@ func serveFilePage(ctx context.Context) *filePage {
 <input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
 <script>`+tellShown+`
 document.querySelector("input").onchange = e => fetch("/chosen/" + e.target.files[0].name)
-onresize = () => fetch("/resized")
+let had // pixels
+addEventListener("load", () => had = innerWidth * innerHeight)
+onresize = () => fetch("/resized/" + innerWidth * innerHeight + "/" + had)
 document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 		select {
 		case p.heard <- r.URL.Path:
@@ -171,7 +173,8 @@ func goUntil(ctx context.Context, t *testing.T, typed Typed, address string, com
 }
 
 // toolsOpen presses the key of the developers' tools, and reports whether the page has become
-// smaller: they take a part of the window. Where they should open it waits for that.
+// smaller by a fifth: they take a large part of the window, and a bar with a notice takes little.
+// Where they should open it waits for that.
 func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-chan string, should bool) (open bool) {
 	t.Helper()
 	for len(heard) > 0 {
@@ -188,8 +191,12 @@ func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-cha
 	for should || len(heard) > 0 {
 		select {
 		case got := <-heard:
-			if got == "/resized" {
-				return true
+			var now, had int
+			if n, _ := fmt.Sscanf(got, "/resized/%d/%d", &now, &had); n == 2 {
+				t.Logf("the page has %d of %d pixels", now, had)
+				if 5*now < 4*had {
+					return true
+				}
 			}
 		case <-ctx.Done():
 			return false
