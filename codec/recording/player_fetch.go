@@ -24,6 +24,7 @@ type fetch struct {
 type blockReader struct {
 	stored []byte
 	warm   *atomic.Bool
+	now    func() time.Time // of a test; nil: the system's
 }
 
 // fetchAhead is how many frames are fetched at the same time.
@@ -89,15 +90,23 @@ func (b *blockReader) announce(r *Reader, blocks []blockInfo) {
 	}
 }
 
+// clock returns the time, or that of a test.
+func (b *blockReader) clock() time.Time {
+	if b.now != nil {
+		return b.now()
+	}
+	return time.Now()
+}
+
 // read unpacks a block.
 func (b *blockReader) read(r *Reader, block *blockInfo, dst []byte) (err error) {
 	const slow = 64 * time.Microsecond // from memory it takes a fraction of that
 	if block.offset > r.size-int64(block.stored) {
 		return &CorruptError{block.offset, "block lies behind the end of the file"}
 	}
-	began := time.Now()
+	began := b.clock()
 	b.stored, err = r.readStored(*block, dst, b.stored)
-	if warm := time.Since(began) < slow; warm != b.warm.Load() {
+	if warm := b.clock().Sub(began) < slow; warm != b.warm.Load() {
 		b.warm.Store(warm)
 	}
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/rowdelta"
@@ -178,8 +180,8 @@ func BenchmarkSteps(b *testing.B) {
 	}
 }
 
-// TestReadsFromMemory reads noise that is coded as residuals. Unpacking them takes long, but does
-// not look like a slow disk.
+// TestReadsFromMemory reads noise that is coded as residuals. Unpacking them takes long. The time
+// that tells a slow disk ends before that.
 func TestReadsFromMemory(t *testing.T) {
 	p := phases()[5]
 	f, all := p.film(t, newStage(640, 360, 6, 1), 20)
@@ -190,8 +192,19 @@ func TestReadsFromMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var head frameHead
-	b := blockReader{warm: new(atomic.Bool)}
-	warm, residuals := 0, 0
+	var dst []byte
+	unpacked := func() bool { return slices.ContainsFunc(dst, func(v byte) bool { return v != 0 }) }
+	step, looks, late := time.Duration(0), 0, 0
+	at := time.Now()
+	b := blockReader{warm: new(atomic.Bool), now: func() time.Time {
+		looks++
+		if unpacked() {
+			late++
+		}
+		at = at.Add(step)
+		return at
+	}}
+	residuals := 0
 	for n := range all {
 		if err := r.frameHead(n, &head); err != nil {
 			t.Fatal(err)
@@ -201,16 +214,18 @@ func TestReadsFromMemory(t *testing.T) {
 			if block.kind == rowdelta.Plain || block.raw < rowdelta.BlockSize/2 {
 				continue
 			}
-			if err := b.read(r, block, make([]byte, block.raw)); err != nil {
+			dst = make([]byte, block.raw)
+			step = time.Duration(residuals%2) * time.Millisecond // every other read is slow
+			if err := b.read(r, block, dst); err != nil {
 				t.Fatal(err)
 			}
-			residuals++
-			if b.warm.Load() {
-				warm++
+			if b.warm.Load() != (residuals%2 == 0) || !unpacked() {
+				t.Fatalf("block %d: from memory: %v, unpacked: %v", residuals, b.warm.Load(), unpacked())
 			}
+			residuals++
 		}
 	}
-	if residuals < len(all) || 2*warm < residuals {
-		t.Errorf("%d of %d blocks came from memory", warm, residuals)
+	if residuals < len(all) || looks != 2*residuals || late > 0 {
+		t.Errorf("%d blocks, %d looks at the clock, %d of them after unpacking", residuals, looks, late)
 	}
 }
