@@ -104,26 +104,22 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 
 // checkDistance checks the whole way of the content, there and back, by the places of the page's
 // draw calls. Where it turned, it may have gone further, by at most the steps around. Pictures
-// before the first frame or behind the last one may be missing. With undecided frames, parts of
-// jumps beyond the frame may be missing too. A measure that refuses is right if each jump leaves
-// nothing to compare.
+// before the first frame or behind the last one may be missing. At undecided frames, parts of jumps
+// beyond the frame may be missing too. A measure that refuses is right if each jump leaves nothing
+// to compare.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places
 	from, to := t.surelyShown()
 	undecided, _ := t.value("scroll", "undecided_frames")
-	r := t.Outcome.Window.Region
-	far := math.Hypot(float64(r.Width), float64(r.Height))
-	var way, open, hidden, last float64
+	hidden := t.beyond(undecided.Frames)
+	var way, open, last float64
 	for i := 1; i < len(places); i++ {
 		step := places[i].Y - places[i-1].Y
 		length := math.Abs(step)
 		way += length
-		switch {
-		case i <= from || i > to:
+		if i <= from || i > to {
 			hidden += length
-		case undecided.Value > 0 && far > 0:
-			hidden += max(0, length-far)
 		}
 		if step*last < 0 {
 			open += 2 * max(length, math.Abs(last))
@@ -146,6 +142,41 @@ func (t *played) checkDistance() check {
 		c.Agrees = meet(c.Measured, c.Drawn)
 	}
 	return c
+}
+
+// beyond returns how far jumps at frames of unknown motion may have gone further than the frame's
+// diagonal. A measure expects no more there. A jump is between the places that the frame and the
+// one before it can show. Late browsers draw several times between two frames. They scroll on a
+// thread of their own: content may be a picture behind the strip, or ahead.
+func (t *played) beyond(frames []int) (sum float64) {
+	r := t.Outcome.Window.Region
+	far := math.Hypot(float64(r.Width), float64(r.Height))
+	places := t.Report.Truth.Places
+	for _, n := range frames {
+		k, _ := slices.BinarySearchFunc(t.views, n, func(v view, n int) int { return v.frame - n })
+		oldest, newest := 0, len(places)-1
+		for i := k - 1; i >= 0; i-- {
+			if place, ok := t.place(slices.Min(t.views[i].ids[:])); ok {
+				oldest = max(oldest, place-1)
+				break
+			}
+		}
+		for i := k; i < len(t.views); i++ {
+			if place, ok := t.place(t.views[i].newest()); ok {
+				newest = min(newest, place+1)
+				break
+			}
+		}
+		if oldest > newest {
+			continue
+		}
+		low, high := places[oldest].Y, places[oldest].Y
+		for _, p := range places[oldest : newest+1] {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+		sum += max(0, high-low-far)
+	}
+	return sum
 }
 
 // onlyFarSteps reports whether strips of frames in a row show steps, and each is more than half of
