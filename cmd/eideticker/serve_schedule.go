@@ -38,8 +38,8 @@ func (s *rigService) openSchedules() (err error) {
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
-		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Devices: devices, Log: s.daemon.Log(),
-		Browser: s.browserOf,
+		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Bisected: s.daemon.BisectChanged,
+		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,
 	})
 	if err != nil {
 		err = errors.Join(err, s.trends.Close())

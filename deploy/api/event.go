@@ -18,7 +18,7 @@ type Event struct {
 	Record     *Record      `json:"record,omitempty" doc:"how a recording is going, twice a second"`
 	Store      *Change      `json:"store,omitempty" doc:"a run was added, changed or deleted"`
 	Fleet      *FleetChange `json:"fleet,omitempty" doc:"a job or a rig of the fleet has changed: get it anew"`
-	Trend      *TrendChange `json:"trend,omitempty" doc:"schedules, points, changes or alerts have changed"`
+	Trend      *TrendChange `json:"trend,omitempty" doc:"schedules, points, changes, alerts or bisections have changed"`
 }
 
 // Log is a line of the daemon's log.
@@ -49,8 +49,9 @@ type FleetChange struct {
 
 // TrendChange is one of schedules and trends.
 type TrendChange struct {
-	What string `json:"what" doc:"\"schedule\", \"points\", \"change\" or \"alert\""`
-	ID   int64  `json:"id,omitempty" doc:"of the change or the alert"`
+	What   string `json:"what" doc:"\"schedule\", \"points\", \"change\", \"alert\" or \"bisect\""`
+	ID     int64  `json:"id,omitempty" doc:"of the change or the alert"`
+	Bisect string `json:"bisect,omitempty" doc:"ID of the bisection"`
 }
 
 // SubscribeParams are those of subscribe.

@@ -322,6 +322,11 @@ func (d *Daemon) TrendChanged(what string, id int64) {
 	d.events.add(api.Event{Kind: "trend", Trend: &api.TrendChange{What: what, ID: id}})
 }
 
+// BisectChanged adds an event about a bisection.
+func (d *Daemon) BisectChanged(id string) {
+	d.events.add(api.Event{Kind: "trend", Trend: &api.TrendChange{What: "bisect", Bisect: id}})
+}
+
 // Store is where runs are.
 func (d *Daemon) Store() *store.Store { return d.store }
 

@@ -111,6 +111,9 @@ func (q Queue) Cancel(id string) error {
 	return err
 }
 
+// Release does nothing: a rig alone keeps no device for a set.
+func (Queue) Release(string) {}
+
 // writeOrigin writes the origin of a job into its set's folder.
 func writeOrigin(dir string, origin json.RawMessage) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

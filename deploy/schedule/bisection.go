@@ -50,6 +50,7 @@ type bisection struct {
 	All      []api.Build     `json:"builds"` // from good to bad, also those that cannot run
 	Search   *bisect.Search  `json:"search"` // among those that can; of logarithms if relative
 	Steps    []bisectionStep `json:"steps"`  // all but the last are over
+	released bool            // its device is
 }
 
 // bisectionStep is a step of the search, and its job.
@@ -109,7 +110,7 @@ func (e *Engine) file(id string) string {
 	return filepath.Join(filepath.Dir(e.File), bisectsDir, id+".json")
 }
 
-// keep writes a bisection.
+// keep writes a bisection, and reports it.
 func (e *Engine) keep(b *bisection) error {
 	raw, err := json.Marshal(b)
 	if err == nil {
@@ -117,6 +118,9 @@ func (e *Engine) keep(b *bisection) error {
 	}
 	if err == nil {
 		err = e.write(e.file(b.ID), raw, 0o640)
+	}
+	if err == nil && e.Bisected != nil {
+		e.Bisected(b.ID)
 	}
 	return err
 }
@@ -151,6 +155,10 @@ func (e *Engine) bisectAll(ctx context.Context) (err error) {
 	for _, b := range e.bisections {
 		if b.Ended == 0 {
 			err = errors.Join(err, e.goOn(ctx, b))
+		}
+		if b.Ended != 0 && !b.released {
+			e.Queue.Release(b.ID)
+			b.released = true
 		}
 	}
 	return err

@@ -28,6 +28,8 @@ type Queue interface {
 	// Job returns a job, also an ended one.
 	Job(id string) (api.Job, bool)
 	Cancel(id string) error
+	// Release frees the device that jobs of one Keep have kept, since no further one follows.
+	Release(keep string)
 }
 
 // Feeds know builds.
@@ -75,8 +77,10 @@ type Options struct {
 	Devices func() map[string]DeviceState
 	// Changed is called after the state of a schedule changed. It may be nil.
 	Changed func()
-	Now     func() time.Time // nil: the system's
-	Log     *slog.Logger     // nil: none
+	// Bisected is called with the ID of a bisection that has gone on. It may be nil.
+	Bisected func(id string)
+	Now      func() time.Time // nil: the system's
+	Log      *slog.Logger     // nil: none
 }
 
 // Engine runs schedules. Its methods may be called from any goroutine.

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -33,4 +34,34 @@ func TestChanged(t *testing.T) {
 	})
 	w.work()
 	step("a point", 1, run)
+}
+
+// TestBisected: each step of a bisection and its end are reported, and its device is then released.
+// So it is once more by an engine that is made anew, since the first may have died before.
+func TestBisected(t *testing.T) {
+	var told []string
+	w := newLab(t, 1, 10)
+	w.o.Bisected = func(id string) { told = append(told, id) }
+	w.level = slower(5, 0.1)
+	e := w.engine()
+	b, err := e.StartBisect(t.Context(), "eva", api.BisectParams{Feed: "f", Good: "b1001", Bad: "b1009", Test: "load"})
+	if err != nil || !slices.Equal(told, []string{b.ID}) {
+		t.Fatalf("%v: told %q", err, told)
+	}
+	for b.EndedNS == 0 {
+		w.work()
+		before := len(told)
+		e.step(t.Context())
+		if b, err = e.Bisect(b.ID); err != nil || len(told) == before || len(w.released) > 0 && b.EndedNS == 0 {
+			t.Fatalf("%v: told %d times, released %q: %+v", err, len(told), w.released, b)
+		}
+	}
+	e.step(t.Context())
+	if !slices.Equal(w.released, []string{b.ID}) {
+		t.Errorf("released %q", w.released)
+	}
+	w.engine().step(t.Context())
+	if !slices.Equal(w.released, []string{b.ID, b.ID}) {
+		t.Errorf("released %q", w.released)
+	}
 }

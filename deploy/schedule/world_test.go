@@ -32,8 +32,9 @@ type world struct {
 	jobs     map[string]*api.Job
 	refuses  error // of Submit
 	broken   error // of Points
-	refused  int   // calls of Submit with new jobs
-	asked    int   // calls of Alerts
+	released []string
+	refused  int // calls of Submit with new jobs
+	asked    int // calls of Alerts
 	params   map[string]api.StartParams
 	order    []string // of submitted jobs
 	measured map[string][]trend.Measured
@@ -269,6 +270,8 @@ func (w *world) Cancel(id string) error {
 	w.jobs[id].State = "cancelled"
 	return nil
 }
+
+func (w *world) Release(keep string) { w.released = append(w.released, keep) }
 
 // feedOf is the world's feed.
 type feedOf struct{ *world }

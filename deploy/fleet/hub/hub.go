@@ -202,6 +202,11 @@ func (h *Hub) load(ctx context.Context) error {
 			delete(h.unlogged, j.Job) // it was logged
 		}
 	}
+	for _, j := range slices.Backward(all) {
+		if j.Keep != "" && j.ended() && len(j.Attempts) > 0 && h.began.Sub(time.Unix(0, j.EndedNS)) < sched.MaxIdle {
+			h.sched.Rest(j.wanted(), sched.Assignment{Job: j.Job, Rig: j.last().Rig, Devices: j.last().Devices})
+		}
+	}
 	h.leads = true
 	return nil
 }

@@ -261,11 +261,18 @@ func TestKeep(t *testing.T) {
 	submit("s-4", "")
 	w.pass(9*time.Minute, "a")
 	w.expect("s-4", "queued") // p is kept
-	w.pass(time.Minute, "a")
+	w.restart()               // between two jobs of the bisection
+	a.poll()
+	w.expect("s-4", "queued")
+	submit("s-5", "bisect-1")
+	on("s-5", "a/p")
+	a.poll().end("s-5.1", wire.Ended{State: "ok"}).poll()
+	w.expect("s-4", "queued")
+	w.hub.Queue().Release("bisect-1")
 	on("s-4", "a/p")
 	w.pass(time.Minute)
-	submit("s-5", "bisect-1")
-	if j := w.job("s-5"); j.State != queued || j.Reason != "all 2 fitting devices are away" {
+	submit("s-6", "bisect-1")
+	if j := w.job("s-6"); j.State != queued || j.Reason != "all 2 fitting devices are away" {
 		t.Errorf("%+v", j)
 	}
 }

@@ -101,6 +101,11 @@ func (q Queue) Cancel(id string) error {
 	return err
 }
 
+// Release frees the device that the jobs of a set keep.
+func (q Queue) Release(set string) {
+	q.hub.do(func() { q.hub.sched.Release(set) }, nil)
+}
+
 // Folder returns the light folder of the attempt that counts.
 func (q Queue) Folder(id string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), queueTime)

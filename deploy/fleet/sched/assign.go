@@ -49,7 +49,7 @@ func (t *turns) correct(key int32, use int64) {
 func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 	s.now = now
 	for _, h := range s.ending {
-		h.until = now.Add(s.maxIdle)
+		h.until = now.Add(MaxIdle)
 	}
 	s.ending = s.ending[:0]
 	s.recount()
@@ -389,6 +389,8 @@ func (s *Scheduler) release(e *entry) {
 			d.job, d.freed = nil, s.freed
 			d.rig.taken--
 			s.touch(d)
+		} else if e.run.hold != nil {
+			s.left[id] = e.run.hold
 		}
 	}
 }

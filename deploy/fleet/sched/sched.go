@@ -44,7 +44,7 @@ type Job struct {
 	Not       []string // rigs to leave out
 	Only      string   // RIG/DEVICE on which alone it may run
 	// Keep names a set or bisect of several jobs. They run one after the other, on the device of the
-	// first. It waits for the next one at most Options.MaxIdle. Greater classes may come between.
+	// first. It waits for the next one at most [MaxIdle]. Greater classes may come between.
 	Keep string
 }
 
@@ -85,7 +85,6 @@ type Team struct {
 type Options struct {
 	Reserve []Reservation
 	Teams   []Team
-	MaxIdle time.Duration // of a kept device; 0: 10 min
 }
 
 // Assignment gives devices of one rig to a job.
@@ -97,7 +96,6 @@ type Assignment struct {
 // Scheduler holds the waiting and running jobs. It is not safe for concurrent use.
 type Scheduler struct {
 	reserve []*reserve
-	maxIdle time.Duration
 	now     time.Time // of the latest Assign
 	freed   int64     // devices so far, for their order
 	rigs    []*rig    // by ID
@@ -120,7 +118,7 @@ type Scheduler struct {
 
 // New returns a scheduler without jobs and rigs.
 func New(o Options) *Scheduler {
-	s := &Scheduler{maxIdle: cmp.Or(o.MaxIdle, 10*time.Minute), devices: map[string]*device{},
+	s := &Scheduler{devices: map[string]*device{},
 		jobs: map[string]*entry{}, busy: map[string]*entry{}, groups: map[string]*group{},
 		listed: o.Teams, owners: map[string]int32{}, holds: map[string]*hold{}, left: map[string]*hold{}}
 	for _, t := range o.Teams {
@@ -205,14 +203,18 @@ type device struct {
 	rank    int64
 }
 
+// MaxIdle is how long a device is kept for the next job of a set.
+const MaxIdle = 10 * time.Minute
+
 // hold keeps a device for the next job of a set.
 type hold struct {
 	class, running int
 	until          time.Time // zero: not known yet
+	released       bool      // the set has no next job
 }
 
 func (h *hold) holds(now time.Time) bool {
-	return h != nil && (h.running > 0 || h.until.IsZero() || now.Before(h.until))
+	return h != nil && (h.running > 0 || !h.released && (h.until.IsZero() || now.Before(h.until)))
 }
 
 // usable reports whether a device works, for a job that it has or for the next one.
@@ -481,6 +483,30 @@ func (s *Scheduler) sweep() {
 func (s *Scheduler) Resume(j Job, a Assignment) {
 	s.Remove(j.ID)
 	s.take(s.enter(j), a)
+}
+
+// Rest keeps the devices of a set's job that has ended, after a restart of the hub. Of a set it is
+// called with the latest job first, and after Resume.
+func (s *Scheduler) Rest(j Job, a Assignment) {
+	if s.jobs[j.ID] == nil && !s.holds[j.Keep].holds(s.now) {
+		s.Resume(j, a)
+		s.Remove(j.ID)
+	}
+}
+
+// Release ends a set, so that its device is free for all.
+func (s *Scheduler) Release(set string) {
+	h := s.holds[set]
+	if h == nil {
+		return
+	}
+	h.released = true
+	delete(s.holds, set)
+	for _, d := range s.devices {
+		if d.hold == h {
+			s.touch(d)
+		}
+	}
 }
 
 // Remove forgets a job, whether it waits or runs.

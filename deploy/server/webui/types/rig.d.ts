@@ -928,6 +928,7 @@ export interface FleetChange {
 export interface TrendChange {
   what: string;
   id?: number;
+  bisect?: string;
 }
 
 export interface Event {

@@ -48,7 +48,7 @@ export async function bisectPage({main, rig, route: {path}, signal}) {
   }
   fill(main, root);
   const again = later(() => load().catch(complain), 1000);
-  rig.follow(signal, (event) => (event.store || event.job || event.fleet) && again(), again);
+  rig.follow(signal, (event) => (event.store || event.job || event.fleet || event.trend) && again(), again);
 }
 
 /**
