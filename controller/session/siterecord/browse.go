@@ -21,8 +21,6 @@ const (
 	// still is the stillness of screen and network after which a page counts as loaded.
 	still      = 3 * time.Second
 	stillLimit = time.Minute
-	// firstRequest limits the time from a browser's window to its first request.
-	firstRequest = 15 * time.Second
 	// watched is the frame rate of the screen, and ringBytes the memory for its frames.
 	watched   = 10
 	ringBytes = 64 << 20
@@ -99,12 +97,12 @@ func (b *browsing) settle(ctx context.Context, display string) error {
 	return errors.Join(waited, err)
 }
 
-// await waits until screen and network are still, or until the limit.
+// await waits until screen and network are still, or until the limit. A browser that has requested
+// nothing has not begun.
 func (b *browsing) await(ctx context.Context, screen controller.Screen) error {
 	limit := cmp.Or(b.options.Limit, stillLimit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errMoving)
 	defer cancel()
-	b.traffic.expect(firstRequest)
 	for {
 		_, _, err := screen.Await(ctx, nil, controller.Condition{Kind: controller.Still, For: still,
 			Since: timeline.Monotonic().Now()})

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -72,7 +73,8 @@ func shop(t *testing.T) (o Options, stop func()) {
 	t.Cleanup(stop)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.PEM())
-	return Options{URL: "https://shop.test/account", Program: "test", Roots: roots,
+	const limit = 10 * time.Minute // a browser's start on a busy machine takes minutes
+	return Options{URL: "https://shop.test/account", Program: "test", Roots: roots, Limit: limit,
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if !strings.HasSuffix(address, ".test:443") {
 				return nil, fmt.Errorf("there is no %s", address)

@@ -14,7 +14,7 @@ type traffic struct {
 
 	mu      sync.Mutex
 	active  int
-	last    time.Time // begin or end of a request; before the first one, the time to expect it by
+	last    time.Time // begin or end of a request; zero before the first one
 	dropped []Host
 }
 
@@ -58,15 +58,6 @@ func (t *traffic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.next.ServeHTTP(w, r)
 }
 
-// expect has the network count as busy until the first request, or for some time.
-func (t *traffic) expect(within time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last.IsZero() {
-		t.last = time.Now().Add(within)
-	}
-}
-
 func (t *traffic) count(more int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,11 +78,11 @@ func (t *traffic) drop(host string) {
 	}
 }
 
-// quiet reports if no request is active, and none was for some time.
+// quiet reports if there were requests, none is active, and none was for some time.
 func (t *traffic) quiet(long time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.active == 0 && time.Since(t.last) >= long
+	return t.active == 0 && !t.last.IsZero() && time.Since(t.last) >= long
 }
 
 func (t *traffic) background() []Host {
