@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func shop(t *testing.T) (o Options, stop func()) {
 		t.Skip("a test network needs root")
 	}
 	files := map[string][2]string{
-		"shop.test/": {"text/html", `<!doctype html><title>Shop</title>` +
+		"shop.test/": {"text/html; charset=utf-8", `<!doctype html><title>Shop</title>` +
 			`<link rel=stylesheet href="https://cdn.test/a.css">` +
 			`<h1>Shop</h1><script>fetch("/api", {method: "POST", body: "x"})</script>`},
 		"cdn.test/a.css": {"text/css", "h1 { color: teal }"},
@@ -38,6 +39,7 @@ func shop(t *testing.T) (o Options, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	posted, post := make(chan struct{}), sync.Once{}
 	site, err := serve.New(serve.Options{Authority: authority, Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/account" {
@@ -51,6 +53,18 @@ func shop(t *testing.T) (o Options, stop func()) {
 			}
 			w.Header().Set("Content-Type", f[0])
 			_, _ = io.WriteString(w, f[1])
+			switch r.URL.Path {
+			case "/":
+				// A busy browser may be still for long before it asks for the rest, so the document ends
+				// after that. Without a charset Firefox waits for the end.
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-posted:
+				case <-r.Context().Done():
+				}
+			case "/api":
+				post.Do(func() { close(posted) })
+			}
 		})})
 	if err != nil {
 		t.Fatal(err)
