@@ -65,7 +65,8 @@ type Tests struct {
 	Args    []string // more arguments: "-test.short", or the tests' own flags
 	Env     []string // added to PATH, HOME, CI and RIGVM=1
 	// of the tests; 0: 20 minutes, since it only ends what hangs and two busy processors
-	// emulate the machine. After three quarters, the tests print their goroutines.
+	// emulate the machine. After seven tenths, the processes in the VM are printed. After three
+	// quarters, the tests print their goroutines.
 	Timeout time.Duration
 }
 
@@ -93,6 +94,16 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 			context.DeadlineExceeded))
 	})
 	defer hung.Stop()
+	looked := make(chan struct{})
+	look := time.AfterFunc(limit*7/10, func() {
+		defer close(looked)
+		fmt.Fprintf(t.Output(), "the tests in the VM still run after %v. %s", limit*7/10, vm.processes(ctx))
+	})
+	defer func() {
+		if !look.Stop() {
+			<-looked
+		}
+	}()
 	c := Command{
 		Path: inside, Dir: dir, Env: append([]string{"RIGVM=1", "CI=" + os.Getenv("CI")}, tests.Env...),
 		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run,
@@ -104,6 +115,32 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 		_, _ = vm.Run(context.WithoutCancel(ctx), Command{Path: "rm", Args: []string{"-rf", dir}})
 	})
 	fmt.Fprint(t.Output(), table(r.rows))
+}
+
+// lookTime bounds the look at the processes. An agent that does not answer within it hangs too.
+const lookTime = time.Minute
+
+// lookAll prints each thread of the programs in the guest, with the kernel's functions in which it
+// waits.
+const lookAll = `for p in /proc/[0-9]*; do
+	c=$(tr '\0' ' ' 2>/dev/null <$p/cmdline)
+	[ -n "$c" ] || continue
+	echo "process ${p#/proc/}: $c"
+	for t in $p/task/*; do
+		echo "  thread ${t##*/}: $(grep State $t/status)"
+		sed 's/^/    /' $t/stack
+	done
+done 2>&1`
+
+// processes describes the processes in the guest, for a person to read.
+func (vm *VM) processes(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	r, err := vm.Run(ctx, Command{Path: "sh", Args: []string{"-c", lookAll}})
+	if err != nil {
+		return fmt.Sprintf("Its processes are not known: %v\n%s", err, r.Stdout)
+	}
+	return fmt.Sprintf("Its processes:\n%s", r.Stdout)
 }
 
 // table lays out what the tests said, one row each.

@@ -33,6 +33,7 @@ func TestVM(t *testing.T) {
 		{"output beyond the bound", testBoundedOutput},
 		{"commands side by side", testSideBySide},
 		{"a command that is given up", testGivenUp},
+		{"processes", testProcesses},
 		{"files", testFiles},
 		{"a file of 100 MB", testBigFile},
 		{"modules", testModules},
@@ -179,6 +180,22 @@ func testGivenUp(t *testing.T, vm *VM) {
 	}
 	if _, err := vm.Run(ctx, Command{Path: "true"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// testProcesses looks at a program that waits in the kernel.
+func testProcesses(t *testing.T, vm *VM) {
+	sh(t, vm, "sleep 98765 >/dev/null 2>&1 &")
+	got := vm.processes(t.Context())
+	_, after, found := strings.Cut(got, ": sleep 98765")
+	if of, _, _ := strings.Cut(after, "process "); !found || !strings.Contains(of, "nanosleep") {
+		t.Errorf("processes %s", got)
+	}
+	sh(t, vm, "killall sleep")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := vm.processes(ended); !strings.Contains(got, "not known: run sh: context canceled") {
+		t.Errorf("of a machine that does not answer: %s", got)
 	}
 }
 
