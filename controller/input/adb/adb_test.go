@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -226,6 +228,26 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
 	}
+}
+
+// overdue is a context whose deadline is past, and whose timer fires later.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// TestOverdueDial: a dial may time out a moment before its context does. Its error is the context's
+// reason all the same.
+func TestOverdueDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Millisecond, func() { cancel(input.ErrGone) })
+		if err := ended(overdue{ctx}, os.ErrDeadlineExceeded); !errors.Is(err, input.ErrGone) {
+			t.Error(err)
+		}
+		if err := ended(t.Context(), io.EOF); err != io.EOF {
+			t.Error(err)
+		}
+	})
 }
 
 func server(f *adbtest.Server) Server { return Server{Address: f.Address()} }

@@ -168,6 +168,9 @@ func (s Server) Devices(ctx context.Context) ([]Attached, error) {
 
 // ended puts the context's own reason before that of a connection which it has closed.
 func ended(ctx context.Context, err error) error {
+	if deadline, ok := ctx.Deadline(); err != nil && ok && time.Until(deadline) <= 0 {
+		<-ctx.Done() // A dial has a timer of its own for the deadline, which may be the first to fire.
+	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
