@@ -83,6 +83,12 @@ func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, 
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	if device, err = new(net.Dialer).DialContext(ctx, "tcp", below.Addr().String()); err != nil {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= 0 {
+			<-ctx.Done() // The dial has a timer of its own for the deadline, which may be the first to fire.
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return nil, nil, err
 	}
 	if server, err = l.Accept(); err != nil {

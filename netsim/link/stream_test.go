@@ -428,6 +428,23 @@ func TestStreamProbeGivesUp(t *testing.T) {
 	}
 }
 
+// overdue is a context whose deadline is past, and whose timer fires later.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
+
+// TestStreamProbeDials: the context's reason is the error of a probe that connects when its time is
+// over.
+func TestStreamProbeDials(t *testing.T) {
+	s := openStream(t, Conditions{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	over := errors.New("the time is over")
+	time.AfterFunc(10*time.Millisecond, func() { cancel(over) })
+	if _, err := s.Probe(overdue{ctx}); !errors.Is(err, over) {
+		t.Errorf("it is told %v", err)
+	}
+}
+
 // TestStreamListenAfterClose: a listener over a link that has ended is closed, and so is the one
 // below.
 func TestStreamListenAfterClose(t *testing.T) {
