@@ -52,7 +52,7 @@ func TestAgent(t *testing.T) {
 	if got := <-superseded; got != "s-1.1" {
 		t.Errorf("%q is superseded", got)
 	}
-	labels := h.poll.Devices[0].Labels
+	labels := h.now().poll.Devices[0].Labels
 	for key, want := range map[string]string{"rig": "lab-07", "device": "a", "rack": "3", "model": "pixel7",
 		"browser": "one,two", "source": "synth", "size": "160x90"} {
 		if labels[key] != want {
@@ -90,14 +90,14 @@ func TestAgent(t *testing.T) {
 			return r.Attempt == "s-ok.1" && r.State == "running"
 		}) && len(h.results) >= 6
 	})
-	if !h.poll.Busy {
+	if !h.now().poll.Busy {
 		t.Error("a rig at work is not busy")
 	}
 	if got := a.Status(); got.Role != "rig" || !got.Connected || got.Running != 1 || got.SinceWallNS == 0 {
 		t.Errorf("%+v", got)
 	}
 	h.set(func() { h.polled.Epoch, h.polled.Desired = 2, nil }) // an old copy of the hub
-	n := h.polls
+	n := h.now().polls
 	h.until(t, r, "a poll", func() bool { return h.polls > n+1 })
 	if j, err := r.Job("s-ok.1"); err != nil || j.State != "running" || a.Status().Reason == "" {
 		t.Errorf("an old copy has an effect: %+v, %v, %+v", j, err, a.Status())
@@ -109,17 +109,18 @@ func TestAgent(t *testing.T) {
 		return h.results["s-ok.1"].State != "" &&
 			h.results["s-upload.1"].State != ""
 	})
+	got := h.now()
 	for id, want := range map[string]string{"s-ok.1": "ok", "s-upload.1": "ok", "s-dropped.1": "interrupted: no longer",
 		"s-cancelled.3": "cancelled: a person", "s-owner.1": "refused: does not accept jobs of owner \"eve\"",
 		"s-url.1": "refused: of kind url", "s-feed.1": "refused: of feed \"chrome\"", "s-unknown.1": "refused: none",
 		"s-changed.1": "refused: another hash"} {
-		got := h.results[id]
+		result := got.results[id]
 		state, words, _ := strings.Cut(want, ": ")
-		if got.State != state || !strings.Contains(got.Reason, words) {
-			t.Errorf("%s: %+v, want %s", id, got, want)
+		if result.State != state || !strings.Contains(result.Reason, words) {
+			t.Errorf("%s: %+v, want %s", id, result, want)
 		}
 	}
-	for id := range h.results {
+	for id := range got.results {
 		if strings.HasPrefix(id, "..") || !strings.Contains(id, ".") || len(id) > 100 {
 			t.Errorf("attempt %s was accepted", id)
 		}
@@ -127,7 +128,7 @@ func TestAgent(t *testing.T) {
 	if _, err := os.Stat(victim); err != nil {
 		t.Errorf("a hub has deleted a file: %v", err)
 	}
-	content := names(t, h.light["s-ok.1"])
+	content := names(t, got.light["s-ok.1"])
 	for _, want := range []string{"set.json", "run-01/run.json", "run-01/results.json", "run-01/files.json"} {
 		if !slices.Contains(content, want) {
 			t.Errorf("the light folder has no %s: %q", want, content)
@@ -150,7 +151,7 @@ func TestAgent(t *testing.T) {
 	device.Break(os.ErrNotExist)
 	h.desire(assignment("s-lab.1"))
 	h.until(t, r, "the failure", func() bool { return h.results["s-lab.1"].State != "" })
-	if got := h.results["s-lab.1"]; got.State != "failed" || got.Fault != "lab" {
+	if got := h.now().results["s-lab.1"]; got.State != "failed" || got.Fault != "lab" {
 		t.Errorf("a broken device: %+v", got)
 	}
 
@@ -165,10 +166,11 @@ func TestAgent(t *testing.T) {
 		return h.relayed["one"] != nil && h.relayed["two"] != nil && h.relayed["three"] != nil &&
 			h.relayed["four"] != nil && h.relayed["six"] != nil
 	})
+	got = h.now()
 	for id, want := range map[string]string{"one": "206 /api/v1/runs/s-ok.1~run-01/frames/0.png?region=1 bytes=1-",
 		"two": "400 path", "three": "400 path", "four": "206 /preview/a", "six": "400 path"} {
-		if got := h.relayed[id].Header.Get(wire.StatusHeader) + " " + h.bodies[id]; !strings.HasPrefix(got, want) {
-			t.Errorf("ticket %s: %q, want %q", id, got, want)
+		if file := got.relayed[id].Header.Get(wire.StatusHeader) + " " + got.bodies[id]; !strings.HasPrefix(file, want) {
+			t.Errorf("ticket %s: %q, want %q", id, file, want)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, agent.FileName)); err != nil {
@@ -176,8 +178,9 @@ func TestAgent(t *testing.T) {
 	}
 	r.Until("the rig to leave", func() bool { return a.Status().Role == "alone" })
 	stop()
-	if len(h.wrong) > 0 || h.relayed["five"] != nil && h.relayed["five"].Header.Get(wire.StatusHeader) == "200" {
-		t.Error(h.wrong)
+	got = h.now()
+	if five := got.relayed["five"]; len(got.wrong) > 0 || five != nil && five.Header.Get(wire.StatusHeader) == "200" {
+		t.Error(got.wrong)
 	}
 }
 
@@ -199,9 +202,9 @@ func TestNoTransferWhileMeasuring(t *testing.T) {
 	h.desire(assignment("s-first.1"))
 	h.until(t, r, "the result to be reported", func() bool { return len(h.poll.Ended) == 1 })
 	h.set(func() { h.files = []wire.Ticket{{ID: "one", Path: "/api/v1/runs/s-first.1/set.json"}} })
-	n := h.polls
+	n := h.now().polls
 	h.until(t, r, "more polls and the file", func() bool { return h.polls > n+2 && h.relayed["one"] != nil })
-	if len(h.light) > 0 || h.relayed["one"].Header.Get(wire.StatusHeader) != "503" {
+	if got := h.now(); len(got.light) > 0 || got.relayed["one"].Header.Get(wire.StatusHeader) != "503" {
 		t.Error("a file was sent while a device measures")
 	}
 	free()

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,20 +36,26 @@ type hub struct {
 
 	mu      sync.Mutex
 	polled  wire.Polled // the answer but for results
-	poll    wire.Poll   // the last one
-	polls   int
 	uploads map[string]string
+	files   []wire.Ticket
+	received
+}
+
+// received is the content of the requests of a rig.
+type received struct {
+	poll    wire.Poll // the last one
+	polls   int
 	results map[string]wire.Ended
 	light   map[string][]byte
-	files   []wire.Ticket
 	relayed map[string]*http.Request
 	bodies  map[string]string
 	wrong   []string
 }
 
 func newHub(t *testing.T) *hub {
-	h := &hub{results: map[string]wire.Ended{}, light: map[string][]byte{}, uploads: map[string]string{},
-		relayed: map[string]*http.Request{}, bodies: map[string]string{}, polled: wire.Polled{Epoch: 3}}
+	h := &hub{uploads: map[string]string{}, polled: wire.Polled{Epoch: 3}, received: received{
+		results: map[string]wire.Ended{}, light: map[string][]byte{}, relayed: map[string]*http.Request{},
+		bodies: map[string]string{}}}
 	h.Server = httptest.NewTLSServer(h)
 	t.Cleanup(h.Close)
 	h.fleet = agent.Fleet{Hub: h.URL, Fingerprint: fingerprint.Of(h.Certificate().Raw), Rig: "lab-07",
@@ -65,6 +72,16 @@ func (h *hub) set(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	do()
+}
+
+// now returns a copy of what was received so far: a rig goes on polling.
+func (h *hub) now() received {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.received
+	out.results, out.light = maps.Clone(h.results), maps.Clone(h.light)
+	out.relayed, out.bodies, out.wrong = maps.Clone(h.relayed), maps.Clone(h.bodies), slices.Clone(h.wrong)
+	return out
 }
 
 // ServeHTTP implements http.Handler.

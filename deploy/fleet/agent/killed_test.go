@@ -107,25 +107,26 @@ func TestAttemptKilled(t *testing.T) {
 			}
 			h.until(t, r, "the result", func() bool { return h.results[id].State != "" })
 			h.desire()
-			n := h.polls
+			n := h.now().polls
 			h.until(t, r, "two polls without results", func() bool { return h.polls > n+2 && len(h.poll.Ended) == 0 })
 			stop()
-			got := h.results[id]
+			received := h.now()
+			got := received.results[id]
 			if tc.state == "" && got.State == "interrupted" { // its run had begun, or not yet
 				tc.state = "interrupted"
 			} else if tc.state == "" {
 				tc.state = "ok"
 			}
-			if got.State != tc.state || len(h.wrong) > 0 {
-				t.Errorf("%+v, want %s; %q", got, tc.state, h.wrong)
+			if got.State != tc.state || len(received.wrong) > 0 {
+				t.Errorf("%+v, want %s; %q", got, tc.state, received.wrong)
 			}
 			runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "*", "run.json"))
 			more, err2 := filepath.Glob(filepath.Join(dir, "runs", "*", "*", "*", "run.json"))
 			if len(runs)+len(more) > 1 || errors.Join(err, err2) != nil {
 				t.Errorf("the attempt was run %d times: %v, %v", len(runs)+len(more), runs, more)
 			}
-			if tc.state == "ok" && (len(runs) != 1 || got.Set != id || h.light[id] == nil) {
-				t.Errorf("%d runs, set %q, light folder of %d bytes", len(runs), got.Set, len(h.light[id]))
+			if tc.state == "ok" && (len(runs) != 1 || got.Set != id || received.light[id] == nil) {
+				t.Errorf("%d runs, set %q, light folder of %d bytes", len(runs), got.Set, len(received.light[id]))
 			}
 			left, err := os.ReadDir(filepath.Join(dir, "fleet-agent"))
 			if len(left) > 0 {
