@@ -181,6 +181,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	group.Go(func() error { d.reconcile(work); return nil })
 	group.Go(func() error { d.watchRoom(work); return nil })
 	group.Go(func() error { d.watchLocks(work); return nil })
+	d.log.Info("ready", "devices", len(d.units)) // clients that wait for Health do not get this event
 	d.mu.Lock()
 	d.ctx, d.group = work, group
 	d.saveEnded()
@@ -189,7 +190,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	d.dispatch()
 	d.mu.Unlock()
-	d.log.Info("ready", "devices", len(d.units))
 	<-ctx.Done()
 	d.mu.Lock()
 	d.ending = true

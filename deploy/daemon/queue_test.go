@@ -1,7 +1,10 @@
 package daemon_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -247,6 +250,49 @@ func TestNumbersOfEvents(t *testing.T) {
 		last = r.Events().Latest()
 	}
 	if _, err := os.Stat(filepath.Join(dir, "events.json.unreadable")); err != nil {
+		t.Error(err)
+	}
+}
+
+// unready is a log that asks a daemon for its health when it says that it is ready.
+type unready struct {
+	slog.Handler
+	health func() error
+	asked  chan error
+}
+
+func (unready) Enabled(context.Context, slog.Level) bool { return true }
+
+func (u unready) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "ready" {
+		u.asked <- u.health()
+	}
+	return u.Handler.Handle(ctx, r)
+}
+
+// TestReadyIsFirst: a client that waited until the daemon is well gets no event of its start.
+func TestReadyIsFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), daemontest.StoreOptions(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d *daemon.Daemon
+	asked := make(chan error, 1)
+	o := daemontest.Options(dir, s, daemontest.Devices{daemontest.New("a")})
+	o.Log = slog.New(unready{slog.DiscardHandler, func() error { return d.Health() }, asked})
+	if d, err = daemon.New(o); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- d.Run(ctx) }()
+	if err := <-asked; err == nil {
+		t.Error("it is well before it said that it is ready")
+	}
+	stop()
+	if err := errors.Join(<-over, s.Close()); err != nil {
 		t.Error(err)
 	}
 }
