@@ -48,5 +48,8 @@ func lockFile(path string) (unlock func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // a process that is being started has a copy of the file
+		f.Close()
+	}, nil
 }

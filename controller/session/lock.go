@@ -158,7 +158,7 @@ func (l *Lock) Close() error {
 	}
 	f := l.file
 	l.file = nil
-	return f.Close()
+	return errors.Join(unlock(f), f.Close())
 }
 
 // TakeAll locks the devices of variants, in one order for every caller, which prevents deadlocks.

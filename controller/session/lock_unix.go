@@ -27,6 +27,10 @@ func tryLock(path string) (*Lock, error) {
 	return l, nil
 }
 
+// unlock ends a lock before its file is closed: a process that another goroutine starts has a copy
+// of the file from fork to exec.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // inode returns the number of a file in its file system.
 func inode(f *os.File) string {
 	st, err := f.Stat()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A process that an owner starts has a copy of its lock from fork to exec, also after the owner has
-// closed it. So Lock tries again for this time.
+// A process that an owner starts has a copy of its lock from fork to exec, also after the owner was
+// killed. So Lock tries again for this time.
 const (
 	lockPatience = time.Second
 	lockEvery    = 10 * time.Millisecond
@@ -29,7 +29,15 @@ func Lock(path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return lock{f}, nil
+}
+
+type lock struct{ *os.File }
+
+// Close ends the lock for copies of its file too.
+func (l lock) Close() error {
+	unlock(l.File)
+	return l.File.Close()
 }
 
 // Clean takes away what killed programs have left of folders that were to be put in place at a

@@ -33,6 +33,9 @@ func lockOwner(path string, create int) (*os.File, error) {
 	return f, nil
 }
 
+// unlock needs no lock: some file systems have none.
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // Keep makes [Claim] fail for an open file until it is closed. Several programs can keep one. It
 // does nothing on a file system without locks.
 func Keep(f *os.File) {
