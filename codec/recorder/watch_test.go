@@ -56,6 +56,36 @@ func keep(s *frame.Step) shown {
 	return shown{s.Number, m, slices.Clone(s.Change.Spans), pixels(s.Image)}
 }
 
+// awaited is a source whose signal comes back when the watcher has seen all frames before.
+type awaited struct {
+	*fakeSource
+	looked chan struct{} // once for each frame
+	given  int
+}
+
+func (a *awaited) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
+	for _, st := range a.steps {
+		if st.change != nil {
+			break
+		}
+		a.given++
+	}
+	return a.fakeSource.Run(ctx, ring, events)
+}
+
+func (a *awaited) Renegotiate(ctx context.Context, events func(timeline.Event)) error {
+	late := time.NewTimer(time.Minute)
+	defer late.Stop()
+	for ; a.given > 0; a.given-- {
+		select {
+		case <-a.looked:
+		case <-late.C:
+			return errors.New("the watcher does not see all frames")
+		}
+	}
+	return a.fakeSource.Renegotiate(ctx, events)
+}
+
 // A watcher sees the same as a reader of the recording, through changes of the format, gaps and a
 // duration.
 func TestWatcherSeesWhatIsRecorded(t *testing.T) {
@@ -71,13 +101,14 @@ func TestWatcherSeesWhatIsRecorded(t *testing.T) {
 		t.Cleanup(func() { src.Close() })
 		return src
 	}
+	looked := make(chan struct{}, 300) // room for all frames of all cases
 	for _, tc := range []struct {
 		name   string
 		src    capture.Source
 		o      Options
 		frames int
 	}{
-		{"formats that change, and gaps", thereAndBack(), Options{}, 64},
+		{"formats that change, and gaps", &awaited{fakeSource: thereAndBack(), looked: looked}, Options{}, 64},
 		{"a duration", &fakeSource{steps: run(5, 80, 0)}, Options{Duration: 300e6}, 30},
 		{"a page", scene("page", "size=320x180&frames=90&markers=1"), Options{}, 150},
 		{"the least ring", scene("web", "size=64x64&frames=40"), Options{RingBytes: 200 << 10}, 40},
@@ -86,7 +117,7 @@ func TestWatcherSeesWhatIsRecorded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var seen []shown
 			w := &onlooker{}
-			w.frame = func(s *frame.Step) { seen = append(seen, keep(s)); w.flush() }
+			w.frame = func(s *frame.Step) { seen = append(seen, keep(s)); w.flush(); looked <- struct{}{} }
 			path := filepath.Join(t.TempDir(), "a.eid")
 			tc.o.Watch = w
 			res, err := Record(t.Context(), tc.src, path, tc.o)
