@@ -169,7 +169,8 @@ func TestAgent(t *testing.T) {
 	got = h.now()
 	for id, want := range map[string]string{"one": "206 /api/v1/runs/s-ok.1~run-01/frames/0.png?region=1 bytes=1-",
 		"two": "400 path", "three": "400 path", "four": "206 /preview/a", "six": "400 path"} {
-		if file := got.relayed[id].Header.Get(wire.StatusHeader) + " " + got.bodies[id]; !strings.HasPrefix(file, want) {
+		file := got.relayed[id].Header.Get(wire.StatusHeader) + " " + got.bodies[id]
+		if !strings.HasPrefix(file, want) {
 			t.Errorf("ticket %s: %q, want %q", id, file, want)
 		}
 	}
