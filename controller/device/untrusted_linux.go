@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // A browser that plays an untrusted test executes the test's input and its pages' scripts. It must
@@ -135,7 +136,11 @@ func keptFirefox(path, folder, policy string, policies []string) (string, error)
 	return own, copyProgram(own, program)
 }
 
+// copyProgram copies a program that starts at once. Nothing else starts meanwhile: it would have a
+// copy of the open file, and a program that is open for writing does not start.
 func copyProgram(to, from string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	in, err := os.Open(from)
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (t *played) checkDistance() check {
 	places := t.Report.Truth.Places
 	from, to := t.surelyShown()
 	undecided, _ := t.value("scroll", "undecided_frames")
-	hidden := t.beyond(undecided.Frames)
+	hidden := t.beyond(undecided.Frames, from, to)
 	var way, open, last float64
 	for i := 1; i < len(places); i++ {
 		step := places[i].Y - places[i-1].Y
@@ -147,14 +147,26 @@ func (t *played) checkDistance() check {
 // beyond returns how far jumps at frames of unknown motion may have gone further than the frame's
 // diagonal. A measure expects no more there. A jump is between the places that the frame and the
 // one before it can show. Late browsers draw several times between two frames. They scroll on a
-// thread of their own: content may be a picture behind the strip, or ahead.
-func (t *played) beyond(frames []int) (sum float64) {
+// thread of their own: content may be a picture behind the strip, or ahead. So one jump may be of
+// several frames, and counts once.
+func (t *played) beyond(frames []int, from, to int) (sum float64) {
 	r := t.Outcome.Window.Region
 	far := math.Hypot(float64(r.Width), float64(r.Height))
 	places := t.Report.Truth.Places
+	jumps, first, last := 0, 0, 0
+	add := func() {
+		if jumps == 0 {
+			return
+		}
+		low, high := places[first].Y, places[first].Y
+		for _, p := range places[first : last+1] {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+		sum += max(0, high-low-float64(jumps)*far)
+	}
 	for _, n := range frames {
 		k, _ := slices.BinarySearchFunc(t.views, n, func(v view, n int) int { return v.frame - n })
-		oldest, newest := 0, len(places)-1
+		oldest, newest := from, to
 		for i := k - 1; i >= 0; i-- {
 			if place, ok := t.place(slices.Min(t.views[i].ids[:])); ok {
 				oldest = max(oldest, place-1)
@@ -167,15 +179,17 @@ func (t *played) beyond(frames []int) (sum float64) {
 				break
 			}
 		}
-		if oldest > newest {
+		switch {
+		case oldest >= newest:
+			continue
+		case jumps > 0 && oldest < last:
+			jumps, last = jumps+1, max(last, newest)
 			continue
 		}
-		low, high := places[oldest].Y, places[oldest].Y
-		for _, p := range places[oldest : newest+1] {
-			low, high = min(low, p.Y), max(high, p.Y)
-		}
-		sum += max(0, high-low-far)
+		add()
+		jumps, first, last = 1, oldest, newest
 	}
+	add()
 	return sum
 }
 

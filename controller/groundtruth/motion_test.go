@@ -42,6 +42,11 @@ func TestDistance(t *testing.T) {
 		"shorter than the doubt":  {far, analyze.Value{Low: 40, High: 49}, []int{0, 1, 2, 3}, []int{2}, false},
 		"a jump without a doubt":  {far, analyze.Value{Low: 40, High: 90}, []int{0, 1, 2, 3}, nil, false},
 		"a doubt without a jump":  {far, analyze.Value{Low: 40, High: 90}, []int{0, 0, 1, 2, 3}, []int{1}, false},
+		// The jump can be in one of them only.
+		"a jump in two frames":      {far, analyze.Value{Low: 40, High: 100}, []int{0, 1, 2, 3}, []int{2, 3}, true},
+		"no jump in either of two":  {far, analyze.Value{Low: 0, High: 99}, []int{0, 1, 2, 3}, []int{2, 3}, false},
+		"doubts before the first":   {far, analyze.Value{Low: 0, High: 39}, []int{2, 2, 3}, []int{1, 2}, true},
+		"two doubts, and no motion": {far, analyze.Value{Low: 0, High: 19}, []int{2, 2, 3}, []int{1, 2}, false},
 		// The page drew twice between two frames.
 		"two steps in a frame": {late, analyze.Value{Low: 60, High: 90}, []int{0, 1, 2, 4, 5, 6}, []int{3}, true},
 		"less than both steps": {late, analyze.Value{Low: 60, High: 89}, []int{0, 1, 2, 4, 5, 6}, []int{3}, false},

@@ -18,7 +18,7 @@ type Event struct {
 	Record     *Record      `json:"record,omitempty" doc:"how a recording is going, twice a second"`
 	Store      *Change      `json:"store,omitempty" doc:"a run was added, changed or deleted"`
 	Fleet      *FleetChange `json:"fleet,omitempty" doc:"a job or a rig of the fleet has changed: get it anew"`
-	Trend      *TrendChange `json:"trend,omitempty" doc:"schedules, points, changes, alerts or bisections have changed"`
+	Trend      *TrendChange `json:"trend,omitempty" doc:"something of schedules or trends has changed"`
 }
 
 // Log is a line of the daemon's log.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -50,7 +51,6 @@ type bisection struct {
 	All      []api.Build     `json:"builds"` // from good to bad, also those that cannot run
 	Search   *bisect.Search  `json:"search"` // among those that can; of logarithms if relative
 	Steps    []bisectionStep `json:"steps"`  // all but the last are over
-	released bool            // its device is
 }
 
 // bisectionStep is a step of the search, and its job.
@@ -150,15 +150,18 @@ func (e *Engine) loadBisections() {
 	}
 }
 
+// releaseTime is how long each step releases the device of a bisection that has ended. A queue that
+// reads its jobs anew keeps the device again, for some minutes from the job's end.
+const releaseTime = 30 * time.Minute
+
 // bisectAll has all bisections go on.
 func (e *Engine) bisectAll(ctx context.Context) (err error) {
 	for _, b := range e.bisections {
 		if b.Ended == 0 {
 			err = errors.Join(err, e.goOn(ctx, b))
 		}
-		if b.Ended != 0 && !b.released {
+		if now := e.Now().UnixNano(); b.Ended != 0 && now-b.Ended < int64(releaseTime) {
 			e.Queue.Release(b.ID)
-			b.released = true
 		}
 	}
 	return err

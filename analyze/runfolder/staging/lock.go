@@ -51,5 +51,5 @@ func Claim(path string) (release func(), claimed bool) {
 	if err != nil {
 		return func() {}, !errors.Is(err, errOwned)
 	}
-	return func() { f.Close() }, true // holds no data
+	return func() { lock{f}.Close() }, true // holds no data
 }

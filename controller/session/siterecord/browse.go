@@ -107,6 +107,9 @@ func (b *browsing) await(ctx context.Context, screen controller.Screen) error {
 		_, _, err := screen.Await(ctx, nil, controller.Condition{Kind: controller.Still, For: still,
 			Since: timeline.Monotonic().Now()})
 		if err != nil && errors.Is(context.Cause(ctx), errMoving) {
+			if !b.traffic.begun() {
+				return fmt.Errorf("the browser requested nothing of the page within %v", limit)
+			}
 			b.moving = true
 			return nil
 		}

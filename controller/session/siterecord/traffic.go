@@ -85,6 +85,13 @@ func (t *traffic) quiet(long time.Duration) bool {
 	return t.active == 0 && !t.last.IsZero() && time.Since(t.last) >= long
 }
 
+// begun reports if there were requests.
+func (t *traffic) begun() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.last.IsZero()
+}
+
 func (t *traffic) background() []Host {
 	t.mu.Lock()
 	defer t.mu.Unlock()

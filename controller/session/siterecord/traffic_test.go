@@ -27,12 +27,18 @@ func TestStillnessNeedsARequest(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		quiet("before the first request", false)
+		if traffic.begun() {
+			t.Error("it has begun")
+		}
 		ask("none") // of the browser itself
 		time.Sleep(still)
 		quiet("before the page's request", false)
 		go ask("cross-site")
 		time.Sleep(still)
 		quiet("during a request", false)
+		if !traffic.begun() {
+			t.Error("it has not begun")
+		}
 		time.Sleep(time.Minute - 1)
 		quiet("right after it", false)
 		time.Sleep(still)

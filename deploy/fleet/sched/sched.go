@@ -485,12 +485,29 @@ func (s *Scheduler) Resume(j Job, a Assignment) {
 	s.take(s.enter(j), a)
 }
 
-// Rest keeps the devices of a set's job that has ended, after a restart of the hub. Of a set it is
-// called with the latest job first, and after Resume.
+// Rest keeps the devices of a set's job that has ended, after a restart of the hub. It is called
+// with the latest job first, and after Resume. A device that runs another job, or that a later set
+// keeps, is left out.
 func (s *Scheduler) Rest(j Job, a Assignment) {
-	if s.jobs[j.ID] == nil && !s.holds[j.Keep].holds(s.now) {
-		s.Resume(j, a)
-		s.Remove(j.ID)
+	if s.holds[j.Keep].holds(s.now) {
+		return
+	}
+	h := &hold{class: max(0, slices.Index(classes, j.Class))}
+	for _, name := range a.Devices {
+		id := a.Rig + "/" + name
+		d := s.devices[id]
+		switch {
+		case s.busy[id] != nil || s.left[id].holds(s.now) || d != nil && d.hold.holds(s.now):
+			continue
+		case d != nil:
+			d.hold = h
+		default:
+			s.left[id] = h
+		}
+		if s.holds[j.Keep] != h {
+			s.holds[j.Keep] = h
+			s.ending = append(s.ending, h)
+		}
 	}
 }
 
@@ -558,7 +575,7 @@ func (s *Scheduler) SetRig(now Rig) {
 			s.freed++
 			d = &device{id: id, rig: r, job: s.busy[id], freed: s.freed, hold: s.left[id]}
 			delete(s.left, id)
-			if s.devices[id] = d; d.job != nil {
+			if s.devices[id] = d; d.job != nil && d.job.run.hold != nil {
 				d.hold = d.job.run.hold
 			}
 		}

@@ -333,9 +333,15 @@ func TestRest(t *testing.T) {
 	}
 	s.Resume(of("l-1", "live"), Assignment{"l-1", "lab-01", []string{"c"}})
 	s.Rest(of("l-0", "live"), Assignment{"l-0", "lab-01", []string{"a"}})
+	s.Resume(of("n-1", ""), Assignment{"n-1", "lab-01", []string{"d"}})
+	s.Rest(of("m-1", "other"), Assignment{"m-1", "lab-01", []string{"d"}}) // a person came between
 	s.Rest(of("k-2", "set"), Assignment{"k-2", "lab-01", []string{"b"}})
 	s.Rest(of("k-1", "set"), Assignment{"k-1", "lab-01", []string{"a"}})
-	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7")))
+	s.Rest(of("e-9", "earlier"), Assignment{"e-9", "lab-01", []string{"b"}}) // it had the device before
+	s.Release("earlier")
+	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7"), phone("d", "pixel7")))
+	s.Rest(of("e-8", "earlier"), Assignment{"e-8", "lab-01", []string{"b", "c", "d"}})
+	s.Release("earlier")
 	s.Add(of("w-1", ""))
 	s.Add(of("w-2", ""))
 	expect(t, s, noon, "w-1:lab-01/a")

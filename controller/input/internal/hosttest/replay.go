@@ -60,8 +60,8 @@ func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 }
 
 // drifts replays until the lateness has grown by more than a limit in several replays, and returns
-// its last growth. It returns 0 after a replay in which the lateness did not grow. A replay without
-// a result contradicts no other.
+// its last growth. It returns 0 after a replay in which it has grown less, and after many replays
+// without enough results. A replay without a result contradicts no other.
 func drifts(replay func() (drift time.Duration, known bool), limit time.Duration) time.Duration {
 	const enough, attempts = 3, 10
 	found := 0
