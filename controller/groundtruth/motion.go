@@ -162,7 +162,9 @@ func (t *played) beyond(frames []int, from, to int) (sum float64) {
 		for _, p := range places[first : last+1] {
 			low, high = min(low, p.Y), max(high, p.Y)
 		}
-		sum += max(0, high-low-float64(jumps)*far)
+		if far > 0 {
+			sum += max(0, high-low-float64(jumps)*far)
+		}
 	}
 	for _, n := range frames {
 		k, _ := slices.BinarySearchFunc(t.views, n, func(v view, n int) int { return v.frame - n })

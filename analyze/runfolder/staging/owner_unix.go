@@ -41,8 +41,5 @@ func LockFolder(dir string) (unlock func(), err error) {
 		f.Close() // holds no data
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	return func() {
-		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // a process that is being started has a copy of the file
-		f.Close()
-	}, nil
+	return func() { lock{f}.Close() }, nil // holds no data
 }
