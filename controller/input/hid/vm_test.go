@@ -14,7 +14,7 @@ import (
 // TestVM runs the tests behind the tag rigvm, here and of the agent. Their VM is plugged into
 // itself. dummy_hcd is a device port, and the host at its other end is the same machine.
 func TestVM(t *testing.T) {
-	vm := rigvm.Boot(t, rigvm.Config{CPUs: 1, Modules: []rigvm.Module{
+	vm := rigvm.Boot(t, rigvm.Config{Modules: []rigvm.Module{
 		{Name: "evdev"}, {Name: "usbhid"}, {Name: "hid-generic"}, {Name: "hid-multitouch"}, {Name: "libcomposite"},
 		{Name: "usb_f_hid"}, {Name: "dummy_hcd"},
 	}})

@@ -13,7 +13,7 @@ import (
 
 // TestVM runs the tests behind the tag rigvm in a VM, whose kernel has uinput.
 func TestVM(t *testing.T) {
-	vm := rigvm.Boot(t, rigvm.Config{CPUs: 1, Modules: []rigvm.Module{{Name: "evdev"}, {Name: "uinput"}}})
+	vm := rigvm.Boot(t, rigvm.Config{Modules: []rigvm.Module{{Name: "evdev"}, {Name: "uinput"}}})
 	rigvm.RunTests(t, vm, rigvm.Tests{
 		Run: os.Getenv("EIDETICKER_VM_RUN"), Env: []string{hosttest.ReplayEnv + "=" + os.Getenv(hosttest.ReplayEnv)},
 		Timeout: 8 * time.Minute,
