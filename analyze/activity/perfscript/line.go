@@ -287,7 +287,7 @@ func place(name, module string, offset uint64, build string, kernel bool) activi
 }
 
 // script completes a function that V8 compiled: "JS:^NAME URL:LINE:COLUMN". The sign before the
-// name states the compiler.
+// name states the compiler. An apostrophe after it stands for code of one function context.
 func script(f *activity.Function) {
 	kind, text, ok := strings.Cut(f.Name, ":")
 	switch {
@@ -305,7 +305,7 @@ func script(f *activity.Function) {
 		text = text[1:]
 	}
 	if text != "" && strings.IndexByte(signs, text[0]) >= 0 {
-		text = text[1:]
+		text = strings.TrimPrefix(text[1:], "'")
 	}
 	name, file := text, ""
 	for i := range len(text) {

@@ -140,6 +140,8 @@ func TestScriptFunctions(t *testing.T) {
 	for text, want := range map[string]activity.Function{
 		"JS:^heavyLoop http://h/a.js?k=1:4:19": {Name: "heavyLoop", File: "http://h/a.js?k=1", Line: 4},
 		"JS:o*slow http://h/a.js:9:1":          {Name: "slow", File: "http://h/a.js", Line: 9},
+		"JS:*'slow http://h/a.js:9:1":          {Name: "slow", File: "http://h/a.js", Line: 9},
+		"JS:o*' http://h/a.js:4:8":             {Name: "(anonymous)", File: "http://h/a.js", Line: 4},
 		"JS:only http://h/a.js:9:1":            {Name: "only", File: "http://h/a.js", Line: 9},
 		"JS:*get size file:///a b.js:10:2":     {Name: "get size", File: "file:///a b.js", Line: 10},
 		"LazyCompile:~ /srv/my app/x.js:7:1":   {Name: "(anonymous)", File: "/srv/my app/x.js", Line: 7},
