@@ -44,7 +44,8 @@ var errNeverStill = errors.New("never still")
 //
 // Frame k is still if no frame after End, up to k, changed. The time from End to k is the distance
 // of their sequence numbers, in periods, without the frames lost between. A span that reaches into
-// the region counts. A span inside a rectangle to be ignored does not.
+// the region counts. A span inside a rectangle to be ignored does not, nor does a caret's: see
+// [Blink].
 //
 // FindStill returns the cause of ctx's end at the next frame.
 func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) (Still, error) {
@@ -79,17 +80,52 @@ type stillness struct {
 	begun  bool
 	last   frame.Meta // of the frame before
 	layout *frame.Layout
+	blink  Blink
+	stretch
+	before stretch // the stretch before a change that may be a caret's
+}
+
+// stretch is a time in which nothing changes.
+type stretch struct {
 	since  frame.Meta // of now.End
 	now    Still
 	unseen time.Duration // of it, at most, in which frames are missing
 }
 
 func (w *stillness) add(s *frame.Step) {
-	if !w.begun || s.Image.Layout != w.layout || w.changed(s) {
-		w.now, w.since = Still{End: s.Number, Seen: s.Number}, s.Meta
-		w.begun, w.last, w.layout, w.unseen = true, s.Meta, s.Image.Layout, 0
+	if !w.begun || s.Image.Layout != w.layout {
+		w.begun, w.last, w.layout, w.blink, w.before = true, s.Meta, s.Image.Layout, Blink{}, stretch{}
+		w.restart(s)
 		return
 	}
+	w.longer(s)
+	box, changed := w.changed(s)
+	if !changed {
+		return
+	}
+	switch maybe, caret := w.blink.Add(box, s.Meta.Sampled); {
+	case caret && w.before.now.Seen > 0:
+		w.before.now.Lost += w.now.Lost
+		w.before.unseen += w.unseen
+		w.stretch, w.before = w.before, stretch{}
+		w.longer(s)
+	case caret:
+	case maybe:
+		w.before = w.stretch
+		w.restart(s)
+	default:
+		w.before = stretch{}
+		w.restart(s)
+	}
+}
+
+// restart begins a stretch at a frame that changed.
+func (w *stillness) restart(s *frame.Step) {
+	w.stretch = stretch{since: s.Meta, now: Still{End: s.Number, Seen: s.Number}}
+}
+
+// longer adds a frame to the stretch.
+func (w *stillness) longer(s *frame.Step) {
 	lost := 0
 	if s.Meta.Sequence > w.last.Sequence {
 		lost = int(min(s.Meta.Sequence-w.last.Sequence-1, 1<<30))
@@ -123,19 +159,20 @@ func periods(n uint64, p int64) time.Duration {
 	return time.Duration(min(ns, math.MaxInt64))
 }
 
-// changed reports whether a frame differs where it counts from the one before.
-func (w *stillness) changed(s *frame.Step) bool {
+// changed reports whether a frame differs where it counts from the one before, and the rectangle
+// around what differs; without a rectangle, all of it may.
+func (w *stillness) changed(s *frame.Step) (box image.Rectangle, changed bool) {
 	if s.Change == nil {
-		return true
+		return image.Rectangle{}, true
 	}
 	l := s.Image.Layout
 	for i := range s.Change.Spans {
 		if r := rectOf(l, &s.Change.Spans[i]); !r.Empty() && (w.o.Region.Empty() || r.Overlaps(w.o.Region)) &&
 			!w.ignored(r) {
-			return true
+			box = box.Union(r)
 		}
 	}
-	return false
+	return box, !box.Empty()
 }
 
 // ignored reports whether a rectangle's part in the region is inside an ignored rectangle.

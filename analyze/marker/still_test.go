@@ -133,6 +133,80 @@ func TestFindStill(t *testing.T) {
 	}
 }
 
+// TestFindStillCaret: a caret that blinks does not end a stillness. Other narrow changes do.
+func TestFindStillCaret(t *testing.T) {
+	type change struct {
+		at     int
+		x, w   int
+		height int
+	}
+	caret := func(at ...int) (all []change) {
+		for _, n := range at {
+			all = append(all, change{n, 20, 1, 8})
+		}
+		return all
+	}
+	page := change{8, 0, 40, 4}
+	every := func(n int, of func(i int) change) (all []change) {
+		for i := n; i < 200; i += n {
+			c := of(i / n)
+			c.at = i
+			all = append(all, c)
+		}
+		return all
+	}
+	for _, tc := range []struct {
+		name    string
+		changes []change
+		lost    int
+		want    Still // For: 0 if it is never still
+	}{
+		{"blinks", append(caret(33, 58, 83, 108, 133), page), 0, Still{End: 8, Seen: 68, For: 600 * time.Millisecond}},
+		{"blinks when it is long enough", append(caret(38, 68, 98), page), 0,
+			Still{End: 8, Seen: 68, For: 600 * time.Millisecond}},
+		{"blinks while a frame is lost", append(caret(33, 58, 83, 108, 133), page), 45,
+			Still{End: 8, Seen: 69, For: 600 * time.Millisecond, Lost: 1}},
+		{"comes and stays", append(caret(33), page), 0, Still{End: 33, Seen: 93, For: 600 * time.Millisecond}},
+		{"blinks before a change, too", append(caret(33, 58, 90, 115, 140), page, change{65, 0, 40, 4}), 0,
+			Still{End: 65, Seen: 125, For: 600 * time.Millisecond}},
+		{"blinks too quickly", every(15, func(int) change { return change{x: 20, w: 1, height: 8} }), 0, Still{}},
+		{"is wide", every(30, func(int) change { return change{x: 20, w: 8, height: 20} }), 0, Still{}},
+		{"is wide for its height", every(30, func(int) change { return change{x: 20, w: 3, height: 8} }), 0, Still{}},
+		{"moves", every(30, func(i int) change { return change{x: 20 + i, w: 1, height: 8} }), 0, Still{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := blinks(t, nil, nil, nil)
+			for n := range uint64(200) {
+				if n == 0 || n != uint64(tc.lost) {
+					r.seq = append(r.seq, n)
+				}
+			}
+			r.render = func(n int, pix []byte) {
+				clear(pix)
+				for _, c := range tc.changes {
+					if c.at > int(r.seq[n]) {
+						continue
+					}
+					for y := range c.height {
+						row := pix[r.layout.Rows[y].Offset:]
+						for x := c.x; x < c.x+c.w; x++ {
+							row[4*x] ^= 1
+						}
+					}
+				}
+			}
+			got, err := FindStill(t.Context(), r, 0, len(r.seq),
+				StillOptions{For: 600 * time.Millisecond, FemtoPeriod: 10e12})
+			if tc.lost > 0 {
+				got.Seen++ // a number within the recording
+			}
+			if got != tc.want || errors.Is(err, errNeverStill) != (tc.want.For == 0) {
+				t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
+			}
+		})
+	}
+}
+
 // stopping calls stop before it yields the frame of a number.
 type stopping struct {
 	timed

@@ -64,11 +64,18 @@ type condition struct {
 	looked bool // a frame that counts was looked at
 	holds  bool // in that frame
 	box    image.Rectangle
-	held   int               // frames in a row with that box, or that hold
-	since  timeline.Interval // of the last change
-	frame  int
-	first  uint64 // sequence number of the last change
-	seen   uint64 // frames since, without those that were lost
+	held   int // frames in a row with that box, or that hold
+	stretch
+	before stretch // of Still: the stretch before a change that may be a caret's
+	blink  marker.Blink
+}
+
+// stretch is a time without a change.
+type stretch struct {
+	since timeline.Interval // of the last change
+	frame int
+	first uint64 // sequence number of the last change
+	seen  uint64 // frames since, without those that were lost
 }
 
 // Begin implements recorder.Watcher.
@@ -193,17 +200,18 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 	missed uint64) bool {
 	first := !st.looked
 	st.looked = true
-	changed := s.changes(step, c.Region)
+	box := s.changes(step, c.Region)
+	changed := !box.Empty()
 	switch c.Kind {
 	case controller.Changed:
 		st.frame, st.since = step.Number, at
 		return changed
 	case controller.Still:
-		if first || changed {
-			st.frame, st.since, st.first, st.seen = step.Number, at, step.Meta.Sequence, 0
+		st.seen += missed + 1
+		if (first || changed) && !st.blinks(first, box, step) {
+			st.stretch = stretch{since: at, frame: step.Number, first: step.Meta.Sequence}
 			return false
 		}
-		st.seen += missed + 1
 		return st.still(step, s.Period) >= c.For
 	case controller.Green:
 		st.frame, st.since = step.Number, at
@@ -226,6 +234,24 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 	}
 	st.held++
 	return st.held >= c.Frames
+}
+
+// blinks reports whether a change is a caret's. Then the stretch goes on that was before the first.
+func (st *condition) blinks(first bool, box image.Rectangle, step *frame.Step) bool {
+	switch maybe, caret := st.blink.Add(box, step.Meta.Sampled); {
+	case caret && st.before.seen > 0:
+		seen := st.seen
+		st.stretch, st.before = st.before, stretch{}
+		st.seen += seen
+		return true
+	case caret:
+		return true
+	case maybe && !first:
+		st.before = st.stretch
+	default:
+		st.before = stretch{}
+	}
+	return false
 }
 
 // still is how long nothing has changed for certain. Frames that were lost are taken off, and two
@@ -286,16 +312,16 @@ func (s *Watcher) filled(m frame.Image, r image.Rectangle, c [3]byte) bool {
 
 func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// changes reports whether a frame differs from the one before in a region.
-func (s *Watcher) changes(step *frame.Step, region frame.Region) bool {
+// changes returns the rectangle around what differs in a region from the frame before.
+func (s *Watcher) changes(step *frame.Step, region frame.Region) (box image.Rectangle) {
 	r := s.rectangle(region)
 	for _, span := range step.Change.Spans {
 		x0, y0, x1, y1 := s.layout.Rect(int(span.Row), int(span.Start), int(span.End))
-		if image.Rect(x0, y0, x1, y1).Overlaps(r) {
-			return true
+		if of := image.Rect(x0, y0, x1, y1); of.Overlaps(r) {
+			box = box.Union(of)
 		}
 	}
-	return false
+	return box
 }
 
 // rectangle is a region of the screen, all of it where it is zero.

@@ -91,6 +91,7 @@ var (
 	everywhere = frame.Region{Width: 64, Height: 48}
 	below      = frame.Region{Y: 8, Width: 64, Height: 40}
 	corner     = frame.Region{X: 60, Y: 44, Width: 4, Height: 4}
+	caret      = frame.Region{X: 30, Y: 20, Width: 2, Height: 12}
 	middle     = frame.Region{X: 20, Y: 20, Width: 20, Height: 10}
 )
 
@@ -140,6 +141,21 @@ func TestScreenSees(t *testing.T) {
 			func(c *canvas) { c.fill(corner, 9, 9, 9, 5); c.fill(corner, 1, 1, 1, 5) }, -1},
 		{"a stillness", controller.Condition{Kind: controller.Still, For: 100 * time.Millisecond},
 			func(c *canvas) { c.fill(corner, 9, 9, 9, 8); c.fill(corner, 1, 1, 1, 20) }, 8},
+		{"a caret does not end a stillness", controller.Condition{Kind: controller.Still, For: time.Second},
+			func(c *canvas) {
+				c.fill(corner, 9, 9, 9, 25)
+				for i := range 8 {
+					c.fill(caret, byte(i), 9, 9, 30)
+				}
+			}, 0},
+		{"a caret that comes once", controller.Condition{Kind: controller.Still, For: time.Second},
+			func(c *canvas) { c.fill(corner, 9, 9, 9, 40); c.fill(caret, 1, 9, 9, 140) }, 40},
+		{"a narrow spinner", controller.Condition{Kind: controller.Still, For: time.Second},
+			func(c *canvas) {
+				for i := range 60 {
+					c.fill(caret, byte(i), 9, 9, 5)
+				}
+			}, -1},
 		{"stillness beside what moves", controller.Condition{Kind: controller.Still, For: 50 * time.Millisecond,
 			Region: middle}, func(c *canvas) {
 			for i := range 20 {

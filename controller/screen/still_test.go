@@ -23,7 +23,7 @@ func TestLateFrameIsNotLonger(t *testing.T) {
 		{"late and long enough", 63, 200 * time.Millisecond, true},
 		{"on time, two frames fewer", 60, 0, false},
 	} {
-		st := condition{first: 10, seen: tc.seen}
+		st := condition{stretch: stretch{first: 10, seen: tc.seen}}
 		at := timeline.Time(0).Add(time.Duration(tc.seen)*period + tc.late)
 		sampled := timeline.Interval{Earliest: at, Latest: at}
 		step := &frame.Step{Meta: frame.Meta{Sequence: 10 + tc.seen, Sampled: sampled}}
