@@ -216,19 +216,22 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if l.Window < 0 || l.Window >= len(r.Windows) {
 		return "" // it is not valid
 	}
-	text, _ := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
+	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
 	if len(l.Threads) == 0 {
 		return text + "The traces have no activity meanwhile."
 	}
-	a, stood := &l.Threads[0], float64(l.ToNS-l.FromNS)
+	a, stood, of := &l.Threads[0], float64(l.ToNS-l.FromNS), "it"
+	if usual > 0 && stood > usual { // the text states the delay alone
+		of = span(stood/1e6) + " before it"
+	}
 	if a.Function >= 0 && 4*a.FunctionNS.Value >= stood {
 		ran := p.function(a.Function)
 		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
 			ran = capital(ran)
 		}
-		return text + fmt.Sprintf("%s ran for %s of it on %s.", ran, a.FunctionNS.rounded(), p.thread(a.Thread))
+		return text + fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
 	}
-	text += fmt.Sprintf("The busiest thread, %s, ran for %s of it.", p.thread(a.Thread), a.Running.rounded())
+	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
 	if len(a.Waits) > 0 && 4*float64(a.Waits[0].EndNS-a.Waits[0].BeginNS) >= stood {
 		text += " It " + a.Waits[0].words(p) + "."
 	}
@@ -261,6 +264,8 @@ func (p *Profile) tested() string {
 	switch {
 	case len(p.Functions) == 0 && p.LateFrames+p.OtherFrames == 0: // it has events alone
 		return ""
+	case len(p.Tests) == 0 && p.LateFrames == 0 && len(p.Late) > 0:
+		return "Functions are not compared: no frame lasted twice the median of its window."
 	case len(p.Tests) == 0 && p.LateFrames == 0:
 		return "No frame was late by the median of its window."
 	case len(p.Tests) == 0 && p.LateFrames < few:

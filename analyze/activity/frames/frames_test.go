@@ -187,7 +187,7 @@ func TestSlowFunctionIsNamed(t *testing.T) {
 		}
 		for _, l := range p.Late {
 			if l.Frame%10 != 6 || !strings.Contains(l.Sentence, "ms late. heavyLoop (app.js:4) ran for ") ||
-				!strings.HasSuffix(l.Sentence, " of it on CrRendererMain.") {
+				!strings.HasSuffix(l.Sentence, " before it on CrRendererMain.") {
 				t.Errorf("seed %d: frame %d: %s", seed, l.Frame, l.Sentence)
 			}
 		}
@@ -343,7 +343,8 @@ func TestSwitchesAreExact(t *testing.T) {
 	if f := p.Functions[l.Threads[0].Function]; f.Name != "decode" {
 		t.Errorf("the longest is %s", f.Text)
 	}
-	const want = "The frame at 0.08 s came 60 ms late. decode (chromium) ran for 40 (39–42) ms of it on worker."
+	const want = "The frame at 0.08 s came 60 ms late. decode (chromium) ran for 40 (39–42) ms of 70 ms before it on " +
+		"worker."
 	if l.Sentence != want {
 		t.Errorf("sentence %q, want %q", l.Sentence, want)
 	}
