@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 )
@@ -207,6 +208,9 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if err != nil {
 		return o, err
 	}
+	if c.Why {
+		recordWhy(e, subjects)
+	}
 	on, err := c.variants(subjects)
 	if err != nil {
 		return o, err
@@ -334,10 +338,7 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 	if c.Profile.text != "" {
 		t.Profile = c.Profile.profile
 	}
-	if c.Why {
-		session.Explain(t)
-	}
-	if (c.Strict || c.TraceLimit > 0) && !t.Profile.Given() {
+	if (c.Strict || c.TraceLimit > 0) && !t.Profile.Given() && !c.Why {
 		return usagef("--strict and --trace-limit need a profile; add --profile samples")
 	}
 	t.Profile.Strict = t.Profile.Strict || c.Strict
@@ -346,6 +347,20 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 		return nil
 	}
 	return setProfile(t, c.Network)
+}
+
+// recordWhy has each test record what --why needs. Networks and archives of variants are set. It
+// says where scripts cannot be instrumented.
+func recordWhy(e *env, subjects []session.Subject) {
+	said := ""
+	for i := range subjects {
+		t := *subjects[i].Test
+		if err := session.Explain(&t, siterecord.Follows(&t)); err != nil && err.Error() != said {
+			said = err.Error()
+			fmt.Fprintf(e.err, "--why without calls of scripts: %s\n", said)
+		}
+		subjects[i].Test = &t
+	}
 }
 
 func setProfile(t *suite.Test, profile string) error {

@@ -149,7 +149,9 @@ func (d *demo) runOne(ctx context.Context, i int, on session.Variant) error {
 	t := d.Tests[i]
 	if t.Script.Given() {
 		explained := *t
-		session.Explain(&explained)
+		if err := session.Explain(&explained, false); err != nil {
+			return err
+		}
 		t = &explained
 	}
 	d.Log(fmt.Sprintf("%s, %d of %d", t.Name, i+1, len(d.Tests)))

@@ -71,19 +71,25 @@ func CheckUntrustedProfile(t *suite.Test) error {
 }
 
 // Explain has a test record all that explains late frames: samples with names of JavaScript
-// functions, and socket calls. It adds the calls and errors of scripts that can be instrumented.
-func Explain(t *suite.Test) {
+// functions, and socket calls. It adds the calls and errors of scripts, or returns the reason why
+// they cannot be instrumented. The test's network and page must be set before. archived: the page
+// will be replaced by an archive.
+func Explain(t *suite.Test, archived bool) (uninstrumented error) {
 	if !t.Profile.Given() {
 		t.Profile = suite.Profile{Native: suite.ProfileSamples, JS: suite.ProfileAuto, Sockets: true}
 	}
 	if t.Script.Given() {
-		return
+		return nil
 	}
 	with := *t
 	with.Script.Policies = []string{"calls", "errors"}
-	if checkScript(&with, LiveByHosts(&with)) == nil {
-		t.Script = with.Script
+	if local := LiveByHosts(&with); local || !archived {
+		if err := checkScript(&with, local); err != nil {
+			return err
+		}
 	}
+	t.Script = with.Script
+	return nil
 }
 
 // openProfile opens the engines of the test's profile; nil: none works, or none is asked for. Those

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestWhyRecordsScripts: --why records the calls of scripts wherever they can be instrumented, also
+// where a flag or a variant gives the network. Elsewhere it says why not.
+func TestWhyRecordsScripts(t *testing.T) {
+	const local, none = "http://localhost:3000", "--why without calls of scripts: test localhost-3000: script needs " +
+		"pages that this program serves; add --network\n"
+	for name, tc := range map[string]struct {
+		cmd           runCmd
+		scripts, says string // scripts: of each subject
+	}{
+		"built-in page": {runCmd{Tests: []string{"stutter"}}, "calls,errors", ""},
+		"local server":  {runCmd{Tests: []string{local}, Network: "cable"}, "calls,errors", ""},
+		"no network":    {runCmd{Tests: []string{local, local}}, "|", none},
+		"site":          {runCmd{Tests: []string{"https://example.org"}, Network: "3g"}, "calls,errors", ""},
+		"variants": {runCmd{Tests: []string{local}, Variant: []string{"a=network:3g", "b=network:cable"}},
+			"calls,errors|calls,errors", ""},
+		"own policy": {runCmd{Tests: []string{"stutter"}, Script: []string{"errors"}}, "errors", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subjects, err := tc.cmd.subjects()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var says bytes.Buffer
+			recordWhy(&env{ctx: t.Context(), err: &says}, subjects)
+			var got []string
+			for _, s := range subjects {
+				got = append(got, strings.Join(s.Test.Script.Policies, ","))
+				if p := s.Test.Profile; !p.Given() || !p.Sockets {
+					t.Errorf("%s has the profile %q", s.Name, p.Text())
+				}
+			}
+			if strings.Join(got, "|") != tc.scripts || says.String() != tc.says {
+				t.Errorf("scripts %q, want %q; says %q", got, tc.scripts, &says)
+			}
+		})
+	}
+}
