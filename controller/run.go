@@ -298,12 +298,15 @@ func (r *run) awaitAny(ctx context.Context, limit time.Duration, any ...Conditio
 	if err == nil {
 		return which, seen, nil
 	}
+	waited := conditions(any)
+	if seen.Region != (frame.Region{}) {
+		waited += fmt.Sprintf("; frame %d changed last, in %v", seen.Frame, seen.Region)
+	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-		return 0, seen, fmt.Errorf("%w, while it was waited for %s", err, conditions(any))
+		return 0, seen, fmt.Errorf("%w, while it was waited for %s", context.Cause(ctx), waited)
 	}
 	if errors.Is(err, errNotSeen) {
-		return 0, seen, &UnseenError{Waited: conditions(any), For: limit}
+		return 0, seen, &UnseenError{Waited: waited, For: limit}
 	}
 	return 0, seen, err
 }

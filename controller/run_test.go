@@ -220,6 +220,10 @@ func TestFailures(t *testing.T) {
 		"wait sees nothing": {func(w *world, _ func()) { w.launched = never },
 			marked(do(suite.Wait{Colour: &suite.Colour{R: 1}, Timeout: time.Second})),
 			"step wait in line 7: waited 1s for the colour #010000", ""},
+		"never still": {func(w *world, _ func()) {
+			w.launched, w.moved = never, Seen{Frame: 9, Region: frame.Region{X: 7, Y: 3, Width: 2, Height: 16}}
+		}, marked(do(suite.Wait{Still: time.Hour, Timeout: time.Second})), "step wait in line 7: waited 1s for a " +
+			"stillness of 1h0m0s in 100x50+10+20; frame 9 changed last, in 2x16+7+3", ""},
 		"event never comes": {func(w *world, _ func()) { w.launched = never },
 			&suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},
 		"nobody looks": {func(w *world, _ func()) { w.fails["await"] = errTest }, marked(), "of the test",

@@ -13,8 +13,9 @@ import (
 // Screen is what a device shows now, as the capture sees it.
 type Screen interface {
 	// Await returns when one of the conditions holds, which one, and the frame that shows it. If
-	// ctx ends before, the error wraps its cause. looking, if it is not nil, is called once no
-	// frame that comes is missed any more. It may be called again, by one goroutine at a time.
+	// ctx ends before, the error wraps its cause, and seen is the change that a Still met last.
+	// looking, if it is not nil, is called once no frame that comes is missed any more. It may be
+	// called again, by one goroutine at a time.
 	Await(ctx context.Context, looking func(), any ...Condition) (which int, seen Seen, err error)
 }
 
@@ -69,5 +70,5 @@ func (c Condition) String() string {
 type Seen struct {
 	Frame  int // its number in the recording
 	At     timeline.Interval
-	Region frame.Region // of Green: its box
+	Region frame.Region // of Green: its box; of Still: that of the last change
 }

@@ -23,6 +23,7 @@ import (
 // world is a device of tests and its environment: its actions determine the content of its screen.
 // It is in a bubble of synctest.
 type world struct {
+	moved Seen // what an await in vain returns
 	start time.Time
 	over  chan struct{}
 
@@ -92,7 +93,7 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 	for {
 		select {
 		case <-ctx.Done():
-			return 0, Seen{}, context.Cause(ctx)
+			return 0, s.moved, context.Cause(ctx)
 		case <-time.After(frameTime):
 		}
 		s.mu.Lock()

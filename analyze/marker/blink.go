@@ -10,9 +10,9 @@ import (
 // Blink finds the changes of a blinking caret, which do not end a stillness. Browsers draw one in a
 // focused text field, and many pages focus theirs.
 //
-// A change may be a caret's if its rectangle is at most 8 pixels wide and at least four times as
-// tall as wide, and the change before is at least 200 ms older. It is one if it has the same
-// rectangle as the change before. Then neither of them counts. Carets blink every 500 ms or so.
+// A change may be a caret's if its rectangle has at most 8 columns, and four rows per column. The
+// change before is at least 200 ms older. It is a caret's if both have the same rectangle. Then
+// neither of them counts. Carets blink every 500 ms or so.
 type Blink struct {
 	box image.Rectangle // of the last change, if it may be a caret's
 	at  timeline.Interval

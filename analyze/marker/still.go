@@ -159,8 +159,8 @@ func periods(n uint64, p int64) time.Duration {
 	return time.Duration(min(ns, math.MaxInt64))
 }
 
-// changed reports whether a frame differs where it counts from the one before, and the rectangle
-// around what differs; without a rectangle, all of it may.
+// changed reports whether a frame differs where it counts from the one before, and the rectangle of
+// its change; an empty one is unknown.
 func (w *stillness) changed(s *frame.Step) (box image.Rectangle, changed bool) {
 	if s.Change == nil {
 		return image.Rectangle{}, true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhyRecordsScripts: --why records the calls of scripts wherever they can be instrumented, also
-// where a flag or a variant gives the network. Elsewhere it says why not.
+// TestWhyRecordsScripts: --why records the calls of scripts that can be instrumented. A flag or a
+// variant may give the network. Otherwise the command says why not.
 func TestWhyRecordsScripts(t *testing.T) {
 	const local, none = "http://localhost:3000", "--why without calls of scripts: test localhost-3000: script needs " +
 		"pages that this program serves; add --network\n"

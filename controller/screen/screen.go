@@ -63,8 +63,7 @@ type answer struct {
 type condition struct {
 	looked bool // a frame that counts was looked at
 	holds  bool // in that frame
-	box    image.Rectangle
-	held   int // frames in a row with that box, or that hold
+	held   int  // frames in a row with that box, or that hold
 	stretch
 	before stretch // of Still: the stretch before a change that may be a caret's
 	blink  marker.Blink
@@ -72,6 +71,7 @@ type condition struct {
 
 // stretch is a time without a change.
 type stretch struct {
+	box   image.Rectangle   // of the last change, or of the green
 	since timeline.Interval // of the last change
 	frame int
 	first uint64 // sequence number of the last change
@@ -119,8 +119,20 @@ func (s *Watcher) Await(ctx context.Context, looking func(), any ...controller.C
 	case a := <-q.answer: // it was in time
 		return a.which, a.seen, a.err
 	default:
-		return 0, controller.Seen{}, s.why(ctx)
+		return 0, s.moved(q), s.why(ctx)
 	}
+}
+
+// moved returns the change that a stillness of a question met last.
+func (s *Watcher) moved(q *question) (seen controller.Seen) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range q.all {
+		if st := &q.states[i]; c.Kind == controller.Still && !st.box.Empty() {
+			seen = controller.Seen{Frame: st.frame, At: st.since, Region: region(st.box)}
+		}
+	}
+	return seen
 }
 
 // why returns the reason for a missing answer.
@@ -209,7 +221,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 	case controller.Still:
 		st.seen += missed + 1
 		if (first || changed) && !st.blinks(first, box, step) {
-			st.stretch = stretch{since: at, frame: step.Number, first: step.Meta.Sequence}
+			st.stretch = stretch{box: box, since: at, frame: step.Number, first: step.Meta.Sequence}
 			return false
 		}
 		return st.still(step, s.Period) >= c.For
@@ -312,7 +324,7 @@ func (s *Watcher) filled(m frame.Image, r image.Rectangle, c [3]byte) bool {
 
 func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// changes returns the rectangle around what differs in a region from the frame before.
+// changes returns the rectangle around all spans in a region that differ from the frame before.
 func (s *Watcher) changes(step *frame.Step, region frame.Region) (box image.Rectangle) {
 	r := s.rectangle(region)
 	for _, span := range step.Change.Spans {

@@ -193,6 +193,21 @@ func TestScreenSaysWhereTheGreenIs(t *testing.T) {
 	}
 }
 
+// TestScreenSaysWhatMoved: who waits for a stillness in vain learns of the last change, and a
+// caret is not it.
+func TestScreenSaysWhatMoved(t *testing.T) {
+	c := newCanvas(t)
+	_, seen, err := c.ask(func() {
+		c.fill(corner, 1, 9, 9, 30)
+		c.fill(middle, 2, 9, 9, 30)
+		c.fill(caret, 3, 9, 9, 30)
+		c.fill(caret, 4, 9, 9, 1)
+	}, controller.Condition{Kind: controller.Red}, controller.Condition{Kind: controller.Still, For: time.Hour})
+	if !errors.Is(err, errNever) || seen.Frame != 30 || seen.Region != middle {
+		t.Errorf("frame %d changed last, in %v; %v", seen.Frame, seen.Region, err)
+	}
+}
+
 func TestScreenTellsWhichOfSeveral(t *testing.T) {
 	c := newCanvas(t)
 	which, _, err := c.ask(func() { c.fill(everywhere, 255, 0, 0, 3) },
@@ -260,7 +275,7 @@ func TestScreenComesBack(t *testing.T) {
 		{"a colour", controller.Condition{Kind: controller.Red, Since: second + 5},
 			func(c *canvas) { c.fill(everywhere, 255, 0, 0, 100) }, second + 5, nil},
 		{"stillness", still, func(c *canvas) { c.fill(frame.Region{}, 0, 0, 0, 100) }, second / 100, nil},
-		{"no stillness", still, func(c *canvas) { c.fill(corner, 255, 0, 0, 100) }, 0, errNever},
+		{"no stillness", still, func(c *canvas) { c.fill(corner, 255, 0, 0, 100) }, last, errNever},
 		{"nothing", controller.Condition{Kind: controller.Red, Since: 2}, nil, 0, ErrNotWatched},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
