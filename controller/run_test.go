@@ -197,6 +197,7 @@ func TestChangeAfterInput(t *testing.T) {
 // Fault: The browser hangs, or its page stays green
 // Fault: The browser crashes
 // Fault: The device disconnects in the middle of a touch
+// Fault: A page of an address never comes to rest
 func TestFailures(t *testing.T) {
 	never := func(w *world, _ string) { w.later(time.Second, "green", 500*time.Millisecond, "content") }
 	tap := do(suite.Tap{At: px(1, 1), Times: 1, Hold: 5 * time.Second})
@@ -224,6 +225,11 @@ func TestFailures(t *testing.T) {
 			w.launched, w.moved = never, Seen{Frame: 9, Region: frame.Region{X: 7, Y: 3, Width: 2, Height: 16}}
 		}, marked(do(suite.Wait{Still: time.Hour, Timeout: time.Second})), "step wait in line 7: waited 1s for a " +
 			"stillness of 1h0m0s in 100x50+10+20; frame 9 changed last, in 2x16+7+3", ""},
+		"never ends": {func(w *world, _ func()) {
+			w.launched, w.moved = never, Seen{Frame: 9, Region: frame.Region{X: 7, Y: 3, Width: 20, Height: 16}}
+		}, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Still: time.Hour}}, "waited for a stillness of " +
+			"1h0m0s in 100x50+10+20, or red in 100x50+10+20; frame 9 changed last, in 20x16+7+3; " +
+			"--end 20s, or end: 20s in a test file, ends it after a time", ""},
 		"event never comes": {func(w *world, _ func()) { w.launched = never },
 			&suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},
 		"nobody looks": {func(w *world, _ func()) { w.fails["await"] = errTest }, marked(), "of the test",

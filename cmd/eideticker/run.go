@@ -37,6 +37,7 @@ type runCmd struct {
 	UntilFail bool   `help:"Repeat until a run fails, and keep that run."`
 	Seed      uint64 `placeholder:"N" help:"Seed of the order of turns (default: random, printed)."`
 	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g (default: as in the test)."`
+	End       string `placeholder:"20s" help:"End: still 3s, event NAME or 20s (default: as in the test)."`
 	Fresh     bool   `help:"With a URL and --network: record the site again."`
 	Vitals    bool   `help:"Read web vitals from the page and compare them with the pixels; adds load."`
 	// Script is a list with commas, or given several times.
@@ -307,8 +308,13 @@ func (c runCmd) checkPrimary(t *suite.Test) error {
 	return nil
 }
 
-// onNetwork gives a test the network, the vitals and the policies of the command line.
+// onNetwork gives a test the network, the end, the vitals and the policies of the command line.
 func (c runCmd) onNetwork(t *suite.Test) error {
+	if c.End != "" {
+		if err := t.SetEnd(c.End); err != nil {
+			return usagef("--end: %w", err)
+		}
+	}
 	t.Vitals = t.Vitals || c.Vitals
 	if len(c.Script) > 0 {
 		t.Script.Policies = c.Script

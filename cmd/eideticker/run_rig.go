@@ -90,6 +90,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--observer-effect cannot be used with --rig")
 	case c.Adapt != "" || c.Share != "" || c.Break:
 		return p, usagef("--adapt, --share and --break cannot be used with --rig; set script in a test file")
+	case c.End != "":
+		return p, usagef("--end cannot be used with --rig; set end in a test file")
 	case c.Why:
 		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
 	case len(c.AB) > 0:

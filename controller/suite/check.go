@@ -408,6 +408,18 @@ func (t *Test) checkSync(*Known) error {
 
 const blankPage = "about:blank"
 
+// SetEnd replaces a test's end by "markers", "still 3s", "event NAME" or "20s".
+func (t *Test) SetEnd(text string) error {
+	sync, err := parseSync(text)
+	if err != nil {
+		return err
+	}
+	if t.Sync = sync; sync.Limit >= t.Timeout {
+		t.Timeout = sync.Limit + DefaultTimeout
+	}
+	return t.checkSync(nil)
+}
+
 // parseSync reads "markers", "still 3s", "event NAME" or "20s".
 func parseSync(s string) (Sync, error) {
 	const want = "must be markers, still 3s, event NAME or 20s"
