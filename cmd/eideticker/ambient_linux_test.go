@@ -44,9 +44,7 @@ func TestRightsStay(t *testing.T) {
 	own, helper := filepath.Join(dir, "eideticker"), filepath.Join(dir, "media")
 	for path, content := range map[string]string{own: string(binary), helper: script,
 		filepath.Join(dir, "a.mp4"): "none"} {
-		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		built.Executable(t, path, content)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // recipes is where the recipes for CI are, and compareScript what all of them call.
@@ -276,9 +278,7 @@ func newStand(t *testing.T) stand {
 
 func (s stand) program(name, shell string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, "bin", name), []byte("#!/bin/sh\n"+shell+"\n"), 0o755); err != nil {
-		s.t.Fatal(err)
-	}
+	built.Executable(s.t, filepath.Join(s.dir, "bin", name), "#!/bin/sh\n"+shell+"\n")
 }
 
 // run returns what a program says, and its exit code.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // TestUntrustedTests has each browser try what an untrusted test is kept from: services of this
@@ -244,9 +245,7 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 		t.Errorf("policies of the system's are passed over: %v", err)
 	}
 	script := filepath.Join(dir, "script")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	built.Executable(t, script, "#!/bin/sh\n")
 	if _, err := keptFirefox(script, filepath.Join(dir, "program"), untrustedFirefox, nil); !errors.Is(err,
 		errors.ErrUnsupported) {
 		t.Errorf("what is not a program of Firefox is started: %v", err)

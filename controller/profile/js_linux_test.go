@@ -25,6 +25,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/internal/devtools"
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // packets returns a Perfetto trace with an instant on thread 7 of process 6 at each of some times.
@@ -302,9 +303,7 @@ func TestFirefoxTrace(t *testing.T) {
 			}
 			program := filepath.Join(dir, "firefox")
 			text := "#!/bin/sh\ncd " + dir + "\n" + trap + "echo ready\nwhile read line; do :; done\n"
-			if err := os.WriteFile(program, []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			built.Executable(t, program, text)
 			s := open(t, Options{JS: jsTrace, Browser: "firefox", Limit: tc.limit})
 			p := start(t, s, program)
 			_, err := p.out.ReadString('\n') // it runs

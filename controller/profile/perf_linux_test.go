@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // program is a child process that runs its parts on request.
@@ -275,10 +276,7 @@ func TestFailedPerfClosesItsPipes(t *testing.T) {
 	before := open()
 	for i := range times {
 		if i == times/2 {
-			path := filepath.Join(os.Getenv("PATH"), "perf")
-			if err := os.WriteFile(path, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			built.Executable(t, filepath.Join(os.Getenv("PATH"), "perf"), "#!/bin/sh\nexit 1\n")
 		}
 		p := &perf{recorder: recorder{o: Options{Native: Samples, Dir: t.TempDir(), Limit: defaultLimit}}}
 		if err := p.Prepare(t.Context(), nil); err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // launcher is a canvas with a program that is profiled. A stopped program paints nothing.
@@ -84,10 +85,7 @@ func TestProfilerStopsTheBrowser(t *testing.T) {
 			if _, err := exec.LookPath("perf"); err != nil && os.Getenv("CI") != "true" {
 				t.Skip(err)
 			}
-			script := []byte("#!/bin/sh\n" + tc.script + "\n")
-			if err := os.WriteFile(filepath.Join(bin, "uftrace"), script, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			built.Executable(t, filepath.Join(bin, "uftrace"), "#!/bin/sh\n"+tc.script+"\n")
 			o := canvasOptions(t, Variant{})
 			test := *o.Test
 			test.Profile = suite.Profile{Native: tc.native}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
+	"github.com/eideticker/eideticker/deploy/built"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -143,9 +143,7 @@ esac
 // attend has a DHCP client ask for an address whenever the cable is plugged in, until the test
 // ends.
 func (p *tablet) attend() {
-	if err := os.WriteFile(p.script, []byte(dhcpScript), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
+	built.Executable(p.t, p.script, dhcpScript)
 	updates, stop := make(chan netlink.LinkUpdate, 16), make(chan struct{})
 	if err := p.network.Do(func() error {
 		return netlink.LinkSubscribeWithOptions(updates, stop, netlink.LinkSubscribeOptions{ListExisting: true})

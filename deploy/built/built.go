@@ -1,4 +1,5 @@
-// Package built builds the programs of this module for tests. Only tests import it.
+// Package built builds the programs of this module for tests, and writes programs of tests. Only
+// tests import it.
 package built
 
 import (

@@ -20,6 +20,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // bench is a machine with an interface, and a device at the other end of the cable: namespaces, and
@@ -170,9 +172,7 @@ ip route add default via "$router"
 for d in $dns; do echo "nameserver $d"; done >/etc/resolv.conf
 [ "$mtu" = 1500 ]
 `
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		b.t.Fatal(err)
-	}
+	built.Executable(b.t, script, text)
 	if out, err := b.run("busybox", "udhcpc", "-f", "-q", "-n", "-t", "30", "-T", "1", "-O", "mtu", "-i", b.deviceSide,
 		"-s", script); err != nil {
 		b.t.Fatalf("%v: %s", err, out)

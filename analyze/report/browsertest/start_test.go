@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 // TestCrashAtStart starts a browser that ends at once the first time.
 func TestCrashAtStart(t *testing.T) {
 	real, dir := Path(t), t.TempDir()
 	script := "#!/bin/sh\n[ -e \"$0.crashed\" ] || { touch \"$0.crashed\"; exit 1; }\nexec " + real + " \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "chromium"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	built.Executable(t, filepath.Join(dir, "chromium"), script)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	v, err := chromedp.Run(Start(t, 4*time.Minute), chromedp.Evaluate[int](`1 + 1`))
 	if err != nil || v != 2 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/deploy/built"
 	"github.com/eideticker/eideticker/netsim/dns"
 	"github.com/eideticker/eideticker/netsim/link"
 )
@@ -127,9 +128,7 @@ func TestSegment(t *testing.T) {
 		t.Errorf("the machine has the interface still: %s", out)
 	}
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte(dhcpScript), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	built.Executable(t, script, dhcpScript)
 	must(t, device, "busybox", "udhcpc", "-f", "-q", "-n", "-t", "30", "-T", "1", "-i", "eth0", "-s", script)
 	lease, err := n.Await(t.Context())
 	if err != nil {
