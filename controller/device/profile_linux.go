@@ -70,6 +70,13 @@ func lockOwner(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// unlock ends a lock before its file is closed. A process that is being started has a copy of the
+// file.
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	_ = f.Close()
+}
+
 // environment is the program's own, without what leads out of the folder or to another display.
 func (p *profile) environment(display string) []string {
 	drop := []string{
@@ -112,7 +119,7 @@ func (p *profile) remove() {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	_ = p.lock.Close()
+	unlock(p.lock)
 }
 
 // removeOrphans removes folders of ours whose owner ended without doing so.
@@ -134,6 +141,6 @@ func removeOrphans(in string) {
 			continue // its owner lives
 		}
 		_ = os.RemoveAll(dir)
-		_ = lock.Close()
+		unlock(lock)
 	}
 }
