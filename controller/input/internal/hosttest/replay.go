@@ -3,6 +3,7 @@
 package hosttest
 
 import (
+	"context"
 	"math"
 	"os"
 	"slices"
@@ -49,13 +50,18 @@ func recording(t testing.TB, step time.Duration) (all []input.Timed) {
 }
 
 // Replay plays the recording and compares it with the host's events: all in order, none before its
-// time. A late action does not delay others. Lateness depends on the machine, but it must not grow
-// from the beginning to the end. A few reports show how busy the machine is, and are not judged.
+// time. A late action does not delay others. Lateness depends on the machine, which may become
+// busier. From the beginning to the end it must not grow more than that of a sleeper. A few reports
+// show how busy the machine is, and are not judged.
 func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
 	all := recording(t, step)
 	start := timeline.Monotonic().Now().Add(100 * time.Millisecond)
-	l := lateness{reports: len(all), free: start}
+	l := lateness{free: start}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	sleeper := make(chan []time.Duration, 1)
+	go func() { sleeper <- sleep(ctx, start, all) }()
 	err := input.Play(t.Context(), d, start, all, func(timed input.Timed, sent timeline.Interval) {
 		due := start.Add(timed.After)
 		if !sent.Valid() || sent.Earliest < due {
@@ -74,57 +80,80 @@ func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.judge(t, step)
+	l.judge(t, len(all), step, <-sleeper)
 }
 
-// lateness is how late reports were.
+// sleep sleeps until each action is due, and returns how late it woke.
+func sleep(ctx context.Context, start timeline.Time, all []input.Timed) (late []time.Duration) {
+	for _, timed := range all {
+		due := start.Add(timed.After)
+		if timeline.SleepUntil(ctx, due) != nil {
+			break
+		}
+		late = append(late, timeline.Monotonic().Now().Sub(due))
+	}
+	return late
+}
+
+// lateness is how late reports were begun. One that ends late makes the next one wait.
 type lateness struct {
-	reports int           // that are to come
-	free    timeline.Time // when the one before was done with
-	seen    int
-	begin   []time.Duration // those of the first third that had not to wait for another one
-	end     []time.Duration // the same of the last third
-	waited  []time.Duration // from the end of one to the beginning of the next, where that was due already
+	free   timeline.Time   // when the one before was done with
+	late   []time.Duration // from when a report was due until it was begun
+	idle   []int           // numbers of those that had not to wait for another one
+	waited []time.Duration // from the end of one to the beginning of the next, where that was due already
 }
 
 func (l *lateness) add(due timeline.Time, sent timeline.Interval) {
-	late := sent.Latest.Sub(due)
-	switch {
-	case l.free > due:
+	if l.free > due {
 		l.waited = append(l.waited, sent.Earliest.Sub(l.free))
-	case l.seen < l.reports/3:
-		l.begin = append(l.begin, late)
-	case l.seen >= l.reports-l.reports/3:
-		l.end = append(l.end, late)
+	} else {
+		l.idle = append(l.idle, len(l.late))
 	}
-	l.seen++
+	l.late = append(l.late, sent.Earliest.Sub(due))
 	l.free = timeline.Monotonic().Now()
 }
 
 // judge holds the lateness against the time between two reports.
-func (l *lateness) judge(t *testing.T, step time.Duration) {
+func (l *lateness) judge(t *testing.T, reports int, step time.Duration, sleeper []time.Duration) {
 	t.Helper()
-	if l.seen != l.reports {
-		t.Errorf("%d of %d reports", l.seen, l.reports)
+	if len(l.late) != reports || len(sleeper) != reports {
+		t.Fatalf("%d of %d reports, and the sleeper woke %d times", len(l.late), reports, len(sleeper))
 	}
-	enough := l.reports / 6
-	if len(l.waited) > 0 {
+	if enough := reports / 6; len(l.waited) > 0 {
 		t.Logf("%d of %d reports were due before the one before was done with, and were sent %v (min) behind that",
-			len(l.waited), l.reports, slices.Min(l.waited))
+			len(l.waited), reports, slices.Min(l.waited))
 		if len(l.waited) >= enough && slices.Min(l.waited) > step/2 {
 			t.Errorf("a report that is late is waited for: %v", slices.Min(l.waited))
 		}
 	}
-	if len(l.begin) < enough || len(l.end) < enough {
+	drift, known := l.drift(sleeper)
+	if !known {
 		t.Log("this machine is too busy to be on time: the drift is not known")
 		return
 	}
-	drift := slices.Min(l.end) - slices.Min(l.begin)
-	t.Logf("%d reports: late by %v (median; min %v) in the first third and %v (%v) in the last: it drifts by %v",
-		l.reports, median(l.begin), slices.Min(l.begin), median(l.end), slices.Min(l.end), drift)
+	t.Logf("%d reports, begun late by %v (median), a sleeper by %v: it drifts by %v", reports, median(l.late),
+		median(sleeper), drift)
 	if drift > step/2 {
 		t.Errorf("it drifts by %v", drift)
 	}
+}
+
+// drift returns how much the driver's lateness behind a sleeper grew from the first third to the
+// last. It is not known if too few reports had not to wait for another one.
+func (l *lateness) drift(sleeper []time.Duration) (drift time.Duration, known bool) {
+	var begin, end []time.Duration
+	for _, n := range l.idle {
+		switch more := l.late[n] - sleeper[n]; {
+		case n < len(l.late)/3:
+			begin = append(begin, more)
+		case n >= len(l.late)-len(l.late)/3:
+			end = append(end, more)
+		}
+	}
+	if enough := len(l.late) / 6; len(begin) < enough || len(end) < enough {
+		return 0, false
+	}
+	return median(end) - median(begin), true
 }
 
 // fingersOf returns how many fingers of the recording are down behind actions of it.
