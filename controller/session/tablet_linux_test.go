@@ -189,17 +189,20 @@ func (p *tablet) ask() (end func()) {
 }
 
 // view goes to the address of an intent: the first starts the browser, and those after it are
-// handed over to it, as a desktop hands addresses over.
+// handed over to it, as a desktop hands addresses over. It answers before the browser has a window,
+// as devices do.
 func (p *tablet) view(s *adbtest.Session) byte {
 	m := intent.FindStringSubmatch(s.Line)
 	if m == nil {
 		return s.Say("Error: no address\n")
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.show(m[1]); err != nil {
-		return s.Say("Error: " + err.Error() + "\n")
-	}
+	go func() {
+		defer p.mu.Unlock() // the test's end waits for this
+		if err := p.show(m[1]); err != nil {
+			p.t.Errorf("show %s: %v", m[1], err)
+		}
+	}()
 	return s.Say("Starting: Intent { act=android.intent.action.VIEW }\n")
 }
 
