@@ -125,6 +125,9 @@ func (s *Step) read(r *reader, n ast.Node) error {
 				"a step does one thing: %s is beside %s; indent its keys, or begin a step with a dash",
 				strict.Clip(pairs[1].Key), p.Key)
 		}
+		if _, text := p.Value.(*ast.StringNode); text && p.Key == "wait" {
+			return r.Errorf(p.Value, "wait waits for the screen, such as {still: 1s} or {change: all}; a time is sleep: 2s")
+		}
 		s.Line = strict.Position(p.At).Line
 		a := reflect.New(reflect.TypeOf(v.blank)).Elem()
 		a.Set(reflect.ValueOf(v.blank))
