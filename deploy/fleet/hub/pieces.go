@@ -192,6 +192,24 @@ func (p *pieces) agrees(file, tag string) bool {
 	return true
 }
 
+// tag returns the ETag of a file whose beginning the hub has; "": it is not known.
+func (p *pieces) tag(file string) string {
+	p.mu.Lock()
+	have := p.all[file+"0"] != nil
+	tag, is := p.tags[file]
+	p.mu.Unlock()
+	if !have {
+		return "" // the rig may have another file by now
+	} else if is {
+		return tag
+	}
+	f, tag, err := p.read(file + "0")
+	if err != nil || f.Close() != nil {
+		return "" // it is damaged
+	}
+	return tag
+}
+
 // forget deletes the pieces of a file. The lock is held.
 func (p *pieces) forget(file string) {
 	delete(p.tags, file)
@@ -229,6 +247,7 @@ type pieceReader struct {
 	ctx       context.Context //nolint:containedctx // io.Reader has none
 
 	at    int64
+	tag   string // the file's ETag; "": not known yet, or none
 	piece *os.File
 	index int64
 	err   error // of a read
@@ -279,13 +298,13 @@ func (r *pieceReader) read(b []byte) (int, error) {
 		}
 		f, tag, err := r.h.pieces.open(r.ctx, r.file()+strconv.FormatInt(index, 10),
 			func(to *os.File) error { return r.fetch(to, index) })
-		if err == nil && !r.h.pieces.agrees(r.file(), tag) {
+		if err == nil && (!r.h.pieces.agrees(r.file(), tag) || r.tag != "" && r.tag != tag) {
 			err = errors.Join(errChanged, f.Close())
 		}
 		if err != nil {
 			return 0, err
 		}
-		r.piece, r.index = f, index
+		r.piece, r.index, r.tag = f, index, tag
 	}
 	within := r.at - index*pieceBytes
 	left := min(pieceBytes, r.size-index*pieceBytes) - within
@@ -359,7 +378,10 @@ func (h *Hub) pieced(w http.ResponseWriter, r *http.Request, from *pieceReader, 
 	}
 	from.h, from.ctx = h, r.Context()
 	defer from.Close() // was only read
-	late := &lateWriter{ResponseWriter: w}
+	late := &lateWriter{ResponseWriter: w, from: from}
+	if from.tag = h.pieces.tag(from.file()); from.tag != "" {
+		w.Header().Set("ETag", from.tag) // for the request's conditions
+	}
 	runweb.Typed(w.Header(), name)
 	end := time.Now().Add(2*time.Minute + time.Duration(from.size/minSpeed)*time.Second)
 	_ = http.NewResponseController(w).SetWriteDeadline(end)
@@ -371,7 +393,7 @@ func (h *Hub) pieced(w http.ResponseWriter, r *http.Request, from *pieceReader, 
 		h.o.Log.Warn("a file was not relayed whole", "rig", from.rig, "error", from.err)
 		panic(http.ErrAbortHandler) // so that the client knows too
 	default:
-		for _, key := range []string{"Content-Length", "Content-Range", "Accept-Ranges"} {
+		for _, key := range []string{"Content-Length", "Content-Range", "Accept-Ranges", "ETag"} {
 			w.Header().Del(key)
 		}
 		var away errAway
@@ -386,6 +408,7 @@ func (h *Hub) pieced(w http.ResponseWriter, r *http.Request, from *pieceReader, 
 // lateWriter sends the status with the first bytes, so that an error before them has its own.
 type lateWriter struct {
 	http.ResponseWriter
+	from   *pieceReader
 	status int
 	begun  bool
 }
@@ -399,6 +422,9 @@ func (w *lateWriter) Write(b []byte) (int, error) {
 
 func (w *lateWriter) begin() {
 	if !w.begun && w.status != 0 {
+		if w.from.tag != "" {
+			w.Header().Set("ETag", w.from.tag)
+		}
 		w.ResponseWriter.WriteHeader(w.status)
 	}
 	w.begun = true

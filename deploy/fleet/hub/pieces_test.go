@@ -175,6 +175,60 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestPiecesConditions: a file has its rig's ETag, by which clients ask for it again.
+// It fails if a film that has not changed is sent twice, or one that has changed is not sent.
+func TestPiecesConditions(t *testing.T) {
+	t.Parallel()
+	const size = pieceBytes + 1000
+	w, f, url, asked := film(t, size, nil)
+	want := func(name string, status, bytes int, tag string, fetched int64, header ...string) {
+		t.Helper()
+		got, body, answer := fetch(t, "GET", url, "", header...)
+		if got != status || status < 400 && len(body) != bytes || answer.Get("ETag") != tag || asked.Load() != fetched {
+			t.Errorf("%s: %d, %d bytes, ETag %s, %d fetched", name, got, len(body), answer.Get("ETag"), asked.Load())
+		}
+	}
+	want("a part of an unknown file", 200, size, `"1"`, 2, "Range", "bytes=0-9", "If-Range", `"1"`)
+	f.mu.Lock()
+	f.busy = true
+	f.mu.Unlock()
+	want("the same", 304, 0, `"1"`, 2, "If-None-Match", `"0", "1"`)
+	want("another", 200, size, `"1"`, 2, "If-None-Match", `"0"`)
+	want("a part", 206, 10, `"1"`, 2, "Range", "bytes=0-9", "If-Range", `"1"`)
+	want("a part of another", 200, size, `"1"`, 2, "Range", "bytes=0-9", "If-Range", `"0"`)
+	restart := func() {
+		w.hub.pieces.mu.Lock()
+		defer w.hub.pieces.mu.Unlock()
+		w.hub.pieces.tags = map[string]string{}
+	}
+	restart()
+	want("after a restart", 304, 0, `"1"`, 2, "If-None-Match", `"1"`)
+	want("whole", 200, size, `"1"`, 2)
+	drop := func(part string) {
+		w.hub.pieces.mu.Lock()
+		defer w.hub.pieces.mu.Unlock()
+		for _, name := range w.hub.pieces.byAge() {
+			if strings.HasSuffix(name, part) {
+				w.hub.pieces.remove(name)
+			}
+		}
+	}
+	drop("-1")
+	want("its end is away", 503, 0, "", 3, "Range", "bytes=-5")
+	drop("-0")
+	f.mu.Lock()
+	f.busy = false
+	f.mu.Unlock()
+	f.set(randomBytes(2, size), `"2"`)
+	want("changed", 200, size, `"2"`, 5, "If-None-Match", `"1"`)
+	want("the end", 206, 5, `"2"`, 6, "Range", "bytes=-5")
+	want("whole", 200, size, `"2"`, 7)
+	drop("-1")
+	restart()
+	f.set(randomBytes(3, size), `"3"`)
+	want("the end of another", 200, size, `"3"`, 9, "Range", "bytes=-5", "If-Range", `"2"`)
+}
+
 // TestPiecesAtOnce: clients that want a piece at the same time wait for one transfer.
 func TestPiecesAtOnce(t *testing.T) {
 	t.Parallel()

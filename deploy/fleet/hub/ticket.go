@@ -228,7 +228,11 @@ func (h *Hub) deliver(w http.ResponseWriter, r *http.Request, t *ticket) {
 
 // relay asks a rig for a file and passes it to a client. typed sets the headers that make it safe.
 func (h *Hub) relay(w http.ResponseWriter, r *http.Request, name, from string, typed func()) {
-	err := h.fetch(r.Context(), name, from, clip(r.Header.Get("Range"), 100), 0, func(a *relayed) error {
+	ranged := clip(r.Header.Get("Range"), 100)
+	if r.Header.Get("If-Range") != "" {
+		ranged = "" // the rig may have another file
+	}
+	err := h.fetch(r.Context(), name, from, ranged, 0, func(a *relayed) error {
 		header := w.Header()
 		for _, key := range []string{"Content-Range", "ETag", "Accept-Ranges"} {
 			if v := a.header.Get(key); v != "" && len(v) < 200 {
