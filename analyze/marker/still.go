@@ -23,6 +23,8 @@ type StillOptions struct {
 	Region image.Rectangle
 	// Ignore is where they don't: masks, the code strip.
 	Ignore []image.Rectangle
+	// Until is a frame that the stillness must last to, at least.
+	Until int
 }
 
 // Still is the end of content that no red follows: the last frame before a stillness.
@@ -65,7 +67,7 @@ func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) 
 		if w.now.For > longest.For {
 			longest = w.now
 		}
-		if w.now.For >= o.For {
+		if w.now.For >= o.For && step.Number >= o.Until {
 			return w.now, nil
 		}
 	}

@@ -245,6 +245,41 @@ func TestEndEventBeforeTheRed(t *testing.T) {
 	}
 }
 
+// TestStillAfterTheSteps: a pause between the steps of a test is not its end. The rig waits for a
+// stillness after the last step and then emits an event. A page may also draw the red itself.
+func TestStillAfterTheSteps(t *testing.T) {
+	for name, tc := range map[string]struct {
+		event int // frame of the rig's event
+		kind  string
+		end   int
+		of    string
+	}{
+		"after the last step":  {113, "end", 114, "end"},
+		"within the stillness": {150, "end", 114, "end"},
+		"by a red":             {205, "end", 204, "markers"},
+		"without an event":     {113, "", 19, "end"},
+		"event of another":     {5, "end", 19, "end"},
+	} {
+		s := newScript(t)
+		s.segment(64, 64)
+		s.frames(10, green)
+		s.frames(10, grey)
+		s.frames(90, func(int) [3]byte { return grey(9) })
+		s.frames(5, func(k int) [3]byte { return grey(20 + k) })
+		s.frames(90, func(int) [3]byte { return grey(24) })
+		s.check(s.w.Event(timeline.Event{At: timeline.Time(tc.event) * period, Source: "controller", Kind: "end"}))
+		s.frames(10, red)
+		found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"fps"}, Still: 80 * time.Duration(period),
+			EndEvent: tc.kind}, "test", silent{})
+		if err != nil || len(found.Results.Windows) != 1 {
+			t.Fatalf("%s: %+v, %v", name, found, err)
+		}
+		if w := found.Results.Windows[0]; w.End != tc.end || w.Kind != tc.of {
+			t.Errorf("%s: the content ends with frame %d, %s; want %d, %s", name, w.End, w.Kind, tc.end, tc.of)
+		}
+	}
+}
+
 // TestWindowOfAGesture: a window begins and ends with events. Without pings it ends with the last
 // change before its event.
 func TestWindowOfAGesture(t *testing.T) {

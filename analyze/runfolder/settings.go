@@ -38,7 +38,7 @@ type Settings struct {
 	From, To  int // frames, To not included; 0, 0 for windows by markers
 	Markers   bool
 	Still     time.Duration // where no red comes: the content ends before a stillness this long
-	EndEvent  string        // or with the last event of this kind
+	EndEvent  string        // or with the last event of this kind; a stillness lasts beyond that event
 	Limit     time.Duration // or so long after s
 	Begin     string        // the content begins with the first event of this kind; empty: with its first change
 	T0        string        // kind of the event that began it; empty for navigation, launch and input

@@ -287,6 +287,11 @@ func (a *analysis) end(ctx context.Context, w *window) error {
 		for _, m := range append(slices.Clone(a.Masks), w.masks...) {
 			o.Ignore = append(o.Ignore, rectangle(m))
 		}
+		if at, err := a.lastEvent(w); a.EndEvent != "" && err == nil { // a test may pause between its steps
+			if o.Until = a.reader.Find(at); o.Until > w.End { // it ended with a red of its own
+				return nil
+			}
+		}
 		still, err := marker.FindStill(ctx, a.reader, w.Start, w.End+1, o)
 		if err != nil {
 			return err

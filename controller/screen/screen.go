@@ -220,7 +220,11 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 		return changed
 	case controller.Still:
 		st.seen += missed + 1
-		if (first || changed) && !st.blinks(first, box, step) {
+		known := box
+		if missed > 0 { // a caret is known by all its changes
+			known = image.Rectangle{}
+		}
+		if (first || changed) && !st.blinks(first, known, step) {
 			st.stretch = stretch{box: box, since: at, frame: step.Number, first: step.Meta.Sequence}
 			return false
 		}

@@ -297,6 +297,26 @@ func TestScreenComesBack(t *testing.T) {
 	}
 }
 
+// TestScreenKnowsNoCaretUnseen: changes in frames that were not shown may look like one change of a
+// caret. The measures see them all.
+func TestScreenKnowsNoCaretUnseen(t *testing.T) {
+	c := newCanvas(t)
+	_, seen, err := c.ask(func() {
+		c.fill(everywhere, 0, 0, 0, 60)
+		c.fill(caret, 1, 0, 0, 40)
+		c.screen.GivenUp()
+		c.hidden = true
+		for i := range 21 {
+			c.fill(caret, byte(i), 0, 0, 5)
+		}
+		c.hidden = false
+		c.fill(frame.Region{}, 0, 0, 0, 1)
+	}, controller.Condition{Kind: controller.Still, For: 1500 * time.Millisecond, Since: 2})
+	if !errors.Is(err, errNever) {
+		t.Errorf("still from frame %d on, %v", seen.Frame, err)
+	}
+}
+
 // TestScreenBeginsLate: the bounds do not begin before the first frame that is shown.
 func TestScreenBeginsLate(t *testing.T) {
 	c := newCanvas(t)

@@ -64,7 +64,7 @@ func (r *run) settings(p *pages, played *controller.Played) runfolder.Settings {
 		Tolerance: t.Tolerance.N, AutoTolerance: t.Tolerance.Auto,
 		FPS: fps.Options{Cadence: t.Cadence}, Response: r.response(played),
 	}
-	if t.Sync.Limit > 0 {
+	if t.Sync.Limit > 0 || t.Sync.Still > 0 {
 		a.EndEvent = controller.Ended
 	}
 	if p.site != nil {

@@ -126,7 +126,8 @@ func (s *Step) read(r *reader, n ast.Node) error {
 				strict.Clip(pairs[1].Key), p.Key)
 		}
 		if _, text := p.Value.(*ast.StringNode); text && p.Key == "wait" {
-			return r.Errorf(p.Value, "wait waits for the screen, such as {still: 1s} or {change: all}; a time is sleep: 2s")
+			return r.Errorf(p.Value,
+				"wait waits for the screen, such as {still: 1s} or {change: all}; a time is sleep: 2s")
 		}
 		s.Line = strict.Position(p.At).Line
 		a := reflect.New(reflect.TypeOf(v.blank)).Elem()
