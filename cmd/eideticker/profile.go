@@ -190,18 +190,38 @@ func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error
 	if err != nil {
 		return nil, err
 	}
+	// The activity shows more late frames than the median does, and answers to inputs.
+	listed, answers := map[result.FrameSpan]bool{}, []result.FrameSpan(nil)
+	if r.Profile != nil {
+		for _, l := range r.Profile.Late {
+			listed[result.FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS,
+				Response: l.Response}] = true
+		}
+	}
 	for i := range r.Windows {
 		if c.Window > 0 && i != c.Window-1 {
 			continue
 		}
 		for _, s := range result.FrameSpans(r.Windows, i) {
-			if !s.Response && s.Frame >= from && s.Frame < to && (!c.Late || s.Long) {
+			same := s
+			same.Long = false
+			switch {
+			case s.Frame < from || s.Frame >= to:
+			case !s.Response && (!c.Late || s.Long || listed[same]):
 				all = append(all, s)
+			case s.Response && c.Late && listed[same]:
+				answers = append(answers, s)
 			}
 		}
 	}
+	for _, s := range answers { // no time counts twice
+		if !slices.ContainsFunc(all, func(o result.FrameSpan) bool { return o.FromNS < s.ToNS && s.FromNS < o.ToNS }) {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b result.FrameSpan) int { return cmp.Compare(a.ToNS, b.ToNS) })
 	if len(all) == 0 && c.Late {
-		return nil, errors.New("no frame is late by the median of its window")
+		return nil, errors.New("no frame is late")
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the selection has no changed frames")

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/activitytest"
 	"github.com/eideticker/eideticker/analyze/activity/perfetto"
@@ -70,6 +72,35 @@ func writeProfiled(t *testing.T) (dir string, late []result.FrameSpan) {
 		t.Fatalf("%d late frames", len(late))
 	}
 	return dir, late
+}
+
+// TestProfileSelectsListedFrames: --late selects the late frames of the results. Some of them are
+// not late by the median, and some are answers to inputs. No time counts twice.
+func TestProfileSelectsListedFrames(t *testing.T) {
+	dir, late := writeProfiled(t)
+	r, err := result.Read(filepath.Join(dir, result.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := result.FrameSpans(r.Windows, 0)
+	other := spans[slices.IndexFunc(spans, func(s result.FrameSpan) bool { return !s.Long })]
+	r.Profile = &result.Profile{Late: []result.ProfileLate{{Frame: other.Frame, FromNS: other.FromNS,
+		ToNS: other.ToNS}}}
+	answers := analyze.Series{Name: "latency", Frames: []int{late[0].Frame, other.Frame}, Values: []float64{5, 1}}
+	r.Windows[0].Results = append(r.Windows[0].Results, analyze.Result{Measure: "response",
+		Series: []analyze.Series{answers}})
+	for _, s := range result.FrameSpans(r.Windows, 0)[len(spans):] {
+		r.Profile.Late = append(r.Profile.Late, result.ProfileLate{Frame: s.Frame, FromNS: s.FromNS, ToNS: s.ToNS,
+			Response: true})
+	}
+	if n := len(r.Profile.Late); n != 3 {
+		t.Fatalf("%d listed frames", n)
+	}
+	chosen, err := profileCmd{Late: true}.chosen(r)
+	if err != nil || len(chosen) != len(late)+1 || !slices.Contains(chosen, other) ||
+		!slices.IsSortedFunc(chosen, func(a, b result.FrameSpan) int { return int(a.ToNS - b.ToNS) }) {
+		t.Errorf("%d frames, %d of them late by the median: %+v, %v", len(chosen), len(late), chosen, err)
+	}
 }
 
 // TestProfileOfRun: the slow function is in the listing and in each format.
