@@ -47,7 +47,7 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 		// begins late has not ended.
 		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still,
 			Since: r.Clock.Now()}, isRed)
-		if err != nil && ctx.Err() != nil && seen.Region != (frame.Region{}) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}) {
 			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
 		}
 		if err != nil {

@@ -245,6 +245,10 @@ func TestFailures(t *testing.T) {
 			"step tap in line 7: after 0s: of the test", ""},
 		"browser crashes": {func(w *world, _ func()) { w.launched = crash(2*time.Second + 50*time.Millisecond) },
 			marked(tap), "the browser ended in the middle of the run: killed", "released finger 0 up"},
+		"crashes while it moves": {func(w *world, _ func()) {
+			w.launched, w.moved = crash(3*time.Second), Seen{Frame: 9, Region: frame.Region{Width: 20, Height: 16}}
+		}, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Still: time.Hour}},
+			"frame 9 changed last, in 20x16+0+0$", ""},
 		"crashes while it waits": {func(w *world, _ func()) { w.launched = crash(3 * time.Second) }, marked(),
 			"the browser ended in the middle of the run: killed, while it was waited for red", ""},
 		"interrupted": {func(w *world, cancel func()) {
@@ -260,7 +264,7 @@ func TestFailures(t *testing.T) {
 				defer cancel()
 				tc.prepare(w, cancel)
 				played, err := w.run(ctx, tc.test, tc.test.URL == "")
-				if err == nil || !strings.Contains(err.Error(), tc.want) || played.Ended {
+				if err == nil || !strings.Contains(err.Error()+"$", tc.want) || played.Ended {
 					t.Errorf("%+v, error %v, want %q", played, err, tc.want)
 				}
 				if tc.did != "" && (len(w.did) == 0 || w.did[len(w.did)-1] != tc.did) {

@@ -254,11 +254,12 @@ func TestStillAfterTheSteps(t *testing.T) {
 		end   int
 		of    string
 	}{
-		"after the last step":  {113, "end", 114, "end"},
-		"within the stillness": {150, "end", 114, "end"},
-		"by a red":             {205, "end", 204, "markers"},
-		"without an event":     {113, "", 19, "end"},
-		"event of another":     {5, "end", 19, "end"},
+		"after the last step":           {113, "end", 114, "end"},
+		"within the stillness":          {150, "end", 114, "end"},
+		"in frames that the rig missed": {108, "end", 114, "end"},
+		"by a red":                      {205, "end", 204, "markers"},
+		"without an event":              {113, "", 19, "end"},
+		"event of another":              {5, "end", 19, "end"},
 	} {
 		s := newScript(t)
 		s.segment(64, 64)

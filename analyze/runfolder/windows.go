@@ -288,9 +288,10 @@ func (a *analysis) end(ctx context.Context, w *window) error {
 			o.Ignore = append(o.Ignore, rectangle(m))
 		}
 		if at, err := a.lastEvent(w); a.EndEvent != "" && err == nil { // a test may pause between its steps
-			if o.Until = a.reader.Find(at); o.Until > w.End { // it ended with a red of its own
+			if a.reader.Find(at) > w.End { // it ended with a red of its own
 				return nil
 			}
+			o.Until = min(a.reader.Find(at.Add(a.Still)), w.End)
 		}
 		still, err := marker.FindStill(ctx, a.reader, w.Start, w.End+1, o)
 		if err != nil {

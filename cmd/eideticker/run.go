@@ -210,7 +210,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 		return o, err
 	}
 	if c.Why {
-		recordWhy(e, subjects)
+		c.recordWhy(e, subjects)
 	}
 	on, err := c.variants(subjects)
 	if err != nil {
@@ -357,7 +357,10 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 
 // recordWhy has each test record what --why needs. Networks and archives of variants are set. It
 // says where scripts cannot be instrumented.
-func recordWhy(e *env, subjects []session.Subject) {
+func (c runCmd) recordWhy(e *env, subjects []session.Subject) {
+	if c.ObserverEffect != nil {
+		subjects = subjects[1:] // the first is plain
+	}
 	said := ""
 	for i := range subjects {
 		t := *subjects[i].Test

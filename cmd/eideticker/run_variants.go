@@ -76,7 +76,7 @@ func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
 		return nil, usagef("--observer-effect has the number of runs; omit --repeat, --until-fail and --until-sure")
 	case *c.ObserverEffect < 1:
 		return nil, usagef("--observer-effect %d: must be positive", *c.ObserverEffect)
-	case !all[0].Test.Script.Given() && !all[0].Test.Profile.Given():
+	case !all[0].Test.Script.Given() && !all[0].Test.Profile.Given() && !c.Why:
 		return nil, usagef("--observer-effect needs something that adds load; add --script calls or --profile samples")
 	}
 	plain := *all[0].Test

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // TestWhyRecordsScripts: --why records the calls of scripts that can be instrumented. A flag or a
@@ -11,6 +13,8 @@ import (
 func TestWhyRecordsScripts(t *testing.T) {
 	const local, none = "http://localhost:3000", "--why without calls of scripts: test localhost-3000: script needs " +
 		"pages that this program serves; add --network\n"
+	six := 6
+	limits := profileLimits{Strict: true, TraceLimit: 1 << 20}
 	for name, tc := range map[string]struct {
 		cmd           runCmd
 		scripts, says string // scripts: of each subject
@@ -21,6 +25,9 @@ func TestWhyRecordsScripts(t *testing.T) {
 		"site":          {runCmd{Tests: []string{"https://example.org"}, Network: "3g"}, "calls,errors", ""},
 		"variants": {runCmd{Tests: []string{local}, Variant: []string{"a=network:3g", "b=network:cable"}},
 			"calls,errors|calls,errors", ""},
+		"limits": {runCmd{Tests: []string{"stutter"}, profileLimits: limits, Why: true}, "calls,errors", ""},
+		"observer effect": {runCmd{Tests: []string{"framerate"}, ObserverEffect: &six, Why: true},
+			"|calls,errors", ""},
 		"own policy": {runCmd{Tests: []string{"stutter"}, Script: []string{"errors"}}, "errors", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -29,12 +36,13 @@ func TestWhyRecordsScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			var says bytes.Buffer
-			recordWhy(&env{ctx: t.Context(), err: &says}, subjects)
+			tc.cmd.recordWhy(&env{ctx: t.Context(), err: &says}, subjects)
 			var got []string
 			for _, s := range subjects {
 				got = append(got, strings.Join(s.Test.Script.Policies, ","))
-				if p := s.Test.Profile; !p.Given() || !p.Sockets {
-					t.Errorf("%s has the profile %q", s.Name, p.Text())
+				if p := s.Test.Profile; p.Sockets == (s.Name == "plain") || p.Strict != tc.cmd.Strict ||
+					p.Limit != suite.Bytes(tc.cmd.TraceLimit) {
+					t.Errorf("%s has the profile %q, %+v", s.Name, p.Text(), p)
 				}
 			}
 			if strings.Join(got, "|") != tc.scripts || says.String() != tc.says {

@@ -221,7 +221,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 	case controller.Still:
 		st.seen += missed + 1
 		known := box
-		if missed > 0 { // a caret is known by all its changes
+		if first || missed > 0 { // a caret is known by all its changes
 			known = image.Rectangle{}
 		}
 		if (first || changed) && !st.blinks(first, known, step) {

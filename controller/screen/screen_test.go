@@ -317,6 +317,21 @@ func TestScreenKnowsNoCaretUnseen(t *testing.T) {
 	}
 }
 
+// TestScreenKnowsNoCaretAtFirst: the change before the first frame that counts may be new. Then the
+// measures do not take the first frame's change for a caret's.
+func TestScreenKnowsNoCaretAtFirst(t *testing.T) {
+	c := newCanvas(t)
+	c.fill(corner, 1, 2, 3, 40)
+	c.fill(middle, 1, 2, 3, 10) // not asked yet
+	_, seen, err := c.ask(func() {
+		c.fill(caret, 1, 9, 9, 50)
+		c.fill(caret, 2, 9, 9, 60)
+	}, controller.Condition{Kind: controller.Still, For: time.Second})
+	if !errors.Is(err, errNever) || seen.Frame != 100 {
+		t.Errorf("still from frame %d on, %v", seen.Frame, err)
+	}
+}
+
 // TestScreenBeginsLate: the bounds do not begin before the first frame that is shown.
 func TestScreenBeginsLate(t *testing.T) {
 	c := newCanvas(t)

@@ -76,7 +76,7 @@ func CheckUntrustedProfile(t *suite.Test) error {
 // will be replaced by an archive.
 func Explain(t *suite.Test, archived bool) (uninstrumented error) {
 	if !t.Profile.Given() {
-		t.Profile = suite.Profile{Native: suite.ProfileSamples, JS: suite.ProfileAuto, Sockets: true}
+		t.Profile.Native, t.Profile.JS, t.Profile.Sockets = suite.ProfileSamples, suite.ProfileAuto, true
 	}
 	if t.Script.Given() {
 		return nil
