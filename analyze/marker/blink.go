@@ -25,8 +25,7 @@ const (
 )
 
 // Add takes the next change. It reports whether the change may be a caret's, and whether it and the
-// one before surely are. An empty
-// rectangle is a change at an unknown place.
+// one before surely are. An empty rectangle is a change at an unknown place.
 func (b *Blink) Add(box image.Rectangle, at timeline.Interval) (maybe, caret bool) {
 	maybe = !box.Empty() && box.Dx() <= caretWidth && box.Dy() >= caretSlim*box.Dx() &&
 		at.Earliest.Sub(b.at.Latest) >= caretPeriod

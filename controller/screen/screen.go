@@ -224,7 +224,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 		if first || missed > 0 { // a caret is known by all its changes
 			known = image.Rectangle{}
 		}
-		if (first || changed) && !st.blinks(first, known, step) {
+		if (first || changed) && !st.blinks(known, step) {
 			st.stretch = stretch{box: box, since: at, frame: step.Number, first: step.Meta.Sequence}
 			return false
 		}
@@ -253,7 +253,7 @@ func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step,
 }
 
 // blinks reports whether a change is a caret's. Then the stretch goes on that was before the first.
-func (st *condition) blinks(first bool, box image.Rectangle, step *frame.Step) bool {
+func (st *condition) blinks(box image.Rectangle, step *frame.Step) bool {
 	switch maybe, caret := st.blink.Add(box, step.Meta.Sampled); {
 	case caret && st.before.seen > 0:
 		seen := st.seen
@@ -262,7 +262,7 @@ func (st *condition) blinks(first bool, box image.Rectangle, step *frame.Step) b
 		return true
 	case caret:
 		return true
-	case maybe && !first:
+	case maybe:
 		st.before = st.stretch
 	default:
 		st.before = stretch{}
