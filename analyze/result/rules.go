@@ -84,6 +84,7 @@ func rules() map[reflect.Type]map[string]rule {
 		reflect.TypeFor[Function](): {"name url source": text, "line column source_line": position, "calls": count,
 			"self_ns total_ns min_ns mean_ns max_ns": span, "natives": {most: MaxNatives}},
 		reflect.TypeFor[NativeCall](): {"name": text, "line column": position, "self_ns": span},
+		reflect.TypeFor[BriefCalls](): {"calls": count},
 		reflect.TypeFor[Task]():       {"function": anyFunction, "realm": index("realms", 0), "calls": count},
 		reflect.TypeFor[ScriptError](): {"message url source": text, "line column source_line": position,
 			"kind":  oneOf(ErrorThrown, errorRejection, errorCaught, ErrorResource),

@@ -126,6 +126,8 @@ func sample() *Results {
 // sampleScript has two realms, of which the main one runs a slow function while frame 104 is late.
 func sampleScript() *Script {
 	span := func(ms, low, high float64) Span { return Span{ms * 1e6, low * 1e6, high * 1e6} }
+	brief := Place{Function: "each", URL: "https://page.test/app.js", Line: 14, Column: 9, Source: "src/app.ts",
+		SourceLine: 7}
 	return &Script{
 		Policies: []string{"calls", "errors"},
 		Programs: ScriptPrograms{Served: 41, Instrumented: 38, Bytes: 900_000, CoveredBytes: 870_000,
@@ -162,7 +164,8 @@ func sampleScript() *Script {
 		Late: []LateFrame{{Window: 0, Frame: 104, Response: true, FromNS: 1_016_683_350, ToNS: 1_050_050_050,
 			Functions:     []RanMeantime{{0, span(30, 29.6, 30.4)}, {1, span(1, 0.9, 1.1)}},
 			Native:        &NativeCall{Name: "JSON.parse()", Line: 14, Column: 9, Self: span(29, 28.5, 29.5)},
-			UnexplainedNS: span(2.37, 1.9, 2.8)}},
+			UnexplainedNS: span(2.37, 1.9, 2.8), Brief: &BriefCalls{Calls: 70_000, Most: brief}}},
+		Brief: &BriefCalls{Calls: 80_000, Most: brief},
 		Plan: &ScriptPlan{Adapt: "live", Probability: 0.2, Points: 1200, Active: 40, Slow: 3, Share: 0.61, Loads: 4,
 			Needed: 14, Stable: true, Plain: true, Dropped: 2, Off: "instrumented pages have more errors"},
 		Warnings: []string{"the clock of a worker is bounded from two questions only"}, Log: "script.log",

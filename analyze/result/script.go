@@ -20,8 +20,10 @@ type Script struct {
 	Lost    int64 `json:"lost"`    // records, by all causes
 	Gaps    []Gap `json:"gaps"`
 	// LostText is about lost records; empty without any.
-	LostText string     `json:"lost_text"`
-	Cost     ScriptCost `json:"cost"`
+	LostText string `json:"lost_text"`
+	// Brief are calls that were counted, but not recorded; absent: none.
+	Brief *BriefCalls `json:"brief,omitempty"`
+	Cost  ScriptCost  `json:"cost"`
 	// Functions are those with the longest self time, longest first. Those that ran in late frames
 	// are among them.
 	Functions []Function `json:"functions"`
@@ -126,7 +128,7 @@ type Function struct {
 	Source     string `json:"source"`
 	SourceLine int    `json:"source_line"`
 
-	Calls int64 `json:"calls"`
+	Calls int64 `json:"calls"`   // times are of those with records
 	Self  Span  `json:"self_ns"` // without the functions that it called
 	Total Span  `json:"total_ns"`
 	Min   Span  `json:"min_ns"`
@@ -150,6 +152,13 @@ type NativeCall struct {
 	Column int    `json:"column"`
 	Self   Span   `json:"self_ns"` // without instrumented functions that it called
 	Text   string `json:"text"`    // such as 230 ms in JSON.parse() (app.js:12)
+}
+
+// BriefCalls counts calls that the page counted only: each was brief, and a task had too many to
+// record. Their time is self time of their callers.
+type BriefCalls struct {
+	Calls int64 `json:"calls"`
+	Most  Place `json:"most"` // of the function with most of them
 }
 
 // Task is a span without a return to the browser's event loop.
@@ -213,6 +222,8 @@ type LateFrame struct {
 	Functions []RanMeantime `json:"functions"` // longest first
 	// Native is the longest call in the first function, if it has a quarter of that time.
 	Native *NativeCall `json:"native,omitempty"`
+	// Brief are the calls without records that happened meanwhile; absent: none.
+	Brief *BriefCalls `json:"brief,omitempty"`
 	// UnexplainedNS is the time in which no instrumented script ran.
 	UnexplainedNS Span `json:"unexplained_ns"`
 	// Sentence states the cause in words.

@@ -28,8 +28,7 @@ func (s *Script) fill(r *Results) {
 		e := &s.Errors[i]
 		e.Place = inSource(e.Source, e.SourceLine, place(e.URL, e.Line, e.Column))
 		for k := range e.Stack {
-			p := &e.Stack[k]
-			p.Text = called(p.Function, inSource(p.Source, p.SourceLine, place(p.URL, p.Line, p.Column)))
+			e.Stack[k].describe()
 		}
 	}
 	for i := range s.Late {
@@ -37,7 +36,10 @@ func (s *Script) fill(r *Results) {
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
 			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
-		l.Sentence = s.why(l, r)
+		if l.Sentence = s.why(l, r); l.Sentence != "" && l.Brief != nil {
+			l.Brief.Most.describe()
+			l.Sentence += " " + l.Brief.words()
+		}
 	}
 	for i := range s.Reports {
 		s.Reports[i].Fill()
@@ -49,6 +51,10 @@ func (s *Script) fill(r *Results) {
 	switch {
 	case s.Cost.PerCallNS.High > 0:
 		s.Cost.Text = s.Cost.words()
+		if s.Brief != nil {
+			s.Brief.Most.describe()
+			s.Cost.Text += " " + s.Brief.words() + " Their time counts for their callers."
+		}
 	case slices.Contains(s.Policies, "calls"):
 		s.Cost.Text = "The cost of the instrumentation is unknown."
 	default:
@@ -140,6 +146,14 @@ func (n *NativeCall) describe(url string) {
 }
 
 // label names a function with its place.
+func (p *Place) describe() {
+	p.Text = called(p.Function, inSource(p.Source, p.SourceLine, place(p.URL, p.Line, p.Column)))
+}
+
+func (b *BriefCalls) words() string {
+	return fmt.Sprintf("Too brief to record: %s, most of %s.", wording.Plural(b.Calls, "call"), b.Most.Text)
+}
+
 func (f *Function) label() string { return called(f.Name, f.Place) }
 
 func called(name, place string) string {

@@ -3,10 +3,12 @@ package scripts
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
@@ -24,6 +26,7 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	if r.Info.Received.Batches == 0 {
 		s.Warnings = append(s.Warnings, NoRecords)
 	}
+	s.Brief = r.brief(0, math.MaxInt64)
 	r.programsTo(s)
 	r.realmsTo(s)
 	var late []lateFrame
@@ -36,7 +39,7 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	r.reportsTo(s)
 	for _, l := range late {
 		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
-			UnexplainedNS: l.unexplained}
+			UnexplainedNS: l.unexplained, Brief: r.brief(l.FromNS, l.ToNS)}
 		for _, share := range l.shares {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
@@ -51,6 +54,31 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	}
 	s.Warnings = s.Warnings[:min(len(s.Warnings), result.MaxGaps)]
 	return s
+}
+
+// brief returns the calls without records in tasks within a span; nil: none.
+func (r *Run) brief(from, to int64) *result.BriefCalls {
+	calls, all := map[uint32]int64{}, int64(0)
+	for _, realm := range r.Trace.Realms {
+		for _, n := range realm.Brief {
+			if realm.When(n.Begin).Mid() < timeline.Time(to) && realm.When(n.End).Mid() > timeline.Time(from) {
+				calls[n.Function] += n.Calls
+				all += n.Calls
+			}
+		}
+	}
+	var most uint32
+	for id, n := range calls {
+		if _, f := r.Function(id); f != nil && (n > calls[most] || n == calls[most] && id < most) {
+			most = id
+		}
+	}
+	p, f := r.Function(most)
+	if f == nil {
+		return nil
+	}
+	return &result.BriefCalls{Calls: all, Most: result.Place{Function: f.Name, URL: p.URL, Line: f.Line,
+		Column: f.Column, Source: f.File, SourceLine: f.SourceLine}}
 }
 
 // span returns a duration within [0, result.MaxSpan], with bounds on either side.
@@ -165,6 +193,12 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 			room--
 		}
 	}
+	brief := map[uint32]int64{}
+	for _, realm := range r.Trace.Realms {
+		for _, n := range realm.Brief {
+			brief[n.Function] += n.Calls
+		}
+	}
 	index := map[uint32]int{}
 	for _, t := range totals {
 		if !chosen[t.Function] {
@@ -176,8 +210,9 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 		p, f := r.Function(t.Function)
 		index[t.Function] = len(s.Functions)
 		s.Functions = append(s.Functions, result.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
-			Source: f.File, SourceLine: f.SourceLine, Calls: t.Calls, Self: span(t.Self), Total: span(t.Total),
-			Min: span(t.Min), Mean: span(t.Mean), Max: span(t.Max)})
+			Source: f.File, SourceLine: f.SourceLine, Calls: t.Calls + brief[t.Function], Self: span(t.Self),
+			Total: span(t.Total),
+			Min:   span(t.Min), Mean: span(t.Mean), Max: span(t.Max)})
 		of := &s.Functions[len(s.Functions)-1]
 		for _, native := range natives[t.Function][:min(len(natives[t.Function]), result.MaxNatives)] {
 			if leastShare*native.Self.Value >= t.Self.Value {

@@ -307,6 +307,35 @@ func TestFramesOfErrors(t *testing.T) {
 }
 
 // TestLateAnswer: the functions between an input and its answer are named.
+// TestBriefCalls: calls without records are counted for their function. A late frame names those of
+// its tasks.
+func TestBriefCalls(t *testing.T) {
+	p := newPage(1)
+	p.call(11, 10, 11)
+	p.add(record.Brief, 11, 400)
+	p.add(record.Idle, 0, 12)
+	p.call(12, 170, 282)
+	p.add(record.Brief, 12, 5)
+	p.add(record.Brief, 11, 3000)
+	p.add(record.Idle, 0, 283)
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(info(2), arrived(p)).Results(windows))
+	calls := map[string]int64{}
+	for _, f := range s.Functions {
+		calls[f.Name] = f.Calls
+	}
+	if want := map[string]int64{"f11": 3401, "f12": 6}; !reflect.DeepEqual(calls, want) {
+		t.Errorf("calls %v, want %v", calls, want)
+	}
+	if len(s.Late) != 1 || s.Late[0].Brief == nil || s.Brief == nil {
+		t.Fatalf("late %+v, brief %+v", s.Late, s.Brief)
+	}
+	if late := s.Late[0].Brief; late.Calls != 3005 || late.Most.Function != "f11" || s.Brief.Calls != 3405 ||
+		!strings.HasSuffix(s.Late[0].Sentence, " Too brief to record: 3,005 calls, most of f11 (app.js:1).") {
+		t.Errorf("late %+v, all %+v: %s", late, s.Brief, s.Late[0].Sentence)
+	}
+}
+
 func TestLateAnswer(t *testing.T) {
 	p := newPage(1)
 	p.call(11, 170, 260)

@@ -16,6 +16,7 @@ import (
 
 const (
 	printedFunctions = 20
+	printedLate      = 3 // without --all
 	functionsOfSet   = 5
 )
 
@@ -38,6 +39,17 @@ func printScript(w io.Writer, s *result.Script, all bool) error {
 	if err := errors.Join(InStyle(w, Bold, Indented(s.Sentence, "", Columns(w))), Lines(w, said)); err != nil {
 		return err
 	}
+	late := slices.Clone(s.Late)
+	if !all { // a page that waits for input has late frames without scripts
+		late = slices.DeleteFunc(late, func(l result.LateFrame) bool { return len(l.Functions) == 0 })
+		late = late[:min(len(late), printedLate)]
+	}
+	for _, l := range late {
+		text := fmt.Sprintf("frame %d: %s", l.Frame, l.Sentence)
+		if _, err := io.WriteString(w, Indented(text, "  ", Columns(w))); err != nil {
+			return err
+		}
+	}
 	if !all {
 		texts := ""
 		for _, r := range s.Reports {
@@ -45,12 +57,6 @@ func printScript(w io.Writer, s *result.Script, all bool) error {
 		}
 		_, err := io.WriteString(w, texts+Indented(s.Cost.Text, "", Columns(w)))
 		return err
-	}
-	for _, l := range s.Late {
-		text := fmt.Sprintf("frame %d: %s", l.Frame, l.Sentence)
-		if _, err := io.WriteString(w, Indented(text, "  ", Columns(w))); err != nil {
-			return err
-		}
 	}
 	var rows [][]string
 	for _, f := range s.Functions[:min(len(s.Functions), printedFunctions)] {

@@ -42,11 +42,17 @@ func Build(arrived []Arrived, start timeline.Time) *Trace {
 		counted[0] += pairs * float64(b.Pair.Value)
 		counted[1] += pairs * float64(b.Pair.Low)
 		counted[2] += (pairs + float64(missing)/2) * float64(b.Pair.High) // lost records cost time too
+		for _, n := range b.Brief {
+			counted[2] += float64(min(n.Calls, timedBrief)) * float64(b.Pair.High)
+		}
 		t.Problems = append(t.Problems, b.problems...)
 	}
 	t.Counted = limited(counted[0], counted[1], counted[2], never)
 	return t
 }
+
+// timedBrief is the number of a function's brief calls in a task that the page looks at.
+const timedBrief = 1000
 
 // An entry of top is four times the index of a call, or one of these, plus a flag.
 const (
@@ -296,6 +302,13 @@ func (b *builder) read(batch *record.Batch) {
 			continue
 		case record.LongTask:
 			b.LongTasks = append(b.LongTasks, LongTask{at, int64(r.ID) * 1000})
+			continue
+		case record.Brief:
+			n := Brief{b.now, b.now, r.ID, int64(r.At)}
+			if b.inTask {
+				n.Begin = b.Realm.at[b.task.first]
+			}
+			b.Brief = append(b.Brief, n)
 			continue
 		case record.Loaded:
 			b.Loaded = at

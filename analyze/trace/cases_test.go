@@ -17,7 +17,7 @@ var codes = map[string]record.Code{
 	"reclose": record.Reclose, "suspend": record.Suspend, "resume": record.Resume, "idle": record.Idle,
 	"gap": record.Gap, "calls": record.Calls, "asked": record.Asked, "answered": record.Answered,
 	"rig": record.Rig, "cost": record.Cost, "detail": record.Happened, "long": record.LongTask,
-	"start": record.Start, "end": record.End,
+	"start": record.Start, "end": record.End, "brief": record.Brief,
 }
 
 // records reads lines such as "12 enter 7": time in ms, code, id. Times of rig are in ns.
@@ -44,7 +44,7 @@ func records(t testing.TB, text string) (all []record.Record) {
 func batch(t testing.TB, sequence uint32, text string) *record.Batch {
 	b := &record.Batch{Kind: record.Window, Realm: 1, Sequence: sequence, Records: records(t, text)}
 	for _, r := range b.Records {
-		if r.Code != record.Rig {
+		if r.Code != record.Rig && r.Code != record.Brief {
 			b.Sent = max(b.Sent, r.At)
 		}
 	}
@@ -277,24 +277,30 @@ func TestTimeOriginLinksRealms(t *testing.T) {
 func TestCosts(t *testing.T) {
 	tr := build(t, "0.1 start;0.5 cost 10000;0.7 cost 10000;1 enter 7;2 enter 8;3 leave 2;9 leave 1;9 end")
 	r := tr.Realms[0]
-	if want := (Span{60, 40, 80}); r.Step != 100_000 || r.Pair != want {
+	if want := (Span{70, 40, 80}); r.Step != 100_000 || r.Pair != want {
 		t.Errorf("step %d, pair %+v, want %+v", r.Step, r.Pair, want)
 	}
-	if want := (Span{120, 80, 160}); tr.Counted != want {
+	if want := (Span{140, 80, 160}); tr.Counted != want {
 		t.Errorf("counted %+v, want %+v", tr.Counted, want)
 	}
 	// The cost of one pair is above, of the other at most partly within.
 	totals := tr.Totals()
-	if got := totals[0]; got.Function != 7 || got.Self.Value != 7e6-60 || got.Total.Value != 8e6-90 {
+	if got := totals[0]; got.Function != 7 || got.Self.Value != 7e6-70 || got.Total.Value != 8e6-105 {
 		t.Errorf("%+v", got)
 	}
-	if got := totals[1]; got.Function != 8 || got.Self.Value != 1e6-30 || got.Self.High != 1e6+120_000 ||
+	if got := totals[1]; got.Function != 8 || got.Self.Value != 1e6-35 || got.Self.High != 1e6+120_000 ||
 		got.Self.Low != 1e6-120_000-80 {
 		t.Errorf("%+v", got)
 	}
+	// Fault: the cost of a cold program counted for all calls, or for most of them.
+	tr = build(t, "0.1 start;0.2 enter 7;0.3 leave 1;0.5 cost 10000;1 enter 7;2 leave 2;2 brief 9;3 enter 7;4 leave 3;"+
+		"9 cost 90000;6 enter 7;7 leave 4;9 end")
+	if pair := tr.Realms[0].Pair; pair.Value != (1*50+5*100+3)/6 {
+		t.Errorf("pair %+v", pair)
+	}
 	// Fault: lost records cost nothing.
 	tr = build(t, "0.1 start;0.5 cost 10000;0.7 cost 10000;1 enter 7;2 leave 1;3 gap 100;4 calls 51;4 idle;9 end")
-	if want := (Span{90, 60, 120 + 50*80}); tr.Counted != want {
+	if want := (Span{105, 60, 120 + 50*80}); tr.Counted != want {
 		t.Errorf("counted %+v, want %+v", tr.Counted, want)
 	}
 	if text := build(t, "1 enter 7;2 leave 1").Problems; len(text) != 2 || !strings.Contains(text[0]+text[1],
@@ -333,6 +339,19 @@ func TestTotalsOfAllRealms(t *testing.T) {
 	// Two realms have two independent errors.
 	if got, want := totals[0].Self.High, int64(4_169_706); got < want-1 || got > want {
 		t.Errorf("high %d, want %d", got, want)
+	}
+}
+
+// TestBrief: calls without records belong to their task, and raise the bound of the cost.
+func TestBrief(t *testing.T) {
+	const records = "0.1 start;0.1 cost 1;1 enter 7;2 leave 1;%s2 idle;5 enter 8;7 leave 2;%[1]s7 idle"
+	plain, brief := build(t, fmt.Sprintf(records, "")), build(t, fmt.Sprintf(records, "2000 brief 9;"))
+	want := []Brief{{1e6, 2e6, 9, 2000}, {5e6, 7e6, 9, 2000}}
+	if got := brief.Realms[0]; !reflect.DeepEqual(got.Brief, want) {
+		t.Errorf("%+v", got.Brief)
+	}
+	if more := brief.Counted.High - plain.Counted.High; more != 2000*brief.Realms[0].Pair.High {
+		t.Errorf("the cost may be %d ns more", more)
 	}
 }
 

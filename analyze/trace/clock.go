@@ -21,12 +21,20 @@ const never = math.MaxInt64 / 4 // later than all times
 // ns converts ms.
 func ns(ms float64) int64 { return int64(math.Round(ms * 1e6)) }
 
+// cost is a calibration: the duration of pairs of enter and leave in ns, and the calls since the
+// calibration before.
+type cost struct {
+	pairs, time float64
+	calls       int64
+}
+
 // clock collects the facts about the clock of a realm, in the order of its records.
 type clock struct {
 	last, step      int64
 	asked, answered record.Record
 	samples         []timeline.Interval // of the offset, without the step
-	costs           []record.Record
+	costs           []cost
+	calls           int64 // since the last cost
 }
 
 // read adds a record. Rig times count from the start.
@@ -36,9 +44,15 @@ func (c *clock) read(r record.Record, start timeline.Time) {
 		return
 	case record.Cost:
 		if r.ID > 0 {
-			c.costs = append(c.costs, r)
+			c.costs = append(c.costs, cost{float64(r.ID), r.At * 1e6, c.calls})
+			c.calls = 0
 		}
 		return
+	case record.Brief:
+		c.calls += min(int64(r.At), timedBrief)
+		return
+	case record.Enter:
+		c.calls++
 	case record.Asked:
 		c.asked = r
 	case record.Answered:
@@ -98,19 +112,23 @@ func (c *clock) offset() (offset timeline.Interval, consistent bool) {
 	return union, false
 }
 
-// pair returns the cost of one pair of enter and leave.
+// pair returns the cost of one pair of enter and leave. Code that runs often gets faster. So each
+// calibration counts for the calls before it. The last one counts for those after it, too.
 func (c *clock) pair() Span {
 	if len(c.costs) == 0 {
 		return Span{}
 	}
-	var time, pairs float64
+	var sum, calls float64
 	low, high, step := math.Inf(1), 0.0, float64(c.resolution())
-	for _, r := range c.costs {
-		n, t := float64(r.ID), r.At*1e6
-		time, pairs = time+t, pairs+n
-		low, high = min(low, (t-step)/n), max(high, (t+step)/n)
+	for i, of := range c.costs {
+		n := float64(of.calls)
+		if i == len(c.costs)-1 {
+			n += max(1, float64(c.calls))
+		}
+		sum, calls = sum+n*of.time/of.pairs, calls+n
+		low, high = min(low, (of.time-step)/of.pairs), max(high, (of.time+step)/of.pairs)
 	}
-	return limited(time/pairs, math.Floor(low), math.Ceil(high), never)
+	return limited(sum/calls, math.Floor(low), math.Ceil(high), never)
 }
 
 // limited returns a span within [0, limit], with its value between its bounds.

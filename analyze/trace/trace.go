@@ -63,6 +63,7 @@ type Realm struct {
 	Pair       Span
 	Begin, End int64 // the first and the last time of the realm's records
 	Gaps       []Gap
+	Brief      []Brief
 	Events     []Event
 	LongTasks  []LongTask
 	Notes      []Note // in the order of their records
@@ -107,6 +108,14 @@ type Gap struct {
 	From, To int64
 	Records  int64 // 0: unknown
 	Cause    record.Cause
+}
+
+// Brief counts the calls of a function in a task that have no records. They were too brief and too
+// many. Their time is self time of their callers.
+type Brief struct {
+	Begin, End int64 // of the task until then
+	Function   uint32
+	Calls      int64
 }
 
 // Event is an error or another detail.

@@ -53,7 +53,8 @@ func TestPrintScript(t *testing.T) {
 		"  ! 1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.\n",
 		"  ! the clock of a worker is bounded from two questions only\n",
 		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
-			"  (29–31) ms, of it 29 ms in JSON.parse() (app.js:14) meanwhile.\n",
+			"  (29–31) ms, of it 29 ms in JSON.parse() (app.js:14) meanwhile. Too brief to\n" +
+			"  record: 70,000 calls, most of each (src/app.ts:7, app.js:14).\n",
 		"\n  JSON.parse() (app.js:14)  ",
 		"\nslow app.js:12  ", "\n…lProductsOfTheFirstCategory  ", "12 more functions in results.json\n",
 		"TypeError: x is not a function\n", "resource  long.png   1      –      img\n",
@@ -63,7 +64,8 @@ func TestPrintScript(t *testing.T) {
 		"7 more places in results.json\n",
 		"3 of 41 programs are not instrumented: unexpected : at 1:5 (2), service worker\n(1). 412 of",
 		"The instrumentation cost 85 (80–90) ns per call, calibrated in the page, and\n" +
-			"0.41 (0.38–0.44) ms of the recording.\n",
+			"0.41 (0.38–0.44) ms of the recording. Too brief to record: 80,000 calls, most of\n" +
+			"each (src/app.ts:7, app.js:14). Their time counts for their callers.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -77,9 +79,13 @@ func TestPrintScript(t *testing.T) {
 	}
 }
 
-// TestPrintScriptInShort: findings, warnings and costs are printed, but no tables.
+// TestPrintScriptInShort: findings, warnings and costs are printed, but no tables. So are late
+// frames in which scripts ran.
 func TestPrintScriptInShort(t *testing.T) {
 	const found = "\nScripts\n1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n"
+	const late = "  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
+		"  (29–31) ms, of it 29 ms in JSON.parse() (app.js:14) meanwhile. Too brief to\n" +
+		"  record: 70,000 calls, most of each (src/app.ts:7, app.js:14).\n"
 	const reported = "loops: 1 loop ran for long.\nThe instrumentation cost"
 	for name, tc := range map[string]struct {
 		edit      func(*result.Results)
@@ -89,7 +95,14 @@ func TestPrintScriptInShort(t *testing.T) {
 		"fine": {func(r *result.Results) {
 			r.Script.Lost, r.Script.Gaps, r.Script.Warnings = 0, nil, nil
 			r.Script.Reports = []result.PolicyReport{{Policy: "loops", Sentence: "1 loop ran for long."}}
-		}, found + reported, "iterations"},
+		}, found + late + reported, "iterations"},
+		"three late frames": {func(r *result.Results) {
+			s := r.Script
+			s.Lost, s.Gaps, s.Warnings, s.Reports = 0, nil, nil, []result.PolicyReport{{Policy: "loops",
+				Sentence: "1 loop ran for long."}}
+			idle := result.LateFrame{Frame: 104, FromNS: s.Late[0].FromNS, ToNS: s.Late[0].ToNS}
+			s.Late = []result.LateFrame{idle, s.Late[0], idle, s.Late[0], s.Late[0], s.Late[0]}
+		}, late + late + late + reported, late + late + late + late},
 		"none": {func(r *result.Results) { r.Script = nil }, "", "Scripts\n"},
 	} {
 		if text := printedResults(t, false, tc.edit); !strings.Contains(text, tc.want) || strings.Contains(text,

@@ -137,6 +137,8 @@ func decodeRecord(raw []byte) (r Record, ok bool) {
 		ok = c >= RingFull && c <= Unreachable || c == SwitchedOff
 	case Cost:
 		ok, limit = r.ID != 0, maxCost
+	case Brief:
+		ok = r.ID != 0 && r.Argument == 0 && r.At >= 1
 	case Rig:
 		ok, limit = true, maxRig
 	case Value:

@@ -28,6 +28,7 @@ const (
 	End
 	Value  // of a point
 	Loaded // the page
+	Brief  // calls without records
 )
 
 // TimeField is the field of a value that is the page time of the values behind it.

@@ -1,7 +1,7 @@
 // The ring keeps records until they are sent. A full ring drops new records and counts them.
 const ENTER = 1, LEAVE = 2, CAUGHT = 3, REOPEN = 4, RECLOSE = 5, SUSPEND = 6, RESUME = 7, IDLE = 8, GAP = 9, CALLS = 10;
 const ASKED = 11, ANSWERED = 12, RIG = 13, COST = 14, DETAIL = 15, LONGTASK = 16, START = 17, END = 18, VALUE = 19;
-const LOADED = 20;
+const LOADED = 20, BRIEF = 21;
 const FULL = 1, QUOTA = 2, UNREACHABLE = 3;
 const SIZE = 65536, MASK = SIZE - 1;
 const words = new Uint32Array(memory || 4 * SIZE);

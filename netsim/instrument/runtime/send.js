@@ -4,7 +4,7 @@ let sequence = 0, stopped = false, scheduled = false, failures = 0;
 let sending = null; // the batch that waits for its answer
 let large = null; // the memory of large batches: only flush cuts them, one at a time, and requests copy them
 let missing = null; // the gap of batches that were not sent
-let ended = () => {};
+let ended = () => {}, rested = () => {}; // rested runs in idle time
 let silent = false, emptied = () => {}, restart = () => {}; // for gates: a silent task has no records
 let cutUntil = now(); // the last time in the last batch
 
@@ -30,7 +30,7 @@ const message = (records, text) => {
 const timeBefore = end => {
   for (let n = end - 1; n >= tail; n--) {
     const code = words[4 * (n & MASK)] & 255;
-    if (code !== VALUE && code !== RIG && code !== COST) return times[2 * (n & MASK) + 1];
+    if (code !== VALUE && code !== RIG && code !== COST && code !== BRIEF) return times[2 * (n & MASK) + 1];
   }
   return cutUntil;
 };
@@ -156,6 +156,7 @@ const schedule = () => {
     const begin = () => {
       scheduled = false;
       flush(true);
+      rested();
     };
     if (whenIdle) whenIdle(begin, {__proto__: null, timeout: 1000}); else begin();
   }, PAUSE);
