@@ -64,8 +64,11 @@ type Function struct {
 	Name   string `json:"name"`
 	Line   int    `json:"line"`   // from 1
 	Column int    `json:"column"` // from 1
-	Start  uint32 `json:"start"`  // byte of the program
-	End    uint32 `json:"end"`
+	// NameLine and NameColumn are the place of the name in the program, while a run reads its maps.
+	NameLine   int    `json:"-"`
+	NameColumn int    `json:"-"`
+	Start      uint32 `json:"start"` // byte of the program
+	End        uint32 `json:"end"`
 	// Generator functions are suspended by yield.
 	Generator bool `json:"generator,omitempty"`
 	// Outside is set for the program's code outside functions.

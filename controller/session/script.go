@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -367,8 +368,8 @@ func Programs(from []instrument.Program) []scripts.Program {
 			Count: p.Count}
 		for _, f := range p.Functions {
 			one.Functions = append(one.Functions,
-				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, Start: f.Start, End: f.End,
-					Generator: f.Generator, Outside: f.Outside, Caller: f.Caller})
+				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, NameLine: f.NameLine,
+					NameColumn: f.NameColumn, Start: f.Start, End: f.End, Generator: f.Generator, Outside: f.Outside, Caller: f.Caller})
 		}
 		one.FirstPoint = p.FirstPoint
 		for _, at := range p.Points {
@@ -385,18 +386,26 @@ const maxMoved = 10_000
 // sourcesTimeout limits the time in which a site must serve its source maps.
 const sourcesTimeout = 5 * time.Second
 
-// addSources adds the places in sources, by the source maps of the site.
+// addSources adds the places in sources, and the names of functions there, by the source maps of the
+// site.
 func (s *scripting) addSources(ctx context.Context, info *scripts.Info) (problems []error) {
-	places, users := map[string][]sourcemap.Place{}, map[string][]*scripts.Source{}
-	add := func(url string, line, column int, user *scripts.Source) {
+	places, users := map[string][]sourcemap.Place{}, map[string][]func(sourcemap.Source){}
+	use := func(url string, line, column int, user func(sourcemap.Source)) {
 		places[url] = append(places[url], sourcemap.Place{Line: line, Column: column})
 		users[url] = append(users[url], user)
+	}
+	add := func(url string, line, column int, to *scripts.Source) {
+		use(url, line, column, func(f sourcemap.Source) { to.File, to.SourceLine = f.File, f.Line })
 	}
 	for i := range info.Programs {
 		p := &info.Programs[i]
 		for k := range p.Functions {
-			if f := &p.Functions[k]; !f.Outside { // a bundle has code of many sources
+			f := &p.Functions[k]
+			if !f.Outside { // a bundle has code of many sources
 				add(p.URL, f.Line, f.Column, &f.Source)
+			}
+			if f.NameLine > 0 {
+				use(p.URL, f.NameLine, f.NameColumn, func(of sourcemap.Source) { f.Name = cmp.Or(of.Name, f.Name) })
 			}
 		}
 	}
@@ -413,7 +422,7 @@ func (s *scripting) addSources(ctx context.Context, info *scripts.Info) (problem
 			problems = append(problems, err)
 		}
 		for i, f := range found {
-			users[url][i].File, users[url][i].SourceLine = f.File, f.Line
+			users[url][i](f)
 		}
 	}
 	return problems

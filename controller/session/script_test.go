@@ -428,7 +428,8 @@ func TestScriptsMeasuredAgain(t *testing.T) {
 	}
 }
 
-// TestSourcesOfScripts: functions and errors of a bundle have places in its sources.
+// TestSourcesOfScripts: functions and errors of a bundle have places in its sources, and functions
+// the names that they have there.
 func TestSourcesOfScripts(t *testing.T) {
 	chosen, err := policy.Named("calls")
 	if err != nil {
@@ -445,7 +446,8 @@ func TestSourcesOfScripts(t *testing.T) {
 		case "/app.js":
 			_, _ = io.WriteString(w, "var a=()=>1,b=()=>2;\n//# sourceMappingURL=app.map")
 		case "/app.map":
-			_, _ = io.WriteString(w, `{"sources":["webpack://x/./src/App.tsx"],"mappings":"AAAA,MAWE,QADA"}`)
+			_, _ = io.WriteString(w, `{"sources":["webpack://x/./src/App.tsx"],"names":["parse","sum"],`+
+				`"mappings":"AAAA,IAAAA,EAWE,MAAAC,EADA"}`)
 		case "/broken.js":
 			_, _ = io.WriteString(w, "x=()=>1\n//# sourceMappingURL=data:,")
 		}
@@ -470,7 +472,8 @@ func TestSourcesOfScripts(t *testing.T) {
 		t.Errorf("problems %v", problems)
 	}
 	for i, line := range []int{12, 11} {
-		if f := info.Programs[0].Functions[i]; f.Source != (scripts.Source{File: "src/App.tsx", SourceLine: line}) {
+		if f := info.Programs[0].Functions[i]; f.Source != (scripts.Source{File: "src/App.tsx", SourceLine: line}) ||
+			f.Name != []string{"parse", "sum"}[i] {
 			t.Errorf("function %+v, want line %d", f, line)
 		}
 	}

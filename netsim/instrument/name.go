@@ -14,10 +14,16 @@ const (
 	maxName   = 80 // bytes
 )
 
+// naming is the name of a function, and the offset of its identifier; -1 without one.
+type naming struct {
+	text string
+	at   int
+}
+
 // names returns the names of a program's functions, in the order of [Result.Functions]. A function
 // without a name has that of the variable, property or member to which it is assigned.
-func names(tree *ecma.Tree) (all []string) {
-	given := map[int]string{}
+func names(tree *ecma.Tree) (all []naming) {
+	given := map[int]naming{}
 	for i, n := range tree.Nodes {
 		switch n.Kind {
 		case ecma.VariableDeclarator, ecma.AssignmentExpression, ecma.AssignmentPattern, ecma.Property,
@@ -30,32 +36,36 @@ func names(tree *ecma.Tree) (all []string) {
 				value--
 			}
 			if target := int(tree.Nodes[i-1].First) - 1; tree.Nodes[value].Kind.IsFunction() && target >= int(n.First) {
-				given[value] = targetName(tree, target)
+				n := naming{cmp.Or(targetName(tree, target), anonymous), -1}
+				if t := tree.Nodes[target]; t.Kind == ecma.Identifier || t.Kind == ecma.PrivateIdentifier {
+					n.at = int(t.Start)
+				}
+				given[value] = n
 			}
 		case ecma.ExportDefaultDeclaration:
 			if tree.Nodes[i-1].Kind.IsFunction() {
-				given[i-1] = "default"
+				given[i-1] = naming{"default", -1}
 			}
 		}
 	}
 	for i, n := range tree.Nodes {
 		if n.Kind.IsFunction() {
-			all = append(all, cmp.Or(ownName(tree, i), given[i], anonymous))
+			all = append(all, cmp.Or(ownName(tree, i), given[i], naming{anonymous, -1}))
 		}
 	}
 	return all
 }
 
 // ownName returns the name in a function's head.
-func ownName(tree *ecma.Tree, i int) string {
+func ownName(tree *ecma.Tree, i int) naming {
 	first := -1
 	for child := range tree.Children(i) {
 		first = child
 	}
 	if tree.Nodes[i].Kind == ecma.ArrowFunctionExpression || first < 0 || tree.Nodes[first].Kind != ecma.Identifier {
-		return ""
+		return naming{}
 	}
-	return short(tree.Text(first))
+	return naming{short(tree.Text(first)), int(tree.Nodes[first].Start)}
 }
 
 // targetName returns the name of a variable, key or member.
@@ -152,20 +162,30 @@ func describePoints(text string, points []Point, begin position) []PointInfo {
 }
 
 // describe returns names and places of the functions of a program that begins at a position.
-func describe(text string, functions []Function, names []string, begin position) []FunctionInfo {
-	all, order := make([]FunctionInfo, len(functions)), make([]int, len(functions))
+func describe(text string, functions []Function, named []naming, begin position) []FunctionInfo {
+	all := make([]FunctionInfo, len(functions))
+	type wanted struct {
+		offset       uint32
+		line, column *int
+	}
+	places := make([]wanted, 0, 2*len(functions))
 	for i, f := range functions {
-		all[i], order[i] = FunctionInfo{Start: f.Start, End: f.End, Generator: f.Generator, Outside: f.Outside,
-			Caller: f.Caller, Name: f.Name}, i
-		if i < len(names) {
-			all[i].Name = names[i]
+		all[i] = FunctionInfo{Start: f.Start, End: f.End, Generator: f.Generator, Outside: f.Outside, Caller: f.Caller,
+			Name: f.Name}
+		of := &all[i]
+		places = append(places, wanted{f.Start, &of.Line, &of.Column})
+		if i >= len(named) {
+			continue
+		}
+		if of.Name = named[i].text; named[i].at >= 0 {
+			places = append(places, wanted{uint32(named[i].at), &of.NameLine, &of.NameColumn})
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(functions[a].Start, functions[b].Start) })
+	slices.SortFunc(places, func(a, b wanted) int { return cmp.Compare(a.offset, b.offset) })
 	w := newWalker(text, begin)
-	for _, i := range order {
-		p := w.to(int(functions[i].Start))
-		all[i].Line, all[i].Column = p.line, p.column
+	for _, at := range places {
+		p := w.to(int(at.offset))
+		*at.line, *at.column = p.line, p.column
 	}
 	return all
 }

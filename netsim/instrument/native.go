@@ -39,7 +39,7 @@ func (e *editor) native(i int, caller uint32) {
 	if e.own == nil {
 		e.own = map[string]bool{"eval": true, "super": true}
 		for _, of := range names(e.tree) {
-			e.own[of[strings.LastIndexAny(of, ".#")+1:]] = true
+			e.own[of.text[strings.LastIndexAny(of.text, ".#")+1:]] = true
 		}
 	}
 	if e.natives == maxNatives || e.own[strings.TrimPrefix(last, "#")] || e.suspendsIn(i) || !e.wrappable(i) {

@@ -30,7 +30,7 @@ func pointsOf(tree *ecma.Tree, policies []policy.Policy, places []place) (all []
 	if count == 0 {
 		return nil
 	}
-	var of []string
+	var of []naming
 	if len(wanted[ecma.FunctionDeclaration]) > 0 {
 		of = names(tree)
 	}
@@ -38,7 +38,7 @@ func pointsOf(tree *ecma.Tree, policies []policy.Policy, places []place) (all []
 	for i, n := range tree.Nodes {
 		name := ""
 		if n.Kind.IsFunction() && of != nil {
-			name = of[function]
+			name = of[function].text
 			function++
 		}
 		for _, w := range wanted[n.Kind] {

@@ -44,8 +44,10 @@ type FunctionInfo struct {
 	Name         string // "(anonymous)" without one
 	Line, Column int    // from 1; columns count UTF-16 code units
 	Start, End   uint32 // bytes of the program
-	Generator    bool
-	Outside      bool // it is the program's code outside functions
+	// NameLine and NameColumn are the place of the name; 0: it has none, or is no identifier.
+	NameLine, NameColumn int
+	Generator            bool
+	Outside              bool // it is the program's code outside functions
 	// Caller is the number of the slow function in which a call has a number; 0: it is a function.
 	Caller uint32
 }
@@ -127,7 +129,7 @@ type code struct {
 	// firstPoint is the number of the first point.
 	firstPoint uint32
 	result     Result
-	names      []string
+	names      []naming
 	reason     string
 	packed     map[string][]byte // by content codings
 }
@@ -260,13 +262,13 @@ func (in *Instrument) fill(c *code, src string, goal goal, head string) error {
 			plan.Shape, c.names, plan.Gate = Time, names(tree), in.gate(c.hash, uint32(len(begin)))
 			switch {
 			case goal == commonJSGoal:
-				c.names[len(c.names)-1] = moduleName
+				c.names[len(c.names)-1] = naming{moduleName, -1}
 			case !body && goal != evalGoal && hasCode(tree):
 				plan.Outside = OfScript
 				if c.goal == string(moduleGoal) {
 					plan.Outside = OfModule
 				}
-				c.names = append(c.names, "("+c.goal+")")
+				c.names = append(c.names, naming{"(" + c.goal + ")", -1})
 			}
 		}
 		plan.Active = func(policy string, start uint32) bool {

@@ -27,16 +27,19 @@ const (
 // Place is a place in a text, from 1. Columns count UTF-16 code units.
 type Place struct{ Line, Column int }
 
-// Source is a place in a source. Its file is empty if the map has none.
+// Source is a place in a source. Its file is empty if the map has none. Name is that of an
+// identifier which begins at the place, if the map has it.
 type Source struct {
 	File string
 	Line int
+	Name string
 }
 
 // file is a source map, or an index of maps of parts.
 type file struct {
 	SourceRoot string    `json:"sourceRoot"`
 	Sources    []*string `json:"sources"`
+	Names      []string  `json:"names"`
 	Mappings   string    `json:"mappings"`
 	Sections   []struct {
 		Offset struct{ Line, Column int }
@@ -48,6 +51,7 @@ type file struct {
 type segment struct {
 	line, column       int
 	source, sourceLine int // source is -1 without one
+	name               int // -1 without one
 	rest               string
 }
 
@@ -76,7 +80,7 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 		return cmp.Or(cmp.Compare(places[a].Line, places[b].Line), cmp.Compare(places[a].Column, places[b].Column))
 	})
 	found, last := make([]Source, len(places)), Source{}
-	lastLine := -1
+	lastLine, lastColumn := -1, 0
 	// until gives the last segment to all places before the next one.
 	until := func(line, column int) {
 		for len(order) > 0 {
@@ -85,7 +89,10 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 				return
 			}
 			if p.Line-1 == lastLine {
-				found[order[0]] = last
+				found[order[0]] = Source{File: last.File, Line: last.Line}
+				if p.Column-1 == lastColumn {
+					found[order[0]].Name = clean(last.Name)
+				}
 			}
 			order = order[1:]
 		}
@@ -104,14 +111,17 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 				return errors.New("its sections are out of order")
 			}
 			until(s.line, s.column)
-			last, lastLine = Source{}, s.line
+			last, lastLine, lastColumn = Source{}, s.line, s.column
 			if s.source >= 0 && s.source < len(f.Sources) && f.Sources[s.source] != nil {
 				name, known := names[s.source]
 				if !known {
 					name = short(*f.Sources[s.source], f.SourceRoot)
 					names[s.source] = name
 				}
-				last = Source{name, s.sourceLine + 1}
+				last = Source{File: name, Line: s.sourceLine + 1}
+				if s.name >= 0 && s.name < len(f.Names) {
+					last.Name = f.Names[s.name]
+				}
 			}
 			return nil
 		})
@@ -142,7 +152,11 @@ func short(name, root string) string {
 		return short(strings.TrimSuffix(root, "/")+"/"+name, "")
 	}
 	name, _, _ = strings.Cut(name, "?")
-	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	return clean(strings.TrimPrefix(path.Clean("/"+name), "/"))
+}
+
+// clean removes control characters, and all but the end of a long text.
+func clean(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
@@ -200,7 +214,7 @@ const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 
 // walk reads the segments in order.
 func walk(mappings string, yield func(segment) error) error {
-	var column, source, sourceLine int
+	var column, source, sourceLine, name int
 	s := segment{}
 	for at := 0; at < len(mappings); {
 		switch mappings[at] {
@@ -236,13 +250,17 @@ func walk(mappings string, yield func(segment) error) error {
 		}
 		before := column
 		column += fields[0]
-		source, sourceLine = source+fields[1], sourceLine+fields[2]
-		if column < before || min(source, sourceLine) < 0 || max(column, source, sourceLine, s.line) > maxNumber {
+		source, sourceLine, name = source+fields[1], sourceLine+fields[2], name+fields[4]
+		if column < before || min(source, sourceLine, name) < 0 ||
+			max(column, source, sourceLine, name, s.line) > maxNumber {
 			return fmt.Errorf("a segment of line %d is out of order", s.line+1)
 		}
-		s.column, s.rest, s.source, s.sourceLine = column, mappings[rest:end], -1, sourceLine
+		s.column, s.rest, s.source, s.sourceLine, s.name = column, mappings[rest:end], -1, sourceLine, -1
 		if n > 1 {
 			s.source = source
+		}
+		if n == len(fields) {
+			s.name = name
 		}
 		if err := yield(s); err != nil {
 			return err

@@ -37,9 +37,9 @@ func inNode(t *testing.T, data []byte, places []sourcemap.Place) (all []sourcema
 		const map = new (require('module').SourceMap)(data);
 		console.log(JSON.stringify(places.map(p => {
 			const e = map.findEntry(p.Line - 1, p.Column - 1);
-			if (e.generatedLine !== p.Line - 1 || e.originalSource === undefined) return {File: '', Line: 0};
+			if (e.generatedLine !== p.Line - 1 || e.originalSource === undefined) return {File: '', Line: 0, Name: ''};
 			const file = e.originalSource.replace(/^.*:\/\/[^\/]*\//, '').replace(/^(\.\.?\/)+/, '');
-			return {File: file, Line: e.originalLine + 1};
+			return {File: file, Line: e.originalLine + 1, Name: e.generatedColumn === p.Column - 1 && e.name || ''};
 		})));`
 	input, err := json.Marshal(map[string]any{"data": json.RawMessage(data), "places": places})
 	if err != nil {
@@ -103,7 +103,7 @@ func TestRealMaps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				known := 0
+				known, named := 0, 0
 				for i := range got {
 					if got[i] != want[i] {
 						t.Fatalf("%s: place %+v is from %+v, want %+v", name, c.places[i], got[i], want[i])
@@ -111,9 +111,12 @@ func TestRealMaps(t *testing.T) {
 					if got[i].Line > 0 {
 						known++
 					}
+					if got[i].Name != "" {
+						named++
+					}
 				}
-				if known < len(got)/2 || known < 1000 {
-					t.Errorf("%s: %d of %d places have a source", name, known, len(got))
+				if known < len(got)/2 || known < 1000 || named < 100 {
+					t.Errorf("%s: %d of %d places have a source, %d a name", name, known, len(got), named)
 				}
 			}
 			if again := inNode(t, shifted, after); !reflect.DeepEqual(again, want) {
@@ -130,6 +133,8 @@ func TestLookup(t *testing.T) {
 			"error: read a source map: a segment of line 3 has 2 numbers"},
 		{"sources", `{"version":3,"sources":["src/App.tsx","b.ts",null],"mappings":"EAWA,IAEA;ACAA;ACAA"}`,
 			":0 src/App.tsx:12 src/App.tsx:14 b.ts:14 :0 :0"},
+		{"names", `{"sources":["a.ts"],"names":["parse\u0007","sum"],"mappings":"AAAAA,IAAAC,CAAAA;AAAAG"}`,
+			"a.ts:1 parse a.ts:1 sum a.ts:1 a.ts:1 :0 :0"},
 		{"root", `{"sourceRoot":"webpack://app/./lib","sources":["../x/a.ts?1"],"mappings":"AAAA"}`,
 			"x/a.ts:1 x/a.ts:1 x/a.ts:1 :0 :0 :0"},
 		{"guard", ")]}'\n" + `{"sources":["webpack:///./src/ä\u0007.js"],"mappings":"AAAA,I"}`,
@@ -153,7 +158,7 @@ func TestLookup(t *testing.T) {
 		got, err := sourcemap.Lookup([]byte(c.data), places)
 		var all []string
 		for _, s := range got {
-			all = append(all, fmt.Sprintf("%s:%d", s.File, s.Line))
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s:%d %s", s.File, s.Line, s.Name)))
 		}
 		text := strings.Join(all, " ")
 		if err != nil {
