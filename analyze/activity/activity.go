@@ -31,9 +31,10 @@ const (
 
 // Function is a function, or a place in a module whose functions have no known names.
 type Function struct {
-	Name    string   `json:"name"` // empty: unknown
-	Module  string   `json:"module"`
-	Offset  uint64   `json:"offset"` // in the module, if the name is unknown
+	Name   string `json:"name"` // empty: unknown
+	Module string `json:"module"`
+	// Offset is that in the module, if the name is unknown. Of a script it is the column; 0 unknown.
+	Offset  uint64   `json:"offset"`
 	BuildID string   `json:"build_id"`
 	File    string   `json:"file"` // of its source, without a query; empty: unknown
 	Line    int      `json:"line"` // from 1; 0 unknown

@@ -50,7 +50,10 @@ func (t *tables) thread(one Thread) uint32 {
 func (t *tables) function(f Function) uint32 {
 	f.Name, f.File = Clean(CutQueries(f.Name)), cleanFile(f.File)
 	f.Module, f.BuildID = Clean(f.Module), Clean(f.BuildID)
-	if f.Name != "" {
+	switch {
+	case f.Lang == Script:
+		f.Offset = min(f.Offset, 1<<31-1)
+	case f.Name != "":
 		f.Offset = 0
 	}
 	f.Line = min(max(f.Line, 0), 1<<31-1)

@@ -53,7 +53,8 @@ type ProfileFunction struct {
 	Name   string `json:"name"`
 	Module string `json:"module"`
 	File   string `json:"file"`
-	Line   int    `json:"line"` // from 1; 0 unknown
+	Line   int    `json:"line"`   // from 1; 0 unknown
+	Column int    `json:"column"` // from 1; 0 unknown
 	// Language is native, javascript, kernel, category or empty.
 	Language string `json:"language"`
 	Calls    int64  `json:"calls"`   // -1: unknown, it was sampled

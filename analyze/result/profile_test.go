@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,13 @@ func TestProfileTexts(t *testing.T) {
 		{func(p *Profile) { p.Traces = nil }, "The run has no traces."},
 		{func(p *Profile) { p.Tests[0].Named = false },
 			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor."},
+		// Fault: a longer pause, in which the page waited for input, stood for the run.
+		{func(p *Profile) {
+			idle := p.Late[0]
+			idle.Threads = slices.Clone(idle.Threads)
+			idle.Threads[0].FunctionNS = Span{1e6, 1e6, 1e6}
+			p.Tests, p.Late = nil, []ProfileLate{idle, p.Late[0]}
+		}, "Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor."},
 		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },
 			"Longest event: MinorGC for 1.2 ms on Compositor, before frame 104."},

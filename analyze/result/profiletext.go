@@ -90,7 +90,7 @@ func (f *ProfileFunction) label() string {
 	case f.Name == "":
 		return "unnamed code in " + module
 	case f.File != "":
-		return called(f.Name, place(f.File, f.Line, 0))
+		return called(f.Name, place(f.File, f.Line, f.Column))
 	}
 	return called(f.Name, module)
 }
@@ -224,7 +224,7 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if usual > 0 && stood > usual { // the text states the delay alone
 		of = span(stood/1e6) + " before it"
 	}
-	if a.Function >= 0 && 4*a.FunctionNS.Value >= stood {
+	if l.named() {
 		ran := p.function(a.Function)
 		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
 			ran = capital(ran)
@@ -236,6 +236,12 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		text += " It " + a.Waits[0].words(p) + "."
 	}
 	return text
+}
+
+// named reports whether a function ran for a quarter of the time before a frame.
+func (l *ProfileLate) named() bool {
+	return len(l.Threads) > 0 && l.Threads[0].Function >= 0 &&
+		4*l.Threads[0].FunctionNS.Value >= float64(l.ToNS-l.FromNS)
 }
 
 func (t *ProfileTest) words(p *Profile) string {
@@ -301,8 +307,9 @@ func (p *Profile) summary() string {
 		return "The run has no traces."
 	case i >= 0:
 		return p.Tests[i].words(p) + "."
-	case len(p.Late) > 0:
-		return p.Late[0].Sentence
+	case len(p.Late) > 0: // a page that waits for input is late without a cause
+		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool { return l.named() }))
+		return p.Late[i].Sentence
 	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0:
 		return fmt.Sprintf("%s ran longest: %s.", p.Functions[0].label(), duration(p.Functions[0].SelfNS))
 	case len(p.Events) > 0:

@@ -104,7 +104,7 @@ func rules() map[reflect.Type]map[string]rule {
 			"warnings": text.upTo(MaxGaps), "late_frames other_frames events_left_out": count},
 		reflect.TypeFor[ProfileTrace](): {"name engine way": name, "why clock_text": text,
 			"events lost clock_ns": count, "unnamed cut": share},
-		reflect.TypeFor[ProfileFunction](): {"name file": text, "module": name, "line": position, "calls": known,
+		reflect.TypeFor[ProfileFunction](): {"name file": text, "module": name, "line column": position, "calls": known,
 			"language": oneOf("", "native", "javascript", "kernel", "category"), "self_ns total_ns": count},
 		reflect.TypeFor[ProfileThread](): {"name process_name": name, "running_ns step_ns": count,
 			"lane": within(0, 100).upTo(maxLane)},

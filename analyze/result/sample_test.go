@@ -180,7 +180,8 @@ func sampleProfile() *Profile {
 			Events: 4211, Lost: 12, BeginNS: 950_000_000, EndNS: 1_100_000_000, ClockNS: 310_000,
 			Clock: "±0.31 ms (41 requests)", Unnamed: 0.62, Cut: 0.011}},
 		Functions: []ProfileFunction{
-			{Name: "heavyLoop", File: "https://page.test/js/app.js", Line: 4, Language: "javascript", Calls: -1,
+			{Name: "heavyLoop", File: "https://page.test/js/app.js", Line: 4, Column: 9, Language: "javascript",
+				Calls:  -1,
 				SelfNS: 29_000_000, TotalNS: 30_000_000},
 			{Module: "/opt/chromium/chromium", Language: "native", Calls: 7, SelfNS: 1_000_000, TotalNS: 40_000_000},
 			{Name: "futex_wait", Module: "[kernel]", Language: "kernel", Calls: -1},

@@ -40,8 +40,10 @@ func printScript(w io.Writer, s *result.Script, all bool) error {
 		return err
 	}
 	late := slices.Clone(s.Late)
-	if !all { // a page that waits for input has late frames without scripts
-		late = slices.DeleteFunc(late, func(l result.LateFrame) bool { return len(l.Functions) == 0 })
+	if !all { // a page that waits for input has late frames in which hardly any script ran
+		late = slices.DeleteFunc(late, func(l result.LateFrame) bool {
+			return len(l.Functions) == 0 || l.UnexplainedNS.Value > 0.9*float64(l.ToNS-l.FromNS)
+		})
 		late = late[:min(len(late), printedLate)]
 	}
 	for _, l := range late {

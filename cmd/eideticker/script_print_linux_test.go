@@ -101,7 +101,10 @@ func TestPrintScriptInShort(t *testing.T) {
 			s.Lost, s.Gaps, s.Warnings, s.Reports = 0, nil, nil, []result.PolicyReport{{Policy: "loops",
 				Sentence: "1 loop ran for long."}}
 			idle := result.LateFrame{Frame: 104, FromNS: s.Late[0].FromNS, ToNS: s.Late[0].ToNS}
-			s.Late = []result.LateFrame{idle, s.Late[0], idle, s.Late[0], s.Late[0], s.Late[0]}
+			hardly := s.Late[0]
+			hardly.UnexplainedNS.Value = 0.95 * float64(hardly.ToNS-hardly.FromNS)
+			hardly.UnexplainedNS.High = float64(hardly.ToNS - hardly.FromNS)
+			s.Late = []result.LateFrame{idle, hardly, s.Late[0], idle, s.Late[0], s.Late[0], s.Late[0]}
 		}, late + late + late + reported, late + late + late + late},
 		"none": {func(r *result.Results) { r.Script = nil }, "", "Scripts\n"},
 	} {

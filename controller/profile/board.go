@@ -290,7 +290,7 @@ func (b *board) convert(ctx context.Context, recording string, spans []timeline.
 	info, err := convert(filepath.Join(b.o.Dir, nativeDir), b.info, spans,
 		func(to activity.Sink) (_ map[string]int64, err error) {
 			counts, err = readText(path, perfscript.Options{Names: s.Processes, Named: b.Of != "",
-				Period: 1_000_000_000 / int64(s.Rate)}, to)
+				Period: 1_000_000_000 / int64(s.Rate)}, b.o.originals(to))
 			return counts.Skipped, err
 		})
 	if err == nil && counts.Lost > info.Lost {

@@ -83,7 +83,7 @@ func (t *tracer) Convert(ctx context.Context, recording string, spans []timeline
 	claims := &activity.Claims{End: -1} // of a trace that cannot be read
 	t.info.Recording, t.info.Raw, t.info.Clock.Text = recording, []string{filepath.Base(t.file)}, "CLOCK_MONOTONIC"
 	info, err := convert(dir, t.info, nil, func(sink activity.Sink) (map[string]int64, error) {
-		to := &placed{sink, spans, t.ids, false}
+		to := &placed{t.o.originals(sink), spans, t.ids, false}
 		c, err := t.reader(io.LimitReader(interruptible{ctx, f}, t.o.Limit), to)
 		if err != nil {
 			return nil, err

@@ -226,7 +226,7 @@ func (p *perf) Convert(ctx context.Context, recording string, spans []timeline.I
 	info, err := convert(dir, p.info, spans, func(to activity.Sink) (map[string]int64, error) {
 		places := newPlaces()
 		counts, err = perfscript.Read(text, perfscript.Options{Root: int32(p.root), Names: p.names,
-			Period: 1_000_000_000 / int64(p.info.RateHz), Place: places.begin}, to)
+			Period: 1_000_000_000 / int64(p.info.RateHz), Place: places.begin}, p.o.originals(to))
 		return counts.Skipped, end(err)
 	})
 	if err != nil {

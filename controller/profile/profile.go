@@ -57,6 +57,29 @@ type Options struct {
 	Strict bool
 	// Skip are ways that auto leaves out, each with its reason, such as "imports: it crashed".
 	Skip []string
+	// Original returns a function of a served script by its place in the original; nil: as served.
+	Original func(activity.Function) activity.Function
+}
+
+// originals passes functions of scripts on by their places in the originals.
+func (o *Options) originals(to activity.Sink) activity.Sink {
+	if o.Original == nil {
+		return to
+	}
+	return &originals{to, o.Original}
+}
+
+type originals struct {
+	activity.Sink
+	of func(activity.Function) activity.Function
+}
+
+// Function implements activity.Sink.
+func (o *originals) Function(f activity.Function) uint32 {
+	if f.Lang == activity.Script && f.File != "" {
+		f = o.of(f)
+	}
+	return o.Sink.Function(f)
 }
 
 // missingError is the reason for which an engine cannot record.

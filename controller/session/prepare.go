@@ -84,7 +84,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	if r.Untrusted && !r.AllowLoopback && p.network == nil { // a network of its own has no services but the pages
 		p.egress = &device.EgressPolicy{Pages: p.pages.served}
 	}
-	if p.profile, err = r.openProfile(ctx, false); err != nil {
+	if p.profile, err = r.openProfile(ctx, p, false); err != nil {
 		return p, err
 	}
 	if p.stage, err = r.Device.Open(ctx, r.wanted(p)); err != nil {
@@ -105,7 +105,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	}
 	p.onClose(p.source.Close)
 	if p.profile == nil {
-		if p.profile, err = r.openProfile(ctx, true); err != nil {
+		if p.profile, err = r.openProfile(ctx, p, true); err != nil {
 			return p, err
 		}
 	}

@@ -94,7 +94,7 @@ func Explain(t *suite.Test, archived bool) (uninstrumented error) {
 
 // openProfile opens the engines of the test's profile; nil: none works, or none is asked for. Those
 // of a board start once its programs run, and others with the browser.
-func (r *run) openProfile(ctx context.Context, runs bool) (*profile.Session, error) {
+func (r *run) openProfile(ctx context.Context, prepared *prepared, runs bool) (*profile.Session, error) {
 	d, _ := description(r.Device)
 	board, onBoard := BoardOf(d)
 	if !r.profiled() || runs != onBoard {
@@ -107,6 +107,9 @@ func (r *run) openProfile(ctx context.Context, runs bool) (*profile.Session, err
 	o := profile.Options{Native: p.Native, JS: p.JS, Sockets: p.Sockets, Rate: p.Rate, Content: p.OnlyContent(),
 		Dir: r.path(activity.TracesDir), Browser: r.browserKind(), Limit: int64(p.Limit), Strict: p.Strict,
 		Skip: r.skip}
+	if prepared.pages.script != nil {
+		o.Original = prepared.pages.script.original
+	}
 	if r.Untrusted && o.Limit == 0 {
 		o.Limit = untrustedLimit
 	}

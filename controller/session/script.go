@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -80,8 +82,9 @@ type scripting struct {
 	failed error             // of the log
 	gone   error             // of the collector's server
 	realms map[uint32]*realmClaims
-	moved  []scripts.Moved        // positions that errors name
-	known  map[scripts.Moved]bool // by the served position
+	moved  []scripts.Moved                // positions that errors name
+	known  map[scripts.Moved]bool         // by the served position
+	served map[string][]*scripts.Function // by address, in the order of their begins; nil: unknown yet
 }
 
 // realmClaims are the claims of a realm about its progress.
@@ -304,7 +307,57 @@ func (s *scripting) finish() (*scripts.Run, error) {
 	for _, err := range s.addSources(ctx, info) {
 		info.Warnings = append(info.Warnings, fmt.Sprintf("Places in sources are unknown: %v.", err))
 	}
+	s.index(info)
 	return scripts.New(info, arrived), nil
+}
+
+// index keeps the functions for original.
+func (s *scripting) index(info *scripts.Info) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = map[string][]*scripts.Function{}
+	for i := range info.Programs {
+		p := &info.Programs[i]
+		for k := range p.Functions {
+			s.served[p.URL] = append(s.served[p.URL], &p.Functions[k])
+		}
+	}
+	for _, all := range s.served {
+		slices.SortStableFunc(all, func(a, b *scripts.Function) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+	}
+}
+
+// maxHead limits the characters from the begin of a function to its parameters.
+const maxHead = 300
+
+// original returns a function of a profile by its name and place in the source. Without a source it
+// has its place in the original script. Browsers name the place of parameters in the served script.
+func (s *scripting) original(f activity.Function) activity.Function {
+	url, _, _ := strings.Cut(f.File, "?")
+	url, _, _ = strings.Cut(url, "#")
+	line, column := s.instrument.Original(url, f.Line, int(f.Offset))
+	f.Line, f.Offset = line, uint64(column)
+	s.mu.Lock()
+	all := s.served[url]
+	s.mu.Unlock()
+	next := sort.Search(len(all), func(i int) bool {
+		return cmp.Or(cmp.Compare(all[i].Line, line), cmp.Compare(all[i].Column, column)) > 0
+	})
+	if next == 0 {
+		return f
+	}
+	of := all[next-1]
+	head := column - of.Column
+	if of.Line != line || head > maxHead || int64(of.Start)+int64(head) >= int64(of.End) {
+		return f
+	}
+	f.Name, f.Offset = of.Name, uint64(of.Column)
+	if of.File != "" {
+		f.File, f.Line, f.Offset = of.File, of.SourceLine, 0
+	}
+	return f
 }
 
 // read reads the log until now. A damaged end is a warning.
@@ -369,7 +422,8 @@ func Programs(from []instrument.Program) []scripts.Program {
 		for _, f := range p.Functions {
 			one.Functions = append(one.Functions,
 				scripts.Function{Name: cut(f.Name, 200), Line: f.Line, Column: f.Column, NameLine: f.NameLine,
-					NameColumn: f.NameColumn, Start: f.Start, End: f.End, Generator: f.Generator, Outside: f.Outside, Caller: f.Caller})
+					NameColumn: f.NameColumn, Start: f.Start, End: f.End, Generator: f.Generator,
+					Outside: f.Outside, Caller: f.Caller})
 		}
 		one.FirstPoint = p.FirstPoint
 		for _, at := range p.Points {
@@ -386,8 +440,8 @@ const maxMoved = 10_000
 // sourcesTimeout limits the time in which a site must serve its source maps.
 const sourcesTimeout = 5 * time.Second
 
-// addSources adds the places in sources, and the names of functions there, by the source maps of the
-// site.
+// addSources adds the places in sources, and the names of functions there. The site has the source
+// maps.
 func (s *scripting) addSources(ctx context.Context, info *scripts.Info) (problems []error) {
 	places, users := map[string][]sourcemap.Place{}, map[string][]func(sourcemap.Source){}
 	use := func(url string, line, column int, user func(sourcemap.Source)) {

@@ -19,6 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/scripts"
@@ -475,6 +476,25 @@ func TestSourcesOfScripts(t *testing.T) {
 		if f := info.Programs[0].Functions[i]; f.Source != (scripts.Source{File: "src/App.tsx", SourceLine: line}) ||
 			f.Name != []string{"parse", "sum"}[i] {
 			t.Errorf("function %+v, want line %d", f, line)
+		}
+	}
+	// A profile names the places of parameters in the served script.
+	s.index(info)
+	served := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "http://a.test/app.js", nil)
+	r.Header.Set("Sec-Fetch-Dest", "script")
+	h.ServeHTTP(served, r)
+	text, _, _ := strings.Cut(served.Body.String(), "\n")
+	profiled := activity.Function{Name: "b", File: "http://a.test/app.js?v=1#x", Line: 1, Lang: activity.Script,
+		Offset: uint64(strings.LastIndex(text, "()=>") + 1)}
+	if got, want := s.original(profiled), (activity.Function{Name: "sum", File: "src/App.tsx", Line: 11,
+		Lang: activity.Script}); got != want {
+		t.Errorf("%+v is %+v, want %+v", profiled, got, want)
+	}
+	for _, other := range []activity.Function{{Name: "f", File: "http://a.test/other.js", Line: 1, Offset: 9},
+		{Name: "f", File: "http://a.test/app.js", Line: 2, Offset: 9}} {
+		if got := s.original(other); got != other {
+			t.Errorf("%+v is %+v", other, got)
 		}
 	}
 	if len(info.Moved) != 1 || info.Moved[0].SourceLine != 1 {

@@ -44,7 +44,7 @@ type FunctionInfo struct {
 	Name         string // "(anonymous)" without one
 	Line, Column int    // from 1; columns count UTF-16 code units
 	Start, End   uint32 // bytes of the program
-	// NameLine and NameColumn are the place of the name; 0: it has none, or is no identifier.
+	// NameLine and NameColumn are the place of an identifier that is the name; 0: there is none.
 	NameLine, NameColumn int
 	Generator            bool
 	Outside              bool // it is the program's code outside functions

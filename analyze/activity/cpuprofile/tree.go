@@ -112,11 +112,13 @@ func (n *node) call(raw []byte) {
 			own = string(value) != "0" && string(value) != `"0"`
 		case "lineNumber":
 			f.Line = max(0, int(jsonstream.Int(value))+1) // from 0 in the file
+		case "columnNumber":
+			f.Offset = uint64(max(0, jsonstream.Int(value)+1))
 		}
 		return true
 	})
 	if f.File == "" {
-		f.Line = 0
+		f.Line, f.Offset = 0, 0
 	}
 	switch {
 	case f.Name == "(root)":

@@ -55,7 +55,7 @@ func Key(f activity.Function) activity.Function {
 	case f.Name == "":
 		return activity.Function{Module: f.Module, Lang: f.Lang}
 	case f.Lang == activity.Script:
-		key.Line = f.Line // anonymous functions
+		key.Line, key.Offset = f.Line, f.Offset // anonymous functions, and minified scripts
 	}
 	return key
 }
@@ -173,8 +173,12 @@ var languages = map[activity.Language]string{activity.Native: "native", activity
 	activity.Kernel: "kernel", activity.Category: "category"}
 
 func functionOf(f activity.Function) result.ProfileFunction {
-	return result.ProfileFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
+	of := result.ProfileFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
 		Language: languages[f.Lang], Calls: -1}
+	if f.Lang == activity.Script {
+		of.Column = int(f.Offset)
+	}
+	return of
 }
 
 // GroupOf returns the group of a function by its number.

@@ -180,6 +180,9 @@ func (s *stacks) function(frame int64) (uint32, bool) {
 		f = s.p.located(name)
 		if file, ok := s.text(s.p, t.get("fileName", of)); ok {
 			f.File, f.Line = file, int(max(0, t.get("lineNumber", of)))
+			if f.Lang == activity.Script || t.get("isJS", of) == 1 {
+				f.Offset = uint64(max(0, t.get("columnNumber", of)))
+			}
 		}
 		if t.get("isJS", of) == 1 {
 			f.Lang = activity.Script
@@ -211,15 +214,16 @@ func (p *process) located(text string) activity.Function {
 	}
 	name, place, ok := strings.Cut(text, " (")
 	if place, closed := strings.CutSuffix(place, ")"); ok && closed {
-		file, line := place, 0
+		file, line, column := place, 0, 0
 		for range 2 { // line and column, or the line alone
 			i := strings.LastIndexByte(file, ':')
 			if n, err := strconv.Atoi(file[i+1:]); i > 0 && err == nil {
-				file, line = file[:i], n
+				file, line, column = file[:i], n, line
 			}
 		}
 		if file != place {
-			return activity.Function{Name: name, File: file, Line: max(0, line), Lang: activity.Script}
+			return activity.Function{Name: name, File: file, Line: max(0, line), Offset: uint64(max(0, column)),
+				Lang: activity.Script}
 		}
 	}
 	if text == "" {

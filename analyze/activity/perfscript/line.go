@@ -321,7 +321,10 @@ func script(f *activity.Function) {
 		f.Name = "(anonymous)"
 	}
 	if i := strings.LastIndexByte(file, ':'); i >= 0 {
-		file = file[:i] // without the column
+		if n, err := strconv.ParseUint(file[i+1:], 10, 31); err == nil {
+			f.Offset = n
+		}
+		file = file[:i]
 	}
 	f.File = file
 	if i := strings.LastIndexByte(file, ':'); i >= 0 {

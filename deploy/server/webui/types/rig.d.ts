@@ -282,6 +282,21 @@ export interface Gap {
   realm: number;
 }
 
+export interface Place {
+  function: string;
+  url: string;
+  line: number;
+  column: number;
+  source: string;
+  source_line: number;
+  text: string;
+}
+
+export interface BriefCalls {
+  calls: number;
+  most: Place;
+}
+
 export interface ScriptCost {
   per_call_ns: Span;
   counted_ns: Span;
@@ -326,16 +341,6 @@ export interface Task {
   calls: number;
 }
 
-export interface Place {
-  function: string;
-  url: string;
-  line: number;
-  column: number;
-  source: string;
-  source_line: number;
-  text: string;
-}
-
 export interface ScriptError {
   kind: string;
   message: string;
@@ -364,6 +369,7 @@ export interface LateFrame {
   to_ns: number;
   functions: RanMeantime[];
   native?: NativeCall;
+  brief?: BriefCalls;
   unexplained_ns: Span;
   sentence: string;
 }
@@ -422,6 +428,7 @@ export interface Script {
   lost: number;
   gaps: Gap[];
   lost_text: string;
+  brief?: BriefCalls;
   cost: ScriptCost;
   functions: Function[];
   tasks: Task[];
@@ -456,6 +463,7 @@ export interface ProfileFunction {
   module: string;
   file: string;
   line: number;
+  column: number;
   language: string;
   calls: number;
   self_ns: number;
