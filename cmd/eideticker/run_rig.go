@@ -168,6 +168,9 @@ func (c runCmd) remoteVariant(text string) (v api.Variant, err error) {
 	}
 	for _, change := range changes {
 		if change[0] == "test" {
+			if len(c.Tests) > 0 && strings.Contains(change[1], "://") {
+				return v, usagef("--variant %s: a rig cannot change the address of a test; write a file for each", name)
+			}
 			if v, err = c.remoteTest(change[1]); err != nil {
 				return v, err
 			}

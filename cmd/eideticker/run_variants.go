@@ -122,7 +122,10 @@ func (c runCmd) subject(text string, tests []*suite.Test) (s session.Subject, er
 	if len(tests) > 0 {
 		s.Test = tests[0]
 	}
-	if i := slices.IndexFunc(changes, func(c [2]string) bool { return c[0] == "test" }); i >= 0 {
+	i := slices.IndexFunc(changes, func(c [2]string) bool { return c[0] == "test" })
+	if i >= 0 && s.Test != nil && strings.Contains(changes[i][1], "://") { // an address of the given test
+		changes[i][0] = "url"
+	} else if i >= 0 {
 		if s.Test, err = c.test(changes[i][1]); err == nil {
 			err = c.onNetwork(s.Test)
 		}
@@ -147,6 +150,12 @@ func changeSubject(s *session.Subject, key, value string) (err error) {
 	switch key {
 	case "archive":
 		s.Test.Network.Replay, s.Test.Dir = filepath.Base(value), os.DirFS(filepath.Dir(value))
+	case "url":
+		if s.Test.URL == "" {
+			return usagef("--variant %s: test %s loads a page of this program; name a test with url", s.Name, s.Test.Name)
+		}
+		s.Test.URL, err = session.Address(value)
+		return err
 	case "network":
 		return setProfile(s.Test, value)
 	case "device":

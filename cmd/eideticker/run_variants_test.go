@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,10 @@ import (
 func TestVariants(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
+	if err := os.WriteFile("shop.yaml", []byte("name: shop\nurl: http://shop.example/\n"+
+		"measures: [fps]\nend: 3s\nsteps:\n  - click: [9, 9]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	two, six, many := 2, 6, 50
 	samples := profileFlag{"samples", suite.Profile{Native: suite.ProfileSamples}}
 	for name, tc := range map[string]struct {
@@ -53,6 +58,10 @@ func TestVariants(t *testing.T) {
 			profiles: "|samples||samples"},
 		"addresses": {cmd: runCmd{Variant: []string{"old=http://a.example/x,y", "new=test:http://b.example/"}},
 			want: "old a.example  |new b.example  ", repeat: 8},
+		// Fault: the given test and its steps were dropped.
+		"addresses of a test": {cmd: runCmd{Tests: []string{"shop.yaml"},
+			Variant: []string{"old=http://a.example/", "new=http://b.example/,browser:firefox"}},
+			want: "old shop http://a.example/  |new shop http://b.example/  firefox", repeat: 8},
 		"four": {cmd: runCmd{Tests: []string{"load", "load", "load", "load"}},
 			want: "load load  |load-2 load  |load-3 load  |load-4 load  ", repeat: 10},
 		"until sure": {cmd: runCmd{Tests: []string{"load", "load"}, UntilSure: true, Repeat: &many},
@@ -68,8 +77,11 @@ func TestVariants(t *testing.T) {
 			}
 			var got, scripts, profiles []string
 			for i, v := range o.Variants {
-				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), o.TestOf(i).Name, o.TestOf(i).Network.Profile,
-					v.Browser))
+				name := o.TestOf(i).Name
+				if len(o.TestOf(i).Steps) > 0 && o.TestOf(i).URL != "" {
+					name += " " + o.TestOf(i).URL
+				}
+				got = append(got, fmt.Sprintf("%s %s %s %s", v.Name(), name, o.TestOf(i).Network.Profile, v.Browser))
 				scripts = append(scripts, strings.Join(o.TestOf(i).Script.Policies, ","))
 				profiles = append(profiles, o.TestOf(i).Profile.Text())
 			}
@@ -92,18 +104,20 @@ func TestVariantsRefused(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	for args, want := range map[string]string{
-		"":                                                               "no test: name a test",
-		"load --variant a=network:3g":                                    "--variant is given once",
-		"load --variant a --variant b=scroll":                            `--variant "a" must be NAME=TEST`,
-		"load --variant ../a=x --variant b=y":                            "must be NAME=TEST",
-		"--variant a=network:3g --variant b=x":                           "--variant a has no test",
-		"load --variant a=scroll --variant a=load":                       "--variant a is given twice",
-		"load --variant a=network:9g --variant b=load":                   `unknown profile "9g"`,
-		"load --variant a=network: --variant b=load":                     "--variant a: network is empty",
-		"load --variant a=device:x --variant b=load":                     "x",
-		"load --variant a=browser:/no/chrome --variant b=load":           "browser /no/chrome:",
-		"load --variant a=browser:/bin/sh --variant b=load":              "unknown kind",
-		"load scroll --variant a=load --variant b=load":                  "--variant changes one test, and 2 are given",
+		"":                                                    "no test: name a test",
+		"load --variant a=network:3g":                         "--variant is given once",
+		"load --variant a --variant b=scroll":                 `--variant "a" must be NAME=TEST`,
+		"load --variant ../a=x --variant b=y":                 "must be NAME=TEST",
+		"--variant a=network:3g --variant b=x":                "--variant a has no test",
+		"load --variant a=scroll --variant a=load":            "--variant a is given twice",
+		"load --variant a=network:9g --variant b=load":        `unknown profile "9g"`,
+		"load --variant a=http://a.example/ --variant b=load": "--variant a: test load loads a page of this program; name",
+		"load --rig http://127.0.0.1:1 --variant a=http://a.example/ --variant b=load": "a rig cannot change the address",
+		"load --variant a=network: --variant b=load":                                   "--variant a: network is empty",
+		"load --variant a=device:x --variant b=load":                                   "x",
+		"load --variant a=browser:/no/chrome --variant b=load":                         "browser /no/chrome:",
+		"load --variant a=browser:/bin/sh --variant b=load":                            "unknown kind",
+		"load scroll --variant a=load --variant b=load":                                "--variant changes one test, and 2 are given",
 		"load --until-sure":                                              "--until-sure needs two variants",
 		"load load --until-sure --repeat 7":                              "use --repeat 8 or more",
 		"load --profile js -n 2 --variant a=load --variant a-plain=load": "has the name of the plain runs",
