@@ -16,6 +16,9 @@ type Comparison struct {
 	Primary  *Value   // the first
 	Unlike   []Unlike // what a fair comparison has alike
 	Warnings []string // what to know before believing the numbers
+	// Functions are the longest functions of the page, if all runs measured them. The one with the
+	// largest difference is the first.
+	Functions []Value
 
 	options    Options
 	shownA     int // index of the run that is shown for all: closest to the median of the primary; -1: none
@@ -104,6 +107,9 @@ func Compare(a, b *Set, o Options) (*Comparison, error) {
 			called := func(k Key) bool { return k.Called(name) }
 			return slices.ContainsFunc(keys, called) == slices.ContainsFunc(keysB, called)
 		})
+	}
+	if err := c.compareFunctions(both != nil); err != nil {
+		return nil, err
 	}
 	c.shownA, c.shownB = a.closest(c.Primary.A), b.closest(c.Primary.B)
 	c.Unlike = differing(a, b)

@@ -21,6 +21,8 @@ const (
 	PrimaryFamily Family = "primary"
 	// SecondFamily has the other tested values. It decides only with Options.JudgeAll.
 	SecondFamily Family = "second"
+	// FunctionFamily has the total times of functions. It decides nothing.
+	FunctionFamily Family = "function"
 )
 
 // MaxPrimary is the maximum number of primary values. With more, 8 blocks could decide nothing.

@@ -26,6 +26,7 @@ type JSON struct {
 	Cost        bool                  `json:"cost,omitempty"`     // differences are the cost of B's profile
 	Counts      map[stats.Verdict]int `json:"counts"`
 	Measures    []measureJSON         `json:"measures"`
+	Functions   []measureJSON         `json:"functions,omitempty"` // total times, which decide nothing
 	Heat        *heatDifference       `json:"heat_map,omitempty"`
 	Divergence  *divergence           `json:"divergence,omitempty"`
 	Pair        *pairVideo            `json:"pair,omitempty"`
@@ -117,6 +118,9 @@ func (c *Comparison) JSON() *JSON {
 	}
 	for i := range c.Values {
 		j.Measures = append(j.Measures, c.Values[i].json())
+	}
+	for i := range c.Functions {
+		j.Functions = append(j.Functions, c.Functions[i].json())
 	}
 	return j
 }

@@ -150,9 +150,11 @@ func (c *Comparison) unlikeMachines() string {
 // withhold takes back all verdicts. note follows the size of each difference.
 func (c *Comparison) withhold(why, note string) {
 	c.withheld = why
-	for i := range c.Values {
-		if v := &c.Values[i]; v.Verdict != stats.Untested {
-			v.Verdict, v.Direction, v.MoreA, v.MoreB, v.withheld = stats.Inconclusive, "", 0, 0, note
+	for _, all := range [][]Value{c.Values, c.Functions} {
+		for i := range all {
+			if v := &all[i]; v.Verdict != stats.Untested {
+				v.Verdict, v.Direction, v.MoreA, v.MoreB, v.withheld = stats.Inconclusive, "", 0, 0, note
+			}
 		}
 	}
 }

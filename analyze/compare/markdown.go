@@ -16,9 +16,9 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	nameA, nameB := c.Names()
 	fmt.Fprintf(&b, "**%s**\n", plainMarkdown(c.Answer()))
-	table := func(title string, want func(*Value) bool) (rows int) {
-		for i := range c.Values {
-			v := &c.Values[i]
+	table := func(title string, values []Value, want func(*Value) bool) (rows int) {
+		for i := range values {
+			v := &values[i]
 			if !want(v) {
 				continue
 			}
@@ -37,7 +37,8 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		return rows
 	}
 	shown := func(v *Value) bool { return v.Primary || v.Verdict == stats.Regressed }
-	table("value", shown)
+	table("value", c.Values, shown)
+	table("function, with its callees", c.Functions, func(*Value) bool { return true })
 	fmt.Fprintf(&b, "\n%s. Level: %s.\n", plainMarkdown(c.Test()), plainMarkdown(c.Level()))
 	for _, d := range c.Unlike {
 		fmt.Fprintf(&b, "\n- %s: %s, and %s\n", plainMarkdown(d.Name), plainMarkdown(wording.Few(d.A)),
@@ -47,7 +48,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n- Warning: %s\n", plainMarkdown(warning))
 	}
 	b.WriteString("\n<details><summary>Other values</summary>\n")
-	if table("value", func(v *Value) bool { return !shown(v) }) == 0 {
+	if table("value", c.Values, func(v *Value) bool { return !shown(v) }) == 0 {
 		b.WriteString("\nNone.\n")
 	}
 	b.WriteString("\n</details>\n")

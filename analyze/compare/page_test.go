@@ -80,6 +80,12 @@ func TestPage(t *testing.T) {
 	a, b := filmSet(t, "before", 60, 61, 62, 60, 61, 62), filmSet(t, "after", 50, 51, 52, 50, 51, 52)
 	b.Runs[0].Environment = result.Environment{"browser": "Firefox 151"}
 	for _, s := range []*Set{a, b} {
+		for i := range s.Runs {
+			s.Runs[i].functions = &functions{all: true, times: map[string]functionTime{
+				"<i>rank</i> (src/rank.ts:12)": {self: 60, total: result.Span{Value: 190, Low: 189, High: 191}}}}
+		}
+	}
+	for _, s := range []*Set{a, b} {
 		for _, r := range s.Runs {
 			analyzetest.Check(t, os.WriteFile(filepath.Join(r.Dir, result.FileName), network, 0o644))
 		}
@@ -105,17 +111,17 @@ func TestPage(t *testing.T) {
 				}
 			}
 		}
-		want := "H2 Primary values; H2 Differences and warnings; H2 Side by side; H2 Network; " +
+		want := "H2 Primary values; H2 Functions; H2 Differences and warnings; H2 Side by side; H2 Network; " +
 			"H2 Where pixels changed more often; H2 First difference; H2 Both in one video; H2 Other values"
 		if got := browsertest.Eval[string](tab, headings); got != want {
 			t.Errorf("headings: %s", got)
 		}
-		if n := browsertest.Eval[int](tab, `document.querySelectorAll('.dots circle').length`); n != 4*12 {
-			t.Errorf("%d dots, want one for each run of 4 values", n)
+		if n := browsertest.Eval[int](tab, `document.querySelectorAll('.dots circle').length`); n != 5*12 {
+			t.Errorf("%d dots, want one for each run of 4 values and a function", n)
 		}
 		names := browsertest.Eval[string](tab,
 			`[...document.querySelectorAll('tbody th code')].map((e) => e.textContent).join()`)
-		if names != "fps.framerate,fps.longest_freeze,fps.late_frames,fps.frames" {
+		if names != "fps.framerate,fps.longest_freeze,<i>rank</i> (src/rank.ts:12),fps.late_frames,fps.frames" {
 			t.Errorf("values %s", names)
 		}
 		folded := browsertest.Eval[string](tab,

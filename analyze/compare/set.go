@@ -48,6 +48,8 @@ type Run struct {
 	// Machine is the activity of the machine beside the run; nil: unknown.
 	Machine *machine.Activity
 
+	functions *functions // nil: unknown
+
 	made bool     // by eideticker run
 	keys []string // of each window, see nameWindows
 	file string   // of its results
@@ -153,6 +155,7 @@ func (s *Set) add(file, dir string) error {
 		w := &run.Windows[0]
 		w.Results = append(w.Results, r.Vitals.Result)
 	}
+	run.functions = functionsOf(r.Script)
 	run.planned(abs)
 	s.Runs = append(s.Runs, run)
 	return nil

@@ -146,7 +146,7 @@ func sampleScript() *Script {
 					30.6, 31.4), Natives: []NativeCall{{Name: "JSON.parse()", Line: 14, Column: 9,
 					Self: span(31, 30.5, 31.5)}}},
 			{Name: "(anonymous)", URL: "https://page.test/js/lib.min.js", Line: 1, Column: 20_345,
-				Source: "src/list.ts", SourceLine: 7, Calls: 1200,
+				Source: "src/list.ts", SourceLine: 7, Calls: 1200, Brief: 900,
 				Self: span(4.25, 4.2, 4.3), Total: span(4.5, 4.4, 4.6), Min: span(0.001, 0, 0.1), Mean: span(0.0035,
 					0.003, 0.004),
 				Max: span(0.4, 0.3, 0.5)},

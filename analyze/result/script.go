@@ -128,7 +128,9 @@ type Function struct {
 	Source     string `json:"source"`
 	SourceLine int    `json:"source_line"`
 
-	Calls int64 `json:"calls"`   // times are of those with records
+	Calls int64 `json:"calls"`
+	// Brief are those without records. Times are those of the others.
+	Brief int64 `json:"brief,omitempty"`
 	Self  Span  `json:"self_ns"` // without the functions that it called
 	Total Span  `json:"total_ns"`
 	Min   Span  `json:"min_ns"`

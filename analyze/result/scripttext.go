@@ -156,6 +156,15 @@ func (b *BriefCalls) words() string {
 
 func (f *Function) label() string { return called(f.Name, f.Place) }
 
+// InSource returns the name and the place in the source, which other builds of a program have, too.
+// Without a source the place is that in the program.
+func (f *Function) InSource() string {
+	if f.Source == "" {
+		return called(f.Name, place(f.URL, f.Line, f.Column))
+	}
+	return called(f.Name, fmt.Sprintf("%s:%d", f.Source, f.SourceLine))
+}
+
 func called(name, place string) string {
 	if name == "" || name == "(anonymous)" {
 		name = "anonymous function"

@@ -210,9 +210,9 @@ func (r *Run) functionsTo(s *result.Script, late []lateFrame) map[uint32]int {
 		p, f := r.Function(t.Function)
 		index[t.Function] = len(s.Functions)
 		s.Functions = append(s.Functions, result.Function{Name: f.Name, URL: p.URL, Line: f.Line, Column: f.Column,
-			Source: f.File, SourceLine: f.SourceLine, Calls: t.Calls + brief[t.Function], Self: span(t.Self),
-			Total: span(t.Total),
-			Min:   span(t.Min), Mean: span(t.Mean), Max: span(t.Max)})
+			Source: f.File, SourceLine: f.SourceLine, Calls: t.Calls + brief[t.Function],
+			Brief: brief[t.Function], Self: span(t.Self), Total: span(t.Total),
+			Min: span(t.Min), Mean: span(t.Mean), Max: span(t.Max)})
 		of := &s.Functions[len(s.Functions)-1]
 		for _, native := range natives[t.Function][:min(len(natives[t.Function]), result.MaxNatives)] {
 			if leastShare*native.Self.Value >= t.Self.Value {

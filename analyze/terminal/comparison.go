@@ -54,6 +54,16 @@ func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
 			return err
 		}
 	}
+	var functions []*compare.Value
+	for i := range c.Functions {
+		functions = append(functions, &c.Functions[i])
+	}
+	if !all {
+		functions = functions[:min(len(functions), printedLate)]
+	}
+	if err := printCompared(w, "time of functions with their callees", functions, c.Cost()); err != nil {
+		return err
+	}
 	if fmt.Fprintln(w); !c.Cost() {
 		fmt.Fprintf(w, "%s\n", strings.Join(fold(c.Sum(), Width(w)), "\n"))
 	}

@@ -152,7 +152,7 @@ func changeSubject(s *session.Subject, key, value string) (err error) {
 		s.Test.Network.Replay, s.Test.Dir = filepath.Base(value), os.DirFS(filepath.Dir(value))
 	case "url":
 		if s.Test.URL == "" {
-			return usagef("--variant %s: test %s loads a page of this program; name a test with url", s.Name, s.Test.Name)
+			return usagef("--variant %s: test %s loads a built-in page; name a test with url", s.Name, s.Test.Name)
 		}
 		s.Test.URL, err = session.Address(value)
 		return err

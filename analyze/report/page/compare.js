@@ -1,7 +1,7 @@
 // The program of compare.html: it shows the comparison that is inlined in the page.
 
 import {fill, get, h} from './dom.js';
-import {doubts, others, primary, test, verdict} from './compared.js';
+import {doubts, functions, others, primary, test, verdict} from './compared.js';
 import {figure} from './pictures.js';
 import {objectURL} from './player.js';
 import {base, filmstrips, waterfalls} from './side.js';
@@ -119,7 +119,9 @@ function video() {
 }
 
 const rest = others(c);
+const ran = functions(c);
 get('main').className = 'comparison';
 fill(get('main'), head(), section('Primary values', '', primary(c), test(c)),
+  ran ? section('Functions', 'With the functions that they call, and not part of the outcome.', ran) : null,
   c.warnings.length + c.environment_differences.length ? section('Differences and warnings', '', doubts(c)) : null,
   strips(), network(), heat(), first(), video(), rest.length ? section('Other values', '', rest) : null);

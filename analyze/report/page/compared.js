@@ -74,6 +74,12 @@ export function others(c) {
 }
 
 /**
+ * functions are the functions of the page, the largest difference first. They do not decide.
+ * @param {Comparison} c
+ */
+export const functions = (c) => table(c.functions ?? [], 'Functions');
+
+/**
  * folded is a table behind its count.
  * @param {ComparedValue[]} measures
  * @param {string} name
@@ -100,7 +106,8 @@ function row(m) {
   const {mark, look, text} = stateWord(m.verdict);
   const a = {name: 'A', ...m.a};
   const b = {name: 'B', ...m.b};
-  return h('tr', null, h('th', {scope: 'row'}, valueName(m), h('small', null, h('code', null, m.name))),
+  return h('tr', null, h('th', {scope: 'row'}, m.family === 'function' ? h('code', null, m.value) :
+    [valueName(m), h('small', null, h('code', null, m.name))]),
     h('td.number', {'data-of': 'A'}, sampleText(a, m.unit)), h('td.number', {'data-of': 'B'}, sampleText(b, m.unit)),
     h('td.runs', null, dots([a, b], m.unit)),
     h('td.sentence', null, h(`span.state.${look}`, null, `${mark} ${text}`),

@@ -319,6 +319,7 @@ export interface Function {
   source: string;
   source_line: number;
   calls: number;
+  brief?: number;
   self_ns: Span;
   total_ns: Span;
   min_ns: Span;
