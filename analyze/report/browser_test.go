@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -370,6 +372,23 @@ func TestScriptsInABrowser(t *testing.T) {
 
 	b.chooseLate(r)
 	b.Quiet()
+
+	b.Log("a late frame that a function explains is shown first, though another one lasted longer")
+	longest := slices.MaxFunc(r.Profile.Late, func(x, y result.ProfileLate) int {
+		return cmp.Compare(x.ToNS-x.FromNS, y.ToNS-y.FromNS)
+	})
+	first := func(frame int) string {
+		return fmt.Sprintf(`document.querySelector('.late-choice :checked').value === '%d'`, frame)
+	}
+	b.opened(dir, r)
+	if !browsertest.Eval[bool](b.Tab, first(longest.Frame)) {
+		t.Error("the longest late frame is not the first choice")
+	}
+	longest.Threads[0].Function = -1 // of r, too
+	b.opened(dir, r)
+	if browsertest.Eval[bool](b.Tab, first(longest.Frame)) {
+		t.Error("a late frame without a cause is the first choice")
+	}
 
 	r.Script, r.Profile = nil, nil
 	b.opened(dir, r)
