@@ -298,7 +298,7 @@ func (c *capture) document(codings []string) (out []byte, change func(string) st
 	if out, err = d.encode(e.out.String(), e.spans); err != nil {
 		return nil, nil, err
 	}
-	c.in.remember(c.address().String(), e.out.String(), e.spans)
+	c.in.remember(c.address().String(), e.out.String(), e.spans, false)
 	out, err = body.Pack(out, codings)
 	return out, e.allow, err
 }
@@ -387,7 +387,7 @@ func (c *capture) script(codings []string) (out []byte, change func(string) stri
 		}
 	}
 	in.serves(c.address().String(), position{1, 1}, d.text, made)
-	in.remember(c.address().String(), made.result.Text, spans)
+	in.remember(c.address().String(), made.result.Text, spans, false)
 	in.noteMap(c.address(), c.Header(), made.result.Text)
 	if d.encoding != nil {
 		out, err = body.Pack(out, codings)

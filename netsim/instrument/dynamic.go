@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 
 	"github.com/eideticker/eideticker/netsim/internal/document"
@@ -77,8 +78,36 @@ func (in *Instrument) dynamic(kind string, page *url.URL, text string) (string, 
 	if c.reason != "" {
 		return "", errors.New(c.reason)
 	}
+	if own := sourceURL(text); own != nil && to.begin() == "" {
+		page = own
+		in.rememberMade(own, c)
+	}
 	in.serves(page.String(), position{1, 1}, text, c)
 	return c.result.Text, nil
+}
+
+// sourceURL returns the address that code states for itself, without its query; nil: none. Bundlers
+// make a text of each module.
+func sourceURL(text string) *url.URL {
+	address := lastComment(text, " sourceURL=")
+	own, err := url.Parse(address)
+	if err != nil || address == "" || len(address) > 1000 || own.Host == "" && own.Path == "" {
+		return nil
+	}
+	own.RawQuery, own.Fragment, own.ForceQuery = "", "", false
+	return own
+}
+
+// rememberMade keeps a text that a page made, and the map in it. Those of a site's script stay.
+func (in *Instrument) rememberMade(own *url.URL, c *code) {
+	in.mu.Lock()
+	before := in.texts[own.String()]
+	in.mu.Unlock()
+	if before != nil && !before.made {
+		return
+	}
+	in.remember(own.String(), c.result.Text, spansOf(c.result.Insertions), true)
+	in.noteMap(own, http.Header{}, c.result.Text)
 }
 
 // allow adapts a content security policy to the runtime: its requests, and its trusted types.

@@ -4,8 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/netsim/instrument/sourcemap"
 )
 
 // TestDynamic: code that pages make has insertions by its kind. It is listed with the page.
@@ -79,6 +85,51 @@ func TestDynamic(t *testing.T) {
 	}
 	if n := len(in.Programs()); n != 3 { // with the wait for the rig
 		t.Errorf("%d programs: %+v", n, in.Programs())
+	}
+}
+
+// TestDynamicHasAnAddress: code of a bundler states the address of its module. It may have a map.
+// Such a claim does not replace a script of the site.
+func TestDynamicHasAnAddress(t *testing.T) {
+	in := newInstrument(t, "calls")
+	h := in.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = io.WriteString(w, "of=()=>site")
+	}))
+	r := httptest.NewRequest(http.MethodGet, "http://a.test/app.js", nil)
+	r.Header.Set("Sec-Fetch-Dest", "script")
+	served := httptest.NewRecorder()
+	h.ServeHTTP(served, r)
+	end := served.Body.Len() + 1
+	const module = "webpack-internal:///./src/slow.js"
+	const mapped = `{"sources":["webpack://x/./src/slow.ts"],"names":["slow"],"mappings":"AAMAA,EAAE"}`
+	for _, code := range []string{
+		"s=()=>1\n//# sourceURL=[module]\n//# sourceMappingURL=data:;base64," +
+			base64.StdEncoding.EncodeToString([]byte(mapped)) + "\n//# sourceURL=" + module + "?7a\n",
+		"f=()=>2\n//# sourceURL=http://a.test/app.js", "g=()=>3//# sourceURL=",
+	} {
+		if _, ok := in.Dynamic("eval", "http://a.test/", code); !ok {
+			t.Errorf("%s is not instrumented", code)
+		}
+	}
+	var all []string
+	for _, p := range in.Programs() {
+		for _, f := range p.Functions {
+			all = append(all, f.Name+" "+p.URL)
+		}
+	}
+	if want := []string{"of http://a.test/app.js", "(script) http://a.test/app.js", "(wait for the rig) about:blank",
+		"s " + module, "f http://a.test/app.js", "g http://a.test/"}; !slices.Equal(all, want) {
+		t.Errorf("functions %q, want %q", all, want)
+	}
+	found, err := in.Sources(t.Context(), nil, module, []sourcemap.Place{{Line: 1, Column: 1}, {Line: 1, Column: 3}})
+	if want := []sourcemap.Source{{File: "src/slow.ts", Line: 7, Name: "slow"},
+		{File: "src/slow.ts", Line: 7}}; err != nil || !slices.Equal(found, want) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	// The site's script has its own insertions.
+	if _, column := in.Original("http://a.test/app.js", 1, end); column != 12 {
+		t.Errorf("the end of the site's script is at column %d", column)
 	}
 }
 

@@ -434,6 +434,7 @@ type served struct {
 	spans []span // in order
 	// source is the address of the source map of a script; empty: it has none.
 	source string
+	made   bool // by a page, which claims its address
 
 	once  sync.Once
 	marks []mark
@@ -490,8 +491,8 @@ func (s *served) find(wanted position) (line, offset int) {
 	return s.marks[first].offset, w.at
 }
 
-// remember keeps a text for Original.
-func (in *Instrument) remember(url, text string, spans []span) {
+// remember keeps a text for Original. A page may have made it.
+func (in *Instrument) remember(url, text string, spans []span, made bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	before, known := in.texts[url]
@@ -502,7 +503,7 @@ func (in *Instrument) remember(url, text string, spans []span) {
 	if kept > maxCached || !known && len(in.texts) >= maxAddresses {
 		return
 	}
-	in.kept, in.texts[url] = kept, &served{text: text, spans: spans}
+	in.kept, in.texts[url] = kept, &served{text: text, spans: spans, made: made}
 }
 
 func spansOf(insertions []Insertion) []span {

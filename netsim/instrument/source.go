@@ -20,21 +20,8 @@ func (in *Instrument) noteMap(script *url.URL, h http.Header, text string) {
 	if address == "" {
 		address = h.Get("X-SourceMap")
 	}
-	const comment = " sourceMappingURL="
-	i := -1 // of the last comment; strings.LastIndex is slower
-	for from := 0; address == ""; {
-		next := strings.Index(text[from:], comment)
-		if next < 0 {
-			break
-		}
-		i = from + next
-		from = i + len(comment)
-	}
-	if i > 2 && (text[i-1] == '#' || text[i-1] == '@') && text[i-3] == '/' {
-		address = text[i+len(comment):]
-		if end := strings.IndexAny(address, " \t\r\n\"'`*"); end >= 0 {
-			address = address[:end]
-		}
+	if address == "" {
+		address = lastComment(text, " sourceMappingURL=")
 	}
 	if address == "" {
 		return
@@ -42,7 +29,7 @@ func (in *Instrument) noteMap(script *url.URL, h http.Header, text string) {
 	key := ""
 	if !strings.HasPrefix(address, "data:") {
 		to, err := script.Parse(address)
-		if err != nil || to.Host != script.Host || to.Scheme != script.Scheme {
+		if err != nil || to.Host != script.Host || to.Scheme != script.Scheme || !strings.HasPrefix(to.Scheme, "http") {
 			return // this program serves no map of another site
 		}
 		to.Fragment = ""
@@ -56,6 +43,32 @@ func (in *Instrument) noteMap(script *url.URL, h http.Header, text string) {
 			in.maps[key] = s
 		}
 	}
+}
+
+// lastComment returns the address in the last comment that begins with # or @ and a name. The
+// comment ends its line. The address is empty without one.
+func lastComment(text, name string) string {
+	i := -1 // strings.LastIndex is slower
+	for from := 0; ; {
+		next := strings.Index(text[from:], name)
+		if next < 0 {
+			break
+		}
+		i = from + next
+		from = i + len(name)
+	}
+	if i < 3 || text[i-1] != '#' && text[i-1] != '@' || text[i-3] != '/' {
+		return ""
+	}
+	line, _, _ := strings.Cut(text[i+len(name):], "\n")
+	end := strings.IndexAny(line, " \t\r\"'`*")
+	if end < 0 {
+		return line
+	}
+	if rest := strings.TrimSpace(line[end:]); rest != "" && rest != "*/" { // a text in the program
+		return ""
+	}
+	return line[:end]
 }
 
 // Mapped reports whether a served script has a source map.

@@ -33,6 +33,8 @@ func TestSources(t *testing.T) {
 		"/crash.js":   {code + "\n//# sourceMappingURL=crash.map", asScript, 0},
 		"/base64.js":  {code + "\n//# sourceMappingURL=data:;base64,?", asScript, 0},
 		"/cut.js":     {code + "\n//# sourceMappingURL=", asScript, 0},
+		// Fault: the map of a module in a text was that of its bundle.
+		"/bundle.js": {code + "\neval('//# sourceMappingURL=data:;base64,eyJ9\\n//# sourceURL=x')", asScript, 0},
 	}
 	origin := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/crash.map" {
@@ -54,6 +56,7 @@ func TestSources(t *testing.T) {
 		"/other.js": {make([]sourcemap.Source, 2), ""}, "/missing.js": {make([]sourcemap.Source, 2), ""},
 		"/broken.js": {nil, "line 1: unexpected '!'"}, "/crash.js": {nil, "the site fails: net/http: abort Handler"},
 		"/base64.js": {nil, "illegal base64"}, "/cut.js": {make([]sourcemap.Source, 2), ""},
+		"/bundle.js": {make([]sourcemap.Source, 2), ""},
 	} {
 		in := newInstrument(t, "calls")
 		h := in.Wrap(origin)
@@ -71,7 +74,8 @@ func TestSources(t *testing.T) {
 			err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: sources %v, %v", path, got, err)
 		}
-		if in.Mapped(p[0].URL) != (path != "/none.js" && path != "/other.js" && path != "/cut.js") {
+		if in.Mapped(p[0].URL) != (path != "/none.js" && path != "/other.js" && path != "/cut.js" &&
+			path != "/bundle.js") {
 			t.Errorf("%s: mapped is %v", path, in.Mapped(p[0].URL))
 		}
 		if path == "/broken.js" {

@@ -127,7 +127,7 @@ func (s *stream) Write(text []byte) (int, error) {
 		s.c.head()
 		s.sent, s.c.kept = true, nil
 	}
-	s.c.in.remember(s.e.url.String(), s.e.out.String(), s.e.spans) // for errors before its end
+	s.c.in.remember(s.e.url.String(), s.e.out.String(), s.e.spans, false) // for errors before its end
 	if s.failed == nil {
 		_, s.failed = s.to.Write(text)
 	}

@@ -58,7 +58,8 @@ export class LateFrames {
     this.panel);
     timeline.onMove(() => this.follow());
     // The longest one that a function explains comes first. In others the page may wait for input.
-    const named = late.filter(({threads: [t], from, to}) => t && t.function >= 0 && 4 * t.function_ns.value >= to - from);
+    const named = late.filter(({threads: [t], from, to}) => t && t.function >= 0 &&
+      4 * t.function_ns.value >= to - from);
     this.show((named.length ? named : late).reduce((most, l) => l.to - l.from > most.to - most.from ? l : most));
   }
 
