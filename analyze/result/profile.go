@@ -85,7 +85,7 @@ type ProfileLate struct {
 	Response bool            `json:"response"`
 	FromNS   int64           `json:"from_ns"` // time of the unique frame before it
 	ToNS     int64           `json:"to_ns"`
-	Threads  []ProfileActive `json:"threads"` // busiest first
+	Threads  []ProfileActive `json:"threads"` // busiest first; a blocked one is first or second
 	// Lost states records that the traces lost meanwhile, and the causes.
 	Lost []string `json:"lost"`
 	// Sentence states the longest activity in words. It is measured.
@@ -112,7 +112,10 @@ type ProfileActive struct {
 	Tree []ProfileNode `json:"tree"`
 	// Waits are the longest waits with the functions that waited.
 	Waits []ProfileWait `json:"waits"`
-	Text  string        `json:"text"` // such as ran 83 of 96 ms, waited 13 ms
+	// Blocked states that the frame may have waited for this thread: the first of its waits took at
+	// least half of the span, and the thread ran before and after it.
+	Blocked bool   `json:"blocked"`
+	Text    string `json:"text"` // such as ran 83 of 96 ms, waited 13 ms
 }
 
 // ProfileNode is a function, and below it the functions that called it.
@@ -126,8 +129,11 @@ type ProfileNode struct {
 	Callers  []ProfileNode `json:"callers"`
 }
 
-// ProfileWait is a wait of a thread.
+// ProfileWait is the waits of a thread for one caller in its program.
 type ProfileWait struct {
+	NS    int64 `json:"ns"`    // within the span, of all of them
+	Times int   `json:"times"` // number of waits
+	// BeginNS, EndNS, Functions and WokenBy are those of the longest one.
 	BeginNS int64 `json:"begin_ns"`
 	EndNS   int64 `json:"end_ns"`
 	// Functions are those that waited, innermost first; indices in Functions, or -1.

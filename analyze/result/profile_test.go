@@ -62,14 +62,16 @@ func TestProfileTexts(t *testing.T) {
 	}{
 		{func(p *Profile) { p.Traces = nil }, "The run has no traces."},
 		{func(p *Profile) { p.Tests[0].Named = false },
-			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor."},
+"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, below " +
+				"heavyLoop; woken by Compositor."},
 		// Fault: a longer pause, in which the page waited for input, stood for the run.
 		{func(p *Profile) {
 			idle := p.Late[0]
 			idle.Threads = slices.Clone(idle.Threads)
-			idle.Threads[0].FunctionNS = Span{1e6, 1e6, 1e6}
+			idle.Threads[0].FunctionNS, idle.Threads[0].Blocked = Span{1e6, 1e6, 1e6}, false
 			p.Tests, p.Late = nil, []ProfileLate{idle, p.Late[0]}
-		}, "Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor."},
+		}, "Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, below " +
+			"heavyLoop; woken by Compositor."},
 		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },
 			"Longest event: MinorGC for 1.2 ms on Compositor, before frame 104."},
@@ -79,10 +81,25 @@ func TestProfileTexts(t *testing.T) {
 		{func(p *Profile) {
 			p.Tests = nil
 			a := &p.Late[0].Threads[0]
-			a.Function, a.Running, a.Waits[0].EndNS = -1, Span{2e6, 2e6, 2e6}, 1_048_000_000
+			a.Function, a.Running, a.Waits[0].NS, a.Blocked = -1, Span{2e6, 2e6, 2e6}, 30_000_000, false
 			p.Threads[1] = ProfileThread{Process: 5, ID: 5, Name: "chromium", ProcessName: "chromium renderer"}
 		}, "The busiest thread, the main thread of chromium renderer, ran for 2.0 ms of it. It waited 30 ms in " +
 			"futex_wait, below heavyLoop; woken by the main thread of chromium renderer."},
+		{func(p *Profile) {
+			p.Tests = nil
+			a := &p.Late[0].Threads[0]
+			a.Function, a.Waits[0].NS, a.Waits[0].Times = -1, 30_000_000, 1200
+		}, "Meanwhile, Compositor waited 30 ms in futex_wait, below heavyLoop (1,200 waits); woken by Compositor."},
+		{func(p *Profile) {
+			p.Tests, p.Late[0].Threads[0].Blocked = nil, false
+			p.Late[0].Threads = append(p.Late[0].Threads, ProfileActive{Blocked: true, Function: -1,
+				Waits: []ProfileWait{{NS: 28_000_000, Functions: []int{2}, WokenBy: 1}}})
+		}, "on Compositor. CrRendererMain waited 28 ms in futex_wait; woken by Compositor."},
+		{func(p *Profile) {
+			p.Tests, p.Late[0].Threads[0].Blocked = nil, false
+			p.Threads[0] = ProfileThread{Process: 5, ID: 5, ProcessName: "app"}
+			p.Threads[1] = ProfileThread{Process: 6, ID: 6, ProcessName: "app"}
+		}, "on the main thread of app 6."},
 	} {
 		r := sample()
 		tc.edit(r.Profile)

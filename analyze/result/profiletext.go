@@ -95,6 +95,14 @@ func (f *ProfileFunction) label() string {
 	return called(f.Name, module)
 }
 
+// text returns the name for sentences, without numbers.
+func (t *ProfileThread) text() string {
+	if name := t.name(); name != "main thread" || t.ProcessName == "" {
+		return name
+	}
+	return "the main thread of " + t.ProcessName
+}
+
 // name returns the name, and main thread for that of a process which has no name of its own.
 func (t *ProfileThread) name() string {
 	if t.Process != 0 && t.ID == t.Process && strings.HasPrefix(t.ProcessName, t.Name) {
@@ -140,16 +148,19 @@ func (p *Profile) function(i int) string {
 	return p.Functions[i].label()
 }
 
-// thread returns the name of a thread; empty: unknown.
+// thread returns the name of a thread, with its process if another one has the same name; empty: it
+// is unknown.
 func (p *Profile) thread(i int) string {
 	if i < 0 || i >= len(p.Threads) {
 		return ""
 	}
-	t := &p.Threads[i]
-	if name := t.name(); name != "main thread" || t.ProcessName == "" {
-		return name
+	text := p.Threads[i].text()
+	for _, t := range p.Threads {
+		if t.Process != p.Threads[i].Process && t.text() == text {
+			return fmt.Sprint(text, " ", p.Threads[i].Process)
+		}
 	}
-	return "the main thread of " + t.ProcessName
+	return text
 }
 
 func (a *ProfileActive) fill(p *Profile, whole int64) {
@@ -186,7 +197,18 @@ func (s Span) rounded() string {
 }
 
 func (w *ProfileWait) words(p *Profile) string {
-	text := "waited " + duration(w.EndNS-w.BeginNS)
+	text := "waited " + duration(cmp.Or(w.NS, w.EndNS-w.BeginNS)) + w.place(p) // old results have no NS
+	if w.Times > 1 {
+		text += " (" + wording.Count(int64(w.Times)) + " waits)"
+	}
+	if by := p.thread(w.WokenBy); by != "" {
+		text += "; woken by " + by
+	}
+	return text
+}
+
+// place names the functions that waited, such as " in futex, below WaitableEvent::Wait".
+func (w *ProfileWait) place(p *Profile) (text string) {
 	var in, below string // a function of the program is below one of the kernel
 	for _, i := range w.Functions {
 		if i < 0 || i >= len(p.Functions) || p.Functions[i].Name == "" {
@@ -204,9 +226,6 @@ func (w *ProfileWait) words(p *Profile) string {
 	}
 	if below != "" {
 		text += ", below " + below
-	}
-	if by := p.thread(w.WokenBy); by != "" {
-		text += "; woken by " + by
 	}
 	return text
 }
@@ -229,10 +248,28 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
 			ran = capital(ran)
 		}
-		return text + fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
+		text += fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
+		for i := range l.Threads {
+			b := &l.Threads[i]
+			switch {
+			case !b.Blocked || len(b.Waits) == 0:
+			case i == 0:
+				text += " It " + b.Waits[0].words(p) + "."
+			default:
+				text += fmt.Sprintf(" %s %s.", capital(p.thread(b.Thread)), b.Waits[0].words(p))
+			}
+		}
+		return text
+	}
+	if a.Blocked && len(a.Waits) > 0 {
+		meanwhile := "Meanwhile"
+		if of != "it" {
+			meanwhile = "In the " + of
+		}
+		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p))
 	}
 	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
-	if len(a.Waits) > 0 && 4*float64(a.Waits[0].EndNS-a.Waits[0].BeginNS) >= stood {
+	if len(a.Waits) > 0 && 4*float64(a.Waits[0].NS) >= stood {
 		text += " It " + a.Waits[0].words(p) + "."
 	}
 	return text
@@ -308,7 +345,9 @@ func (p *Profile) summary() string {
 	case i >= 0:
 		return p.Tests[i].words(p) + "."
 	case len(p.Late) > 0: // a page that waits for input is late without a cause
-		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool { return l.named() }))
+		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool {
+			return l.named() || len(l.Threads) > 0 && l.Threads[0].Blocked
+		}))
 		return p.Late[i].Sentence
 	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0:
 		return fmt.Sprintf("%s ran longest: %s.", p.Functions[0].label(), duration(p.Functions[0].SelfNS))
@@ -332,11 +371,20 @@ func (p *Profile) causes(window int) (all causes) {
 			continue
 		}
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
-		if a.Function < 0 || a.Function >= len(p.Functions) || a.FunctionNS.Value < lasted/4 {
+		text := ""
+		switch {
+		case a.Function >= 0 && a.Function < len(p.Functions) && a.FunctionNS.Value >= lasted/4:
+			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
+			text = p.function(a.Function) + " ran for " + text
+		case a.Blocked && len(a.Waits) > 0:
+			text = p.thread(a.Thread) + " waited for " + duration(a.Waits[0].NS)
+			if place := a.Waits[0].place(p); place != "" {
+				text = place[1:] + ", " + text
+			}
+		default:
 			continue
 		}
-		text, _ := a.FunctionNS.texts(a.FunctionNS.unit())
-		all = append(all, cause{l.Frame, lasted / 1e6, p.function(a.Function) + " ran for " + text})
+		all = append(all, cause{l.Frame, lasted / 1e6, text})
 	}
 	return all
 }

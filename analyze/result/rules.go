@@ -115,7 +115,7 @@ func rules() map[reflect.Type]map[string]rule {
 			"running_ns runnable_ns waiting_ns function_ns": span, "tree": {most: MaxTree}, "waits": {most: MaxWaits}},
 		reflect.TypeFor[ProfileNode](): {"function": anyFunction, "ns low_ns high_ns samples": count,
 			"callers": {most: MaxTree}},
-		reflect.TypeFor[ProfileWait](): {"functions": anyFunction.upTo(MaxWaitStack), "woken_by": anyThread},
+		reflect.TypeFor[ProfileWait](): {"ns times": count, "functions": anyFunction.upTo(MaxWaitStack), "woken_by": anyThread},
 		reflect.TypeFor[ProfileTest](): {"function": anyFunction, "p": share,
 			"late_ns low_ns high_ns other_ns frame_ns frames": count},
 		reflect.TypeFor[ProfileEvent](): {"kind name": name, "thread": anyThread, "duration_ns": count,

@@ -23,6 +23,8 @@ type activeOf struct {
 	source *Source
 	clock  int64     // half width
 	named  *activeOf // of another trace, which names the script; nil: none
+	// blocked: see [result.ProfileActive].
+	blocked bool
 }
 
 // joined returns one activity for each thread. Its times are those of the trace that counts them.
@@ -68,6 +70,7 @@ func (b *builder) addLate(late []lateSpan) {
 			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first
 				cmp.Compare(longest(b.Waits), longest(a.Waits)))
 		})
+		l.blocked()
 		for _, a := range l.active {
 			if len(of.Threads) == result.MaxLateThreads {
 				break
@@ -82,7 +85,61 @@ func longest(all []Wait) int64 {
 	if len(all) == 0 {
 		return 0
 	}
-	return all[0].End - all[0].Begin
+	return all[0].NS
+}
+
+// blocked finds the thread that waited for at least half of the time, and ran before and after it.
+// Main threads are before others, and single waits before many. The thread comes first if no
+// function ran for a quarter of the time. Otherwise it must be the thread of this function, or have
+// waited until that thread woke it, and comes second. A thread with nothing to do waits too, but
+// longer before and after.
+func (l *lateSpan) blocked() {
+	found, stood := -1, l.ToNS-l.FromNS
+	better := func(a, b *activeOf) int {
+		first := func(a *activeOf) int {
+			t := a.source.Threads()[a.Thread]
+			return map[bool]int{true: 0, false: 1}[t.Process != 0 && t.ID == t.Process]
+		}
+		x, y := a.Waits[0], b.Waits[0]
+		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(y.End-y.Begin, x.End-x.Begin))
+	}
+	for i := range l.active {
+		a := &l.active[i]
+		if 2*longest(a.Waits) < stood {
+			continue
+		}
+		w := a.Waits[0]
+		if a.source.When(w.Begin) < l.FromNS-stood/2 || a.source.When(w.End) >= l.ToNS {
+			continue
+		}
+		if found < 0 || better(a, &l.active[found]) < 0 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return
+	}
+	a, busiest, to := l.active[found], &l.active[0], 0
+	if w := a.Waits[0]; found > 0 && 4*busiest.Longest.NS >= stood {
+		if a.source != busiest.source || w.WokenBy != busiest.Thread || 2*(w.End-w.Begin) < stood {
+			return
+		}
+		to = 1
+	}
+	a.blocked = true
+	l.active = slices.Insert(slices.Delete(l.active, found, found+1), to, a)
+}
+
+// waited returns the part of a wait's stack that results have. If it is too long, inner functions
+// of the kernel are left out in favour of their callers in the program.
+func (a *activeOf) waited(path []int32) []int32 {
+	const inner = result.MaxWaitStack / 2
+	outer := slices.IndexFunc(path, func(g int32) bool { return a.source.Group(g).Lang != activity.Kernel })
+	if outer > inner && len(path) > result.MaxWaitStack {
+		callers := path[outer:][:min(len(path)-outer, result.MaxWaitStack-inner)]
+		path = slices.Concat(path[:min(outer, result.MaxWaitStack-len(callers))], callers)
+	}
+	return path[:min(len(path), result.MaxWaitStack)]
 }
 
 // spanOf widens bounds by the clock's, within a length.
@@ -93,7 +150,7 @@ func (a *activeOf) spanOf(ns, low, high, whole int64) result.Span {
 
 func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileActive {
 	f := cmp.Or(a.named, a)
-	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.Longest.Samples > 0,
+	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.Longest.Samples > 0, Blocked: a.blocked,
 		Running: a.spanOf(a.Running, a.Low, a.High, whole)}
 	if a.Switches {
 		of.Runnable = a.spanOf(a.Runnable, a.Runnable, a.Runnable, whole)
@@ -111,8 +168,9 @@ func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileAct
 	}
 	of.Tree = b.nodes(f, 0)
 	for _, w := range a.Waits[:min(len(a.Waits), result.MaxWaits)] {
-		wait := result.ProfileWait{BeginNS: a.source.When(w.Begin), EndNS: a.source.When(w.End), WokenBy: -1}
-		for _, g := range w.Path[:min(len(w.Path), result.MaxWaitStack)] {
+		wait := result.ProfileWait{NS: w.NS, Times: w.Times, BeginNS: a.source.When(w.Begin),
+			EndNS: a.source.When(w.End), WokenBy: -1}
+		for _, g := range a.waited(w.Path) {
 			wait.Functions = append(wait.Functions, b.function(a.source, g))
 		}
 		if w.WokenBy > 0 {

@@ -2,6 +2,7 @@ package frames
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -19,17 +20,20 @@ type Activity struct {
 	Switches bool
 	// Tree has functions with their callers (inverted), or with the functions that they called.
 	Tree  *Tree
-	Waits []Wait // longest first; shorter than the 1,024 longest ones may be missing
+	Waits []Wait // longest first; of up to 1,024 callers
 	// Longest is the innermost named function that ran for at least half of the time, and scripts
 	// before others; -1: none.
 	Longest Node
 }
 
-// Wait is a wait of a thread.
+// Wait is the waits of a thread for one caller in its program.
 type Wait struct {
-	Begin, End int64
-	Path       []int32 // groups, innermost first
-	WokenBy    uint32
+	NS      int64 // within the span, of all of them
+	Times   int
+	Begin   int64 // of the longest one, as the rest
+	End     int64
+	Path    []int32 // groups, innermost first
+	WokenBy uint32
 }
 
 // Tree has functions below functions. The first node is the root.
@@ -95,6 +99,7 @@ type collector struct {
 	depth    int // of the tree
 	known    map[edge]int32
 	totals   map[int32]*total // by group
+	waits    map[string]*Wait // by caller
 	samples  int64
 	lastAt   int64
 	all      Node // all samples
@@ -121,7 +126,7 @@ func (s *Source) Within(from, to int64, o Options) ([]Activity, error) {
 		c := threads[thread]
 		if c == nil && (o.Thread == nil || o.Thread(thread)) {
 			c = &collector{of: s, from: from, inverted: !o.TopDown, depth: cmp.Or(o.Depth, activity.MaxDepth),
-				known: map[edge]int32{}, totals: map[int32]*total{}}
+				known: map[edge]int32{}, totals: map[int32]*total{}, waits: map[string]*Wait{}}
 			c.Thread, c.Tree = thread, &Tree{[]Node{{Parent: -1, Group: -1}}}
 			threads[thread] = c
 		}
@@ -244,10 +249,11 @@ func (c *collector) wait(s *activity.State, at int64) {
 	if s.On != activity.OffCPU || s.Reason != activity.Waits {
 		return
 	}
-	w := Wait{Begin: s.Since, End: min(at, s.Woken), WokenBy: s.WokenBy}
+	w := Wait{Times: 1, Begin: s.Since, End: min(at, s.Woken), WokenBy: s.WokenBy}
 	if w.End <= c.from || w.End <= w.Begin {
 		return
 	}
+	w.NS = w.End - max(w.Begin, c.from)
 	if s.Stack != 0 {
 		w.Path = c.of.stackOf(nil, s.Stack)
 	} else {
@@ -257,18 +263,25 @@ func (c *collector) wait(s *activity.State, at int64) {
 		f := c.of.Group(g)
 		return f.Lang == activity.Kernel && strings.HasPrefix(strings.TrimLeft(f.Name, "_"), "schedule")
 	})
-	if c.Waits = append(c.Waits, w); len(c.Waits) == 2*maxWaits {
-		c.sortWaits()
-		c.Waits = c.Waits[:maxWaits]
+	var key []byte
+	outer := slices.IndexFunc(w.Path, func(g int32) bool { return c.of.Group(g).Lang != activity.Kernel })
+	for _, g := range w.Path[max(outer, 0):] {
+		key = binary.AppendVarint(key, int64(g))
+	}
+	switch had := c.waits[string(key)]; {
+	case had != nil:
+		w.NS, w.Times = had.NS+w.NS, had.Times+1
+		if w.End-w.Begin <= had.End-had.Begin {
+			w.Begin, w.End, w.Path, w.WokenBy = had.Begin, had.End, had.Path, had.WokenBy
+		}
+		*had = w
+	case len(c.waits) < maxWaits:
+		c.waits[string(key)] = &w
 	}
 }
 
-// maxWaits bounds the waits that are kept. So a time with millions of them needs little memory.
+// maxWaits bounds the callers that are kept.
 const maxWaits = 1024
-
-func (c *collector) sortWaits() {
-	slices.SortStableFunc(c.Waits, func(a, b Wait) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
-}
 
 // end completes the activity.
 func (c *collector) end() {
@@ -281,7 +294,12 @@ func (c *collector) end() {
 	} else {
 		c.Low, c.High = c.Running, c.Running
 	}
-	c.sortWaits()
+	for _, w := range c.waits {
+		c.Waits = append(c.Waits, *w)
+	}
+	slices.SortFunc(c.Waits, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Begin, b.Begin), slices.Compare(a.Path, b.Path))
+	})
 	for i := range c.Tree.Nodes {
 		n := &c.Tree.Nodes[i]
 		slices.SortStableFunc(n.Children, func(a, b int32) int {

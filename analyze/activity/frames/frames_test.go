@@ -344,13 +344,64 @@ func TestSwitchesAreExact(t *testing.T) {
 		t.Errorf("the longest is %s", f.Text)
 	}
 	const want = "The frame at 0.08 s came 60 ms late. decode (chromium) ran for 40 (39–42) ms of 70 ms before it on " +
-		"worker."
+		"worker. Main waited 44 ms in futex_wait, below WaitableEvent::Wait; woken by worker."
 	if l.Sentence != want {
 		t.Errorf("sentence %q, want %q", l.Sentence, want)
 	}
 	i := slices.IndexFunc(p.Threads, func(t result.ProfileThread) bool { return t.Name == "main" })
 	if ran := p.Threads[i].RunningNS; ran != 25*ms+4*ms+45*ms {
 		t.Errorf("main ran for %d ns", ran)
+	}
+}
+
+// TestBlockedThreadIsNamed: if no function ran for long, the sentence has the thread that waited for
+// most of the time and ran before and after it. A thread that polls, and one with nothing to do,
+// are not named. Waits of one caller are added up.
+func TestBlockedThreadIsNamed(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		waits float64 // length of each
+		want  string
+	}{
+		{"one wait", 100, "100 ms in io_schedule, below pread"},
+		{"many waits", 2, "100 ms in io_schedule, below pread (50 waits)"},
+	} {
+		d := newDevice(t, native)
+		draws := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "app", ProcessName: "app"})
+		polls := d.Thread(activity.Thread{Process: 1, ID: 2, Name: "poller", ProcessName: "app"})
+		idle := d.Thread(activity.Thread{Process: 1, ID: 3, Name: "idle", ProcessName: "app"})
+		reads := d.stack("main", "pread")
+		for _, name := range strings.Fields("l k j i h g f e d c b a io_schedule") {
+			reads = d.Stack(reads, d.Function(activity.Function{Name: name, Lang: activity.Kernel}))
+		}
+		naps := d.stack("main", "nap")
+		// run has a thread run until a time, and then wait with a stack for some ms.
+		run := func(thread uint32, until float64, stack uint32, ms float64) {
+			at := start + int64(until*1e6)
+			d.event(activity.Event{At: at, Thread: thread, Kind: activity.Out, Ref: stack, Value: activity.Waits})
+			d.event(activity.Event{At: at + int64(ms*1e6), Thread: thread, Kind: activity.In})
+		}
+		for at := 0.0; at < 240; at += 0.6 { // busier than the thread that draws
+			run(polls, at, naps, 0.5)
+		}
+		run(idle, -200, naps, 500)
+		times := []int64{0}
+		for i := range 6 {
+			times = append(times, times[i]+20*ms)
+			run(draws, float64(20*i)+1, naps, 19)
+		}
+		times = append(times, 240*ms, 260*ms)
+		for at := 122.0; at < 222; at += tc.waits {
+			run(draws, at-0.01, reads, tc.waits)
+		}
+		run(draws, 223, naps, 60)
+		w := window(times)
+		p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+		want := "The frame at 0.24 s came 100 ms late. In the 120 ms before it, the main thread of app waited " +
+			tc.want + "."
+		if len(p.Late) != 1 || p.Late[0].Sentence != want {
+			t.Errorf("%s: late frames %+v, want %s", tc.name, p.Late, want)
+		}
 	}
 }
 

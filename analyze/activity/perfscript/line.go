@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // header is the begin of a record's line.
@@ -246,6 +247,9 @@ func remember(cache map[string]uint32, key []byte, n uint32) {
 	}
 }
 
+// version is that of a library's symbol, such as @GLIBC_2.34, which no reader misses.
+var version = pattern.New(`^@@?[A-Z][A-Za-z]*_[0-9.]+$`)
+
 // splitFrame splits "NAME+OFFSET (MODULE)". Unknown parts are empty.
 func splitFrame(text string) (name, module string) {
 	text = strings.TrimSpace(text)
@@ -260,6 +264,9 @@ func splitFrame(text string) (name, module string) {
 		text, module = "", text[1:len(text)-1]
 	}
 	if i := strings.LastIndex(text, "+0x"); i >= 0 && strings.Trim(text[i+3:], "0123456789abcdef") == "" {
+		text = text[:i]
+	}
+	if i := strings.IndexByte(text, '@'); i > 0 && version.MatchString(text[i:]) {
 		text = text[:i]
 	}
 	if text == "[unknown]" {

@@ -286,6 +286,11 @@ func (r *reader) sample(h header) error {
 	if t == nil {
 		return nil
 	}
+	if t.on == activity.OffCPU { // a record of one process may have no switch to this thread
+		if err := r.in(t, h.at); err != nil {
+			return err
+		}
+	}
 	r.now = record{at: h.at, thread: t, stack: r.now.stack[:0]}
 	switch event := string(name); event {
 	case "sched:sched_switch":

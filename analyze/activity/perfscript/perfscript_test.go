@@ -66,6 +66,17 @@ func TestRecords(t *testing.T) {
 		{name: "preempted", text: "a 8/8 2.000000000: sched:sched_switch: prev_comm=a prev_pid=8 prev_prio=1 " +
 			"prev_state=R+ ==> next_comm=b next_pid=9 next_prio=1\n\n",
 			want: []string{"2000000000 out 8 1"}},
+		{name: "no switches to the thread", text: "a 8/8 2.000000: 1 sched:sched_switch: prev_comm=a prev_pid=8 " +
+			"prev_prio=120 prev_state=S ==> next_comm=z next_pid=10 next_prio=120\n\n" +
+			"a 8/8 2.200000: 1 cpu-clock:\n\na 8/8 2.300000: 1 sched:sched_switch: prev_comm=a prev_pid=8 " +
+			"prev_prio=120 prev_state=S ==> next_comm=z next_pid=10 next_prio=120\n\n" +
+			"a 8/8 2.400000: 1 sched:sched_switch: prev_comm=a prev_pid=8 " +
+			"prev_prio=120 prev_state=R ==> next_comm=z next_pid=10 next_prio=120\n\n",
+			want: []string{"2000000000 out 8 0", "2200000000 in 8", "2200000000 sample 8 1", "2300000000 out 8 0",
+				"2400000000 in 8", "2400000000 out 8 1"}},
+		{name: "version of a symbol", text: "a 8/8 2.000000: 1 cpu-clock:\n\t1 clock_nanosleep@GLIBC_2.2.5+0x65 (/l)\n" +
+			"\t2 get@@GLIBC_2.34+0x1 (/l)\n\t3 JS:*f https://x.test/@A_1.js:1:2+0x3 (/tmp/perf-8.map)\n\n",
+			want: []string{"2000000000 sample 8 1 f;get;clock_nanosleep"}},
 		{name: "switches without stack", text: "a 8/8 2.000000000: PERF_RECORD_SWITCH OUT preempt\n" +
 			"a 8/8 2.100000000: PERF_RECORD_SWITCH IN\nb 9/9 2.200000000: PERF_RECORD_SWITCH OUT\n",
 			want: []string{"2000000000 out 8 1", "2100000000 in 8", "2200000000 out 9 0"}},
