@@ -67,6 +67,8 @@ type Info struct {
 	Lost    int64            `json:"lost"`
 	Skipped map[string]int64 `json:"skipped"` // by kind
 	Clock   Clock            `json:"clock"`
+	// Wall is the time of day minus the clock, in ns, of a trace without a recording; 0: unknown.
+	Wall int64 `json:"wall_offset_ns,omitempty"`
 	// Cut is the reason for which the trace ends before the program; empty: it does not.
 	Cut string `json:"cut,omitempty"`
 	// Warnings are sentences.

@@ -62,17 +62,20 @@ func TestProfileTexts(t *testing.T) {
 	}{
 		{func(p *Profile) { p.Traces = nil }, "The run has no traces."},
 		{func(p *Profile) { p.Tests[0].Named = false },
-"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, below " +
-				"heavyLoop; woken by Compositor."},
+			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, " +
+				"below heavyLoop; woken by Compositor."},
 		// Fault: a longer pause, in which the page waited for input, stood for the run.
 		{func(p *Profile) {
 			idle := p.Late[0]
 			idle.Threads = slices.Clone(idle.Threads)
 			idle.Threads[0].FunctionNS, idle.Threads[0].Blocked = Span{1e6, 1e6, 1e6}, false
 			p.Tests, p.Late = nil, []ProfileLate{idle, p.Late[0]}
-		}, "Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, below " +
-			"heavyLoop; woken by Compositor."},
+		},
+			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, " +
+				"below heavyLoop; woken by Compositor."},
 		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
+		{func(p *Profile) { p.Tests, p.Late, p.Functions[0].Calls = nil, nil, 4 },
+			"heavyLoop (app.js:4) took longest: 29 ms, with its waits."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },
 			"Longest event: MinorGC for 1.2 ms on Compositor, before frame 104."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions, p.Events = nil, nil, nil, nil },
@@ -95,6 +98,12 @@ func TestProfileTexts(t *testing.T) {
 			p.Late[0].Threads = append(p.Late[0].Threads, ProfileActive{Blocked: true, Function: -1,
 				Waits: []ProfileWait{{NS: 28_000_000, Functions: []int{2}, WokenBy: 1}}})
 		}, "on Compositor. CrRendererMain waited 28 ms in futex_wait; woken by Compositor."},
+		{func(p *Profile) {
+			p.Tests, p.Late[0].Threads[0].Function, p.Late[0].Threads[0].Waits[0].Functions = nil, -1, []int{2, 3, 4, 5}
+			for _, module := range []string{"libc.so.6", "libc.so.6", "app"} {
+				p.Functions = append(p.Functions, ProfileFunction{Name: "in_" + module, Module: module})
+			}
+		}, "Compositor waited 2.0 ms in futex_wait, below in_libc.so.6 and in_app; woken by Compositor."},
 		{func(p *Profile) {
 			p.Tests, p.Late[0].Threads[0].Blocked = nil, false
 			p.Threads[0] = ProfileThread{Process: 5, ID: 5, ProcessName: "app"}

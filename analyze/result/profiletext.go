@@ -148,15 +148,16 @@ func (p *Profile) function(i int) string {
 	return p.Functions[i].label()
 }
 
-// thread returns the name of a thread, with its process if another one has the same name; empty: it
-// is unknown.
+// thread returns the name of a thread, with its process if another one has the same name and ran
+// too; empty: it is unknown.
 func (p *Profile) thread(i int) string {
 	if i < 0 || i >= len(p.Threads) {
 		return ""
 	}
+	const idle = 20 // such as the thread of a browser's spare process
 	text := p.Threads[i].text()
 	for _, t := range p.Threads {
-		if t.Process != p.Threads[i].Process && t.text() == text {
+		if t.Process != p.Threads[i].Process && idle*t.RunningNS >= p.Threads[i].RunningNS && t.text() == text {
 			return fmt.Sprint(text, " ", p.Threads[i].Process)
 		}
 	}
@@ -207,25 +208,28 @@ func (w *ProfileWait) words(p *Profile) string {
 	return text
 }
 
-// place names the functions that waited, such as " in futex, below WaitableEvent::Wait".
+// place names the functions that waited, such as " in futex, below WaitableEvent::Wait". Below a
+// library's function is its caller in another module.
 func (w *ProfileWait) place(p *Profile) (text string) {
-	var in, below string // a function of the program is below one of the kernel
+	var in, below *ProfileFunction // a function of the program is below one of the kernel
 	for _, i := range w.Functions {
 		if i < 0 || i >= len(p.Functions) || p.Functions[i].Name == "" {
+			if below != nil {
+				break // this may be the caller
+			}
 			continue
 		}
 		switch f := &p.Functions[i]; {
-		case in == "":
-			in = f.Name
-		case below == "" && f.Language != "kernel":
-			below = f.Name
+		case in == nil:
+			in = f
+			text += " in " + f.Name
+		case f.Language == "kernel":
+		case below == nil:
+			below = f
+			text += ", below " + f.Name
+		case f.Module != below.Module:
+			return text + " and " + f.Name
 		}
-	}
-	if in != "" {
-		text += " in " + in
-	}
-	if below != "" {
-		text += ", below " + below
 	}
 	return text
 }
@@ -344,11 +348,14 @@ func (p *Profile) summary() string {
 		return "The run has no traces."
 	case i >= 0:
 		return p.Tests[i].words(p) + "."
-	case len(p.Late) > 0: // a page that waits for input is late without a cause
+case len(p.Late) > 0 && p.Late[0].Sentence != "": // a page that waits for input is late without a cause
 		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool {
 			return l.named() || len(l.Threads) > 0 && l.Threads[0].Blocked
 		}))
 		return p.Late[i].Sentence
+	case len(p.Functions) > 0 && p.Functions[0].Calls > 0 && p.Functions[0].SelfNS > 0:
+		return fmt.Sprintf("%s took longest: %s, with its waits.", p.Functions[0].label(),
+			duration(p.Functions[0].SelfNS))
 	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0:
 		return fmt.Sprintf("%s ran longest: %s.", p.Functions[0].label(), duration(p.Functions[0].SelfNS))
 	case len(p.Events) > 0:

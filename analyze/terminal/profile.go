@@ -1,9 +1,12 @@
 package terminal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/result"
@@ -47,23 +50,51 @@ func printProfile(w io.Writer, p *result.Profile, all bool) error {
 		texts += Indented(t.Text+".", "  ", Columns(w))
 	}
 	for _, l := range p.Late {
-		texts += Indented(fmt.Sprintf("frame %d: %s", l.Frame, l.Sentence), "  ", Columns(w))
+		waits := 1
+		if l.Window >= 0 {
+			texts += Indented(fmt.Sprintf("frame %d: %s", l.Frame, l.Sentence), "  ", Columns(w))
+		} else { // all of a program
+			waits = result.MaxWaits
+		}
 		if l.Suspected != "" {
 			texts += Indented(l.Suspected, "    ", Columns(w))
 		}
 		for _, a := range l.Threads[:min(len(l.Threads), threadsOfFrame)] {
 			text := p.Threads[a.Thread].Text + " " + a.Text
-			for _, wait := range a.Waits[:min(len(a.Waits), 1)] {
+			for _, wait := range a.Waits[:min(len(a.Waits), waits)] {
 				text += "; " + wait.Text
 			}
 			texts += Indented(text, "    ", Columns(w))
+			if 4*a.FunctionNS.Value >= float64(l.ToNS-l.FromNS) {
+				texts += Indented(callers(p, &a), "      ", Columns(w))
+			}
 		}
 	}
 	if _, err := io.WriteString(w, texts); err != nil {
 		return err
 	}
-	return errors.Join(printProfileFunctions(w, p.Functions), printProfileThreads(w, p.Threads),
+	return errors.Join(printProfileFunctions(w, p.Functions), printProfileThreads(w, p),
 		printSockets(w, p))
+}
+
+// callers returns the function that a thread ran for longest, and those below which it mostly ran.
+func callers(p *result.Profile, a *result.ProfileActive) string {
+	const most = 5
+	var names []string
+	for all, whole := a.Tree, a.FunctionNS.Value; len(names) < most; {
+		i := slices.IndexFunc(all, func(n result.ProfileNode) bool {
+			return n.Function >= 0 && (len(names) > 0 || n.Function == a.Function)
+		})
+		if i < 0 || 2*float64(all[i].NS) < whole {
+			break
+		}
+		names = append(names, cmp.Or(p.Functions[all[i].Function].Name, p.Functions[all[i].Function].Text))
+		all, whole = all[i].Callers, float64(all[i].NS)
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	return strings.Join(names, " ← ")
 }
 
 func printProfileFunctions(w io.Writer, all []result.ProfileFunction) error {
@@ -88,15 +119,19 @@ func printProfileFunctions(w io.Writer, all []result.ProfileFunction) error {
 	return nil
 }
 
-func printProfileThreads(w io.Writer, all []result.ProfileThread) error {
+func printProfileThreads(w io.Writer, p *result.Profile) error {
 	var rows [][]string
-	for _, t := range all[:min(len(all), printedThreads)] {
+	for _, t := range p.Threads[:min(len(p.Threads), printedThreads)] {
 		rows = append(rows, []string{t.Text, milliseconds(t.RunningNS)})
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	return Table(w, []string{"thread", ">running ms"}, rows)
+	time := ">running ms"
+	if len(p.Traces) == 1 && (p.Traces[0].Way == "functions" || p.Traces[0].Way == "imports") {
+		time = ">in calls ms" // which may have waited
+	}
+	return Table(w, []string{"thread", time}, rows)
 }
 
 // printSockets prints the longest waits for sockets.

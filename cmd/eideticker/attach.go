@@ -16,7 +16,7 @@ import (
 
 type attachCmd struct {
 	Folder string `arg:"" name:"run" complete:"files" help:"A run folder."`
-	Trace  string `arg:"" name:"trace" complete:"files" help:"A trace of another tool."`
+	Trace  string `arg:"" name:"trace" complete:"files" help:"A trace of another tool, or a profile."`
 	As     string `placeholder:"NAME" help:"Name of the trace in the run (default: the file's)."`
 	Clock  string `placeholder:"HOW" default:"auto" help:"auto, monotonic, offset=D±E or none (default: auto)."`
 	Force  bool   `help:"With --clock none: attach a trace of another run."`
@@ -27,11 +27,12 @@ func (attachCmd) Help() string {
 	return `Examples:
 
   eideticker attach out/run trace.json
+  eideticker attach out/run out/app-20261130-101500
   eideticker attach out/run app.cpuprofile --as node \
       --clock offset=-1.5s±20ms
 
 TRACE is a Chrome JSON trace, a Perfetto trace, a Firefox profile, a .cpuprofile or a text of perf script. It may be
-packed by gzip, zstd or zip. Its content selects the format.
+packed by gzip, zstd or zip. Its content selects the format. TRACE can also be a folder of eideticker profile.
 
 The relation of the clocks follows from requests and inputs that both sides have. So each time of the trace has bounds.
 A trace without such evidence is refused. Record with --network, and with an input.
@@ -99,6 +100,7 @@ func (c attachCmd) print(w io.Writer, a *attach.Attached, added bool) error {
 	l.Add("clock", "%s", a.Clock.Text)
 	if added {
 		l.Add("report", "%s", filepath.Join(c.Folder, runfolder.PageFile))
+		l.Add("late frames", "eideticker profile %s --late", c.Folder)
 	}
 	if err := l.Print(w); err != nil {
 		return err

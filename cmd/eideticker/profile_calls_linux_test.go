@@ -106,3 +106,16 @@ func TestProfileToOneFile(t *testing.T) {
 		t.Errorf("%v; %v remain", err, left)
 	}
 }
+
+// TestUnstartedProgram: nothing is left of the profile of a program that does not start.
+func TestUnstartedProgram(t *testing.T) {
+	needCalls(t)
+	text, out := filepath.Join(t.TempDir(), "text"), filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(text, []byte("no program\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errOut := command(t, "profile", "-o", out, "--", text)
+	if code != exitFailure || !strings.HasPrefix(errOut, "eideticker: profile: ") || exists(out) {
+		t.Errorf("exit code %d, folder %t: %s", code, exists(out), errOut)
+	}
+}

@@ -82,6 +82,9 @@ func (c profileCmd) record(e *env, program []string) error {
 	o.Dir = filepath.Join(dir, activity.TracesDir)
 	ctx := context.Background()
 	s, err := profile.Open(ctx, o)
+	if err == nil && s.Engines() == 0 {
+		err = usagef("profile: nothing to record; add --sockets, or record native code")
+	}
 	if s == nil || s.Engines() == 0 {
 		return errors.Join(err, os.RemoveAll(dir)) // it is new
 	}
@@ -90,6 +93,9 @@ func (c profileCmd) record(e *env, program []string) error {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, e.out, e.err
 	ended, err := attend(s, cmd)
+	if cmd.Process == nil { // the program did not start, so the folder has no records
+		return errors.Join(fmt.Errorf("profile: %w", err), s.Discard(ctx), os.RemoveAll(dir))
+	}
 	if err == nil {
 		if err = c.keep(e, s, dir, export); err != nil && export {
 			return fmt.Errorf("%w; the recording remains in %s", err, dir)
@@ -189,7 +195,13 @@ func attend(s *profile.Session, cmd *exec.Cmd) (ended, err error) {
 
 // printProgram prints the activity of a program without frames.
 func printProgram(e *env, dir string, traces []*activity.Trace) error {
-	found := frames.Results(traces, nil)
+	var whole []result.FrameSpan // of traces with waits
+	for _, t := range traces {
+		if info := t.Info(); info.Way == activity.WaySamples {
+			whole = append(whole, result.FrameSpan{Window: -1, FromNS: info.BeginNS, ToNS: info.EndNS})
+		}
+	}
+	found := frames.Table(traces, nil, whole)
 	if slices.ContainsFunc(traces, func(t *activity.Trace) bool { return t.Info().Name == sockets.TraceName }) {
 		waits, err := sockets.ReadWaits(filepath.Join(dir, activity.TracesDir, sockets.TraceName), found, traces, nil)
 		if err != nil {

@@ -108,7 +108,8 @@ func TestProfileOfRun(t *testing.T) {
 	dir, late := writeProfiled(t)
 	code, out, errOut := command(t, "profile", dir, "--late")
 	for _, want := range []string{"heavyLoop (app.js:4) took", "took a larger share of ",
-		"heavyLoop (app.js:4) ran for ", "CrRendererMain (chromium 4711)", "Native: perf samples"} {
+		"heavyLoop (app.js:4) ran for ", "heavyLoop ← RunLoop::Run", "CrRendererMain (chromium 4711)",
+		"Native: perf samples"} {
 		if code != exitOK || !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 			t.Errorf("exit code %d %s: no %q in\n%s", code, errOut, want, out)
 		}
@@ -160,6 +161,19 @@ func TestProfileOfRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &table); err != nil ||
 		len(table.Late) != 1 || table.Late[0].Frame != frame || len(table.Late[0].Threads) != 1 {
 		t.Errorf("the table is %+v (error %v)", table.Late, err)
+	}
+}
+
+// TestProfileOfProgram: a profile without a recording has the activity of each thread.
+func TestProfileOfProgram(t *testing.T) {
+	dir, _ := writeProfiled(t)
+	if err := os.Remove(filepath.Join(dir, result.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := command(t, "profile", dir)
+	if code != exitOK || !strings.Contains(out, "CrRendererMain (chromium 4711) ran ") ||
+		strings.Contains(out, "frame") {
+		t.Errorf("exit code %d: %s%s", code, out, errOut)
 	}
 }
 
@@ -260,6 +274,7 @@ func TestProfileErrors(t *testing.T) {
 		{[]string{"profile", dir, "--trace", "x", "-o", "x.folded"}, exitUsage, "no such trace"},
 		{[]string{"profile", plain}, exitFailure, "it has no traces; record them with --profile"},
 		{[]string{"profile", t.TempDir()}, exitFailure, "results.json"},
+		{[]string{"profile", "--native", "none", "--", "true"}, exitUsage, "nothing to record"},
 	} {
 		code, _, errOut := command(t, tc.args...)
 		if code != tc.code || !strings.Contains(errOut, tc.want) {

@@ -16,6 +16,9 @@ func convert(dir string, info activity.Info, spans []timeline.Interval,
 	read func(activity.Sink) (skipped map[string]int64, err error)) (activity.Info, error) {
 	counted := info.Lost // records of gaps count again below
 	info.Clock.Exact, info.Lost = len(info.Clock.Corners) == 0, 0
+	if info.Recording == "" {
+		info.Wall, _ = timeline.WallOffset(timeline.Monotonic())
+	}
 	w, err := activity.NewWriter(dir, info)
 	if err != nil {
 		return info, err

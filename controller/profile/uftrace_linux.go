@@ -60,6 +60,9 @@ func openCalls(o Options, way string) (engine, error) {
 }
 
 func (c *calls) Prepare(_ context.Context, cmd *exec.Cmd) error {
+	if static(cmd.Path) { // uftrace would end without starting it
+		return &missingError{c.info.Way, filepath.Base(cmd.Path) + " is statically linked", "use samples"}
+	}
 	args := []string{"--force"}
 	for _, pattern := range common {
 		args = append(args, "-N", pattern)
@@ -86,6 +89,16 @@ func (c *calls) Prepare(_ context.Context, cmd *exec.Cmd) error {
 	cmd.Args = append(append(slices.Clone(args), cmd.Path), cmd.Args[1:]...)
 	cmd.Path = path
 	return nil
+}
+
+// static reports whether a program has no dynamic linker, which would load uftrace's library.
+func static(path string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // instrumented returns uftrace's arguments for a program, and the way in which its calls are seen.

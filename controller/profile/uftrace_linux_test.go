@@ -146,13 +146,14 @@ func TestLimitOfFunctions(t *testing.T) {
 }
 
 func TestAutoTakesTheNextEngine(t *testing.T) {
-	path := compile(t, "testdata/tree.c", "-s")
-	for _, tc := range []struct{ browser, way, why string }{
-		{"", imports, "tree has no symbols and is not instrumented"},
-		{"firefox", Samples, "Firefox hangs"},
+	stripped, static := compile(t, "testdata/tree.c", "-s"), compile(t, "testdata/tree.c", "-static")
+	for _, tc := range []struct{ path, browser, way, why string }{
+		{stripped, "", imports, "tree has no symbols and is not instrumented"},
+		{stripped, "firefox", Samples, "Firefox hangs"},
+		{static, "", Samples, "imports: tree is statically linked"},
 	} {
 		s := open(t, Options{Native: auto, Browser: tc.browser})
-		p := start(t, s, path)
+		p := start(t, s, tc.path)
 		p.run("main")
 		if _, info := p.end(s); info.Way != tc.way || !strings.Contains(info.Why, tc.why) {
 			t.Errorf("%s: %+v", tc.browser, info)

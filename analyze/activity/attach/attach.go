@@ -24,7 +24,7 @@ import (
 // Options are those of an attachment.
 type Options struct {
 	Run   string // run folder
-	Trace string // file
+	Trace string // file, or the folder of a trace that eideticker profile recorded
 	Name  string // of the trace in the run; empty: of the file
 	Clock Mode
 	Force bool // with the mode None: accept a trace of another run
@@ -47,9 +47,12 @@ func Attach(ctx context.Context, o Options) (*Attached, error) {
 }
 
 func attach(ctx context.Context, o Options) (_ *Attached, err error) {
-	name, err := traceName(o)
-	if err != nil {
-		return nil, err
+	profile := profileOf(o.Trace)
+	name := filepath.Base(profile)
+	if profile == "" || o.Name != "" {
+		if name, err = traceName(o); err != nil {
+			return nil, err
+		}
 	}
 	facts, err := readFacts(o.Run)
 	if err != nil {
@@ -72,16 +75,16 @@ func attach(ctx context.Context, o Options) (_ *Attached, err error) {
 			_ = os.Remove(traces) // only if it is empty
 		}
 	}()
-	raw, err := keepRaw(ctx, o.Trace, dir)
+	a := &Attached{Info: activity.Info{Schema: activity.Schema, Version: activity.Version, Recording: facts.Recording,
+		Name: name, Command: []string{}, Warnings: []string{}}}
+	if profile != "" {
+		err = a.copy(ctx, profile, dir, facts, o)
+	} else {
+		err = a.readFile(ctx, dir, facts, o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	a := &Attached{Info: activity.Info{Schema: activity.Schema, Version: activity.Version, Recording: facts.Recording,
-		Name: name, Command: []string{}, Warnings: []string{}, Raw: []string{filepath.Base(raw)}}}
-	if err := a.read(ctx, raw, dir, facts, o); err != nil {
-		return nil, err
-	}
-	a.describe()
 	if err := a.Info.Write(dir); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,20 @@ func attach(ctx context.Context, o Options) (_ *Attached, err error) {
 		return nil, fmt.Errorf("name trace %s: %w", name, err)
 	}
 	return a, nil
+}
+
+// readFile keeps the file and reads it.
+func (a *Attached) readFile(ctx context.Context, dir string, facts *runFacts, o Options) error {
+	raw, err := keepRaw(ctx, o.Trace, dir)
+	if err != nil {
+		return err
+	}
+	a.Info.Raw = []string{filepath.Base(raw)}
+	if err := a.read(ctx, raw, dir, facts, o); err != nil {
+		return err
+	}
+	a.describe()
+	return nil
 }
 
 // read writes the index. It finds the relation to the run before the frames of the claims are
@@ -211,7 +228,7 @@ func keepRaw(ctx context.Context, from, dir string) (string, error) {
 	}
 	defer in.Close() // only read
 	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() {
-		return "", errors.Join(err, errors.New("it is not a file"))
+		return "", errors.Join(err, errors.New("it is neither a file nor a folder of eideticker profile"))
 	}
 	folder := filepath.Join(dir, activity.RawDir)
 	if err := os.Mkdir(folder, 0o700); err != nil {

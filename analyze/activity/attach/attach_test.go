@@ -430,6 +430,64 @@ func TestFramesAlone(t *testing.T) {
 	}
 }
 
+// TestProfiles: the folder of eideticker profile has the recording's clock, if it is of its boot.
+// The trace of native code is before others.
+func TestProfiles(t *testing.T) {
+	_, facts := real(t)
+	for _, tc := range []struct {
+		name string
+		edit func(*activity.Info)
+		mode Mode
+		want string // clock or error
+	}{
+		{"of this boot", func(*activity.Info) {}, Mode{}, "CLOCK_MONOTONIC, as the trace states"},
+		{"of another boot", func(i *activity.Info) { i.Wall -= 300e9 }, Mode{}, "does not belong to this run"},
+		{"of an earlier time", func(i *activity.Info) { i.Wall = 0 }, Mode{}, "clocks cannot be related"},
+		{"stated", func(i *activity.Info) { i.Wall = 0 }, Mode{Kind: statedMonotonic}, "as the user states"},
+		{"of a run", func(i *activity.Info) { i.Recording = "2" }, Mode{}, "it is the trace of another run"},
+	} {
+		from, to := t.TempDir(), t.TempDir()
+		for _, name := range []string{"another", "native"} {
+			info := activity.Info{Name: name, Engine: "perf", Way: "samples", Wall: facts.Wall,
+				Clock: activity.Clock{Exact: true}}
+			tc.edit(&info)
+			dir := filepath.Join(from, activity.TracesDir, name)
+			if err := os.MkdirAll(filepath.Join(dir, activity.RawDir), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			w, err := activity.NewWriter(dir, info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := activity.Event{At: int64(facts.Begin), Thread: w.Thread(activity.Thread{ID: 1}), Kind: activity.In}
+			if err := w.Event(at); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := &Attached{Info: activity.Info{Name: "native", Recording: facts.Recording}}
+		profile := profileOf(from)
+		err := a.copy(t.Context(), profile, to, facts, Options{Clock: tc.mode})
+		got := a.Clock.Text
+		if err != nil {
+			got = err.Error()
+		} else if err := errors.Join(a.Info.Write(to), os.Remove(filepath.Join(to, activity.RawDir))); err != nil {
+			t.Error(err)
+		} else if trace, err := activity.Open(to); err != nil || trace.Info().Recording != facts.Recording ||
+			trace.Close() != nil {
+			t.Errorf("%s: %+v, %v", tc.name, a.Info, err)
+		}
+		if filepath.Base(profile) != "native" || profileOf(profile) != profile || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %s: %s, want %s", tc.name, profile, got, tc.want)
+		}
+	}
+	if dir := profileOf("attach_test.go"); dir != "" {
+		t.Errorf("a file is the profile %s", dir)
+	}
+}
+
 // TestShow: a frame shows the picture whose animation frame has its time, if there is one alone.
 func TestShow(t *testing.T) {
 	drawn := func(from, to timeline.Time, first int) picture {
@@ -484,6 +542,11 @@ func TestUnpack(t *testing.T) {
 				io.Closer
 			}{last, z}, nil
 		}
+	}
+	if u, err := unpack(packed(t, plain, nil)); err != nil {
+		t.Error(err)
+	} else if _, err := detect(u); err == nil || !strings.HasSuffix(err.Error(), "the file is empty") {
+		t.Errorf("an empty file: %v", err)
 	}
 	text := []byte(`[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1}]`)
 	for name, pack := range map[string]func(io.Writer) (io.WriteCloser, error){"gzip": plain, "zstd": zst,

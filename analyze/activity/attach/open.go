@@ -194,6 +194,9 @@ func list(begin []byte) bool {
 // detect returns the format of a trace by its content.
 func detect(u *unpacked) (format, error) {
 	begin, err := u.Peek(64 << 10)
+	if len(begin) == 0 && errors.Is(err, io.EOF) {
+		return format{}, errors.New("detect format: the file is empty")
+	}
 	if len(begin) == 0 {
 		return format{}, fmt.Errorf("detect format: %w", err)
 	}

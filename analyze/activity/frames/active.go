@@ -130,8 +130,8 @@ func (l *lateSpan) blocked() {
 	l.active = slices.Insert(slices.Delete(l.active, found, found+1), to, a)
 }
 
-// waited returns the part of a wait's stack that results have. If it is too long, inner functions
-// of the kernel are left out in favour of their callers in the program.
+// waited returns the part of a wait's stack that results have. A long one is without some functions
+// of the kernel, so that it has their callers in the program.
 func (a *activeOf) waited(path []int32) []int32 {
 	const inner = result.MaxWaitStack / 2
 	outer := slices.IndexFunc(path, func(g int32) bool { return a.source.Group(g).Lang != activity.Kernel })

@@ -354,9 +354,9 @@ func TestSwitchesAreExact(t *testing.T) {
 	}
 }
 
-// TestBlockedThreadIsNamed: if no function ran for long, the sentence has the thread that waited for
-// most of the time and ran before and after it. A thread that polls, and one with nothing to do,
-// are not named. Waits of one caller are added up.
+// TestBlockedThreadIsNamed: without a long function, the sentence has the thread that waited for
+// most of the time. It ran before and after that. A thread that polls is not named, nor one with
+// nothing to do. Waits of one caller are added up.
 func TestBlockedThreadIsNamed(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

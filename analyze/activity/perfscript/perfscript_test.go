@@ -74,8 +74,9 @@ func TestRecords(t *testing.T) {
 			"prev_prio=120 prev_state=R ==> next_comm=z next_pid=10 next_prio=120\n\n",
 			want: []string{"2000000000 out 8 0", "2200000000 in 8", "2200000000 sample 8 1", "2300000000 out 8 0",
 				"2400000000 in 8", "2400000000 out 8 1"}},
-		{name: "version of a symbol", text: "a 8/8 2.000000: 1 cpu-clock:\n\t1 clock_nanosleep@GLIBC_2.2.5+0x65 (/l)\n" +
-			"\t2 get@@GLIBC_2.34+0x1 (/l)\n\t3 JS:*f https://x.test/@A_1.js:1:2+0x3 (/tmp/perf-8.map)\n\n",
+		{name: "version of a symbol", text: "a 8/8 2.000000: 1 cpu-clock:\n" +
+			"\t1 clock_nanosleep@GLIBC_2.2.5+0x65 (/l)\n\t2 get@@GLIBC_2.34+0x1 (/l)\n" +
+			"\t3 JS:*f https://x.test/@A_1.js:1:2+0x3 (/tmp/perf-8.map)\n\n",
 			want: []string{"2000000000 sample 8 1 f;get;clock_nanosleep"}},
 		{name: "switches without stack", text: "a 8/8 2.000000000: PERF_RECORD_SWITCH OUT preempt\n" +
 			"a 8/8 2.100000000: PERF_RECORD_SWITCH IN\nb 9/9 2.200000000: PERF_RECORD_SWITCH OUT\n",

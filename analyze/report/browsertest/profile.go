@@ -72,7 +72,8 @@ func Profile(w *result.Window, index int, late []int, name string) *result.Profi
 				node(10, part(0.03), 0)},
 			Waits: []result.ProfileWait{
 				{NS: 4 * ms, Times: 1, BeginNS: from + 2*ms, EndNS: from + 6*ms, Functions: []int{7, 8, 5}, WokenBy: 2},
-				{NS: 3 * ms, Times: 4, BeginNS: from + 9*ms, EndNS: from + 11*ms, Functions: []int{10, -1}, WokenBy: -1}}}
+				{NS: 3 * ms, Times: 4, BeginNS: from + 9*ms, EndNS: from + 11*ms, Functions: []int{10, -1},
+					WokenBy: -1}}}
 		other := result.ProfileActive{Thread: 1, Running: span(part(0.09), 1), Waiting: span(part(0.5), 0),
 			Function: -1, Tree: []result.ProfileNode{node(11, part(0.09), 1)}}
 		hostile := result.ProfileActive{Thread: 6, Running: span(0.12, 0.1), Function: -1}

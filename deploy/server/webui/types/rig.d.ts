@@ -495,6 +495,8 @@ export interface ProfileNode {
 }
 
 export interface ProfileWait {
+  ns: number;
+  times: number;
   begin_ns: number;
   end_ns: number;
   functions: number[];
@@ -512,6 +514,7 @@ export interface ProfileActive {
   sampled: boolean;
   tree: ProfileNode[];
   waits: ProfileWait[];
+  blocked: boolean;
   text: string;
 }
 
