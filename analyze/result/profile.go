@@ -152,7 +152,7 @@ type ProfileTest struct {
 	FrameNS  int64   `json:"frame_ns"` // mean length of late frames
 	Frames   int     `json:"frames"`   // late ones
 	P        float64 `json:"p"`        // after Holm's correction
-	Named    bool    `json:"named"`    // p is below 5 %
+	Named    bool    `json:"named"`    // p is below 5 %, and the share is larger by 5 %
 	Text     string  `json:"text"`
 }
 

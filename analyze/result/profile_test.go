@@ -99,6 +99,11 @@ func TestProfileTexts(t *testing.T) {
 				Waits: []ProfileWait{{NS: 28_000_000, Functions: []int{2}, WokenBy: 1}}})
 		}, "on Compositor. CrRendererMain waited 28 ms in futex_wait; woken by Compositor."},
 		{func(p *Profile) {
+			p.Tests = nil
+			a := &p.Late[0].Threads[0]
+			a.Sampled, a.Running.Low, a.Waiting = false, 0, Span{}
+		}, "Unnamed code in chromium took 29 ms of it on Compositor, with its waits."},
+		{func(p *Profile) {
 			p.Tests, p.Late[0].Threads[0].Function, p.Late[0].Threads[0].Waits[0].Functions = nil, -1, []int{2, 3, 4, 5}
 			for _, module := range []string{"libc.so.6", "libc.so.6", "app"} {
 				p.Functions = append(p.Functions, ProfileFunction{Name: "in_" + module, Module: module})

@@ -170,12 +170,20 @@ func (a *ProfileActive) fill(p *Profile, whole int64) {
 		a.Waits[i].Text = a.Waits[i].words(p)
 	}
 	a.Text = fmt.Sprintf("ran %s of %s", a.Running.rounded(), duration(whole))
+	if a.unsure() {
+		a.Text = fmt.Sprintf("was in calls for %s of %s", duration(int64(a.Running.Value)), duration(whole))
+	}
 	if a.Waiting.Value+a.Runnable.Value > 0 {
 		a.Text += ", waited " + a.Waiting.rounded()
 		if a.Runnable.Value > 0 {
 			a.Text += ", was ready for " + a.Runnable.rounded()
 		}
 	}
+}
+
+// unsure reports that the times are those of calls, which may have waited.
+func (a *ProfileActive) unsure() bool {
+	return !a.Sampled && a.Running.Value > 0 && a.Running.Low == 0 && a.Waiting.Value == 0
 }
 
 func fillTree(all []ProfileNode) {
@@ -252,18 +260,12 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
 			ran = capital(ran)
 		}
-		text += fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
-		for i := range l.Threads {
-			b := &l.Threads[i]
-			switch {
-			case !b.Blocked || len(b.Waits) == 0:
-			case i == 0:
-				text += " It " + b.Waits[0].words(p) + "."
-			default:
-				text += fmt.Sprintf(" %s %s.", capital(p.thread(b.Thread)), b.Waits[0].words(p))
-			}
+		if a.unsure() {
+			took := duration(int64(a.FunctionNS.Value))
+			return text + fmt.Sprintf("%s took %s of %s on %s, with its waits.", ran, took, of, p.thread(a.Thread))
 		}
-		return text
+		text += fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
+		return text + p.delays(l)
 	}
 	if a.Blocked && len(a.Waits) > 0 {
 		meanwhile := "Meanwhile"
@@ -273,8 +275,28 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p))
 	}
 	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
-	if len(a.Waits) > 0 && 4*float64(a.Waits[0].NS) >= stood {
+	if len(a.Waits) > 0 && !a.Blocked && 4*float64(a.Waits[0].NS) >= stood {
 		text += " It " + a.Waits[0].words(p) + "."
+	}
+	return text + p.delays(l)
+}
+
+// delays states why the first thread of a late frame did not run for longer. It adds the thread
+// that waited for it.
+func (p *Profile) delays(l *ProfileLate) (text string) {
+	a := &l.Threads[0]
+	if 4*a.Runnable.Value >= float64(l.ToNS-l.FromNS) {
+		text = " It was ready for " + a.Runnable.rounded() + ", while others had the processors."
+	}
+	for i := range l.Threads {
+		b := &l.Threads[i]
+		switch {
+		case !b.Blocked || len(b.Waits) == 0:
+		case i == 0:
+			text += " It " + b.Waits[0].words(p) + "."
+		default:
+			text += fmt.Sprintf(" %s %s.", capital(p.thread(b.Thread)), b.Waits[0].words(p))
+		}
 	}
 	return text
 }

@@ -89,38 +89,31 @@ func longest(all []Wait) int64 {
 }
 
 // blocked finds the thread that waited for at least half of the time, and ran before and after it.
-// Main threads are before others, and single waits before many. The thread comes first if no
-// function ran for a quarter of the time. Otherwise it must be the thread of this function, or have
-// waited until that thread woke it, and comes second. A thread with nothing to do waits too, but
+// Main threads are before others. Only their many waits count as one, since other threads may poll.
+// The thread comes first if the busiest one was idle. Otherwise it must be the busiest one, or have
+// waited until that one woke it, and comes second. A thread with nothing to do waits too, but
 // longer before and after.
 func (l *lateSpan) blocked() {
 	found, stood := -1, l.ToNS-l.FromNS
-	better := func(a, b *activeOf) int {
-		first := func(a *activeOf) int {
-			t := a.source.Threads()[a.Thread]
-			return map[bool]int{true: 0, false: 1}[t.Process != 0 && t.ID == t.Process]
-		}
-		x, y := a.Waits[0], b.Waits[0]
-		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(y.End-y.Begin, x.End-x.Begin))
-	}
+	var single, main bool // of the found one
 	for i := range l.active {
 		a := &l.active[i]
 		if 2*longest(a.Waits) < stood {
 			continue
 		}
-		w := a.Waits[0]
-		if a.source.When(w.Begin) < l.FromNS-stood/2 || a.source.When(w.End) >= l.ToNS {
-			continue
-		}
-		if found < 0 || better(a, &l.active[found]) < 0 {
-			found = i
+		w, t := a.Waits[0], a.source.Threads()[a.Thread]
+		of, one := t.Process != 0 && t.ID == t.Process, 2*(w.End-w.Begin) >= stood
+		switch {
+		case a.source.When(w.Begin) < l.FromNS-stood/2, a.source.When(w.End) >= l.ToNS, !of && !one:
+		case found < 0, of && !main, of == main && one && !single:
+			found, main, single = i, of, one
 		}
 	}
 	if found < 0 {
 		return
 	}
 	a, busiest, to := l.active[found], &l.active[0], 0
-	if w := a.Waits[0]; found > 0 && 4*busiest.Longest.NS >= stood {
+	if w := a.Waits[0]; found > 0 && (4*busiest.Longest.NS >= stood || 2*(busiest.Running+busiest.Runnable) >= stood) {
 		if a.source != busiest.source || w.WokenBy != busiest.Thread || 2*(w.End-w.Begin) < stood {
 			return
 		}
@@ -208,6 +201,7 @@ func (b *builder) tests(s *Source, c *Comparison) {
 	for _, t := range c.Tests {
 		b.Tests = append(b.Tests, result.ProfileTest{Function: b.function(s, t.Group), LateNS: int64(t.LateNS.Estimate),
 			LowNS: int64(t.LateNS.Low), HighNS: int64(math.Ceil(t.LateNS.High)), OtherNS: int64(t.Other),
-			FrameNS: int64(t.Frame), Frames: t.Frames, P: t.P, Named: t.P < result.TestLevel})
+			FrameNS: int64(t.Frame), Frames: t.Frames, P: t.P,
+			Named: t.P < result.TestLevel && leastShare*(t.LateNS.Estimate-t.Other) >= t.Frame})
 	}
 }

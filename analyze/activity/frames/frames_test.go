@@ -360,11 +360,14 @@ func TestSwitchesAreExact(t *testing.T) {
 func TestBlockedThreadIsNamed(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		waits float64 // length of each
+		waits float64 // length of each; 0: it is ready
 		want  string
 	}{
-		{"one wait", 100, "100 ms in io_schedule, below pread"},
-		{"many waits", 2, "100 ms in io_schedule, below pread (50 waits)"},
+		{"one wait", 100, "In the 120 ms before it, the main thread of app waited 100 ms in io_schedule, below pread."},
+		{"many waits", 2, "In the 120 ms before it, the main thread of app waited 100 ms in io_schedule, below pread " +
+			"(50 waits)."},
+		{"ready", 0, "The busiest thread, the main thread of app, ran for 33 ms of 120 ms before it. It was ready " +
+			"for 70 ms, while others had the processors."},
 	} {
 		d := newDevice(t, native)
 		draws := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "app", ProcessName: "app"})
@@ -391,14 +394,17 @@ func TestBlockedThreadIsNamed(t *testing.T) {
 			run(draws, float64(20*i)+1, naps, 19)
 		}
 		times = append(times, 240*ms, 260*ms)
-		for at := 122.0; at < 222; at += tc.waits {
+		for at := 122.0; at < 222 && tc.waits > 0; at += tc.waits {
 			run(draws, at-0.01, reads, tc.waits)
+		}
+		if tc.waits == 0 {
+			d.event(activity.Event{At: start + 152*ms, Thread: draws, Kind: activity.Out, Value: activity.Preempted})
+			d.event(activity.Event{At: start + 222*ms, Thread: draws, Kind: activity.In})
 		}
 		run(draws, 223, naps, 60)
 		w := window(times)
 		p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
-		want := "The frame at 0.24 s came 100 ms late. In the 120 ms before it, the main thread of app waited " +
-			tc.want + "."
+		want := "The frame at 0.24 s came 100 ms late. " + tc.want
 		if len(p.Late) != 1 || p.Late[0].Sentence != want {
 			t.Errorf("%s: late frames %+v, want %s", tc.name, p.Late, want)
 		}
@@ -579,7 +585,7 @@ func TestFramesWithLostRecordsAreNotCompared(t *testing.T) {
 func TestLateFramesNameGaps(t *testing.T) {
 	d := newDevice(t, native)
 	main := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
-	d.event(activity.Event{At: start, Thread: main, Kind: activity.Sample, Ref: d.stack("a"), Value: ms})
+	d.event(activity.Event{At: start + 40*ms, Thread: main, Kind: activity.Sample, Ref: d.stack("a"), Value: ms})
 	for _, of := range []struct {
 		thread uint32
 		from   int64
@@ -591,7 +597,7 @@ func TestLateFramesNameGaps(t *testing.T) {
 	var times []int64
 	for at := int64(0); at < 900; at += 16 {
 		times = append(times, at*ms)
-		if at == 192 || at == 400 || at == 608 { // late ones
+		if at == 0 || at == 192 || at == 400 || at == 608 { // late ones
 			at += 64
 		}
 	}
@@ -599,13 +605,37 @@ func TestLateFramesNameGaps(t *testing.T) {
 	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
 	var got []string
 	for _, l := range p.Late {
-		_, text, _ := strings.Cut(l.Sentence, "meanwhile.")
-		got = append(got, text)
+		got = append(got, l.Sentence[strings.LastIndex(l.Sentence, " The trace"):])
 	}
 	slices.Sort(got)
 	const there = " The trace is incomplete there: native lost records"
-	if want := []string{there + " of main: full.", there + ": full."}; !slices.Equal(got, want) {
+	const begin = " The trace is incomplete there: native begins 40 ms before the frame."
+	if want := []string{begin, there + " of main: full.", there + ": full."}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSmallFunctionsAreNotNamed: a function that runs in late frames only, but for 1 % of their
+// time, does not explain them.
+func TestSmallFunctionsAreNotNamed(t *testing.T) {
+	d := newDevice(t, native)
+	thread := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "main"})
+	var times []int64
+	for at, i := int64(0), 0; i < 100; i++ {
+		times = append(times, at*ms)
+		if at += 16; i%8 == 4 {
+			at += 84
+			d.event(activity.Event{At: start + (at-50)*ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("tiny"),
+				Value: ms})
+		}
+		d.event(activity.Event{At: start + (at-8)*ms, Thread: thread, Kind: activity.Sample, Ref: d.stack("all"),
+			Value: ms})
+	}
+	w := window(times)
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	if len(p.Tests) == 0 || p.Tests[0].P >= result.TestLevel || p.Functions[p.Tests[0].Function].Name != "tiny" ||
+		!strings.HasPrefix(p.TestText, "No function took a larger share of 12 late frames") {
+		t.Errorf("%s %+v", p.TestText, p.Tests)
 	}
 }
 

@@ -135,7 +135,7 @@ func (b *builder) trace(s *Source, spans [][]result.FrameSpan, late []lateSpan) 
 		return err
 	}
 	if tests.Gaps > 0 {
-		b.warn("%s: %d frames with lost records are not compared.", info.Name, tests.Gaps)
+		b.warn("%s: %d frames without their records are not compared.", info.Name, tests.Gaps)
 	}
 	b.tests(s, tests)
 	return nil

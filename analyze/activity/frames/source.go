@@ -1,8 +1,10 @@
 package frames
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -60,18 +62,23 @@ func Key(f activity.Function) activity.Function {
 	return key
 }
 
-// recorded reports whether the trace has all records of a span: see [Source.findGaps].
+// recorded reports whether the trace has the records of a span: see [Source.findGaps]. Its first
+// half may be before the trace.
 func (s *Source) recorded(of Span) bool {
 	info := s.Info()
 	cut := info.Cut != "" && of.To > info.EndNS
-	return !cut && of.To > info.BeginNS && of.From < info.EndNS &&
+	return !cut && of.From+(of.To-of.From)/2 >= info.BeginNS && of.From < info.EndNS &&
 		!slices.ContainsFunc(s.gaps, func(g gap) bool { return g.meets(of) })
 }
 
 func (g *gap) meets(of Span) bool { return g.From < of.To && g.To > of.From }
 
-// lost states the gaps within a span.
+// lost states the gaps within a span, and a begin of the trace.
 func (s *Source) lost(of Span) (texts []string) {
+	if begin := s.Info().BeginNS; of.From < begin && begin < of.To {
+		texts = append(texts, fmt.Sprintf("%s begins %d ms before the frame", s.Info().Name,
+			(of.To-begin)/int64(time.Millisecond)))
+	}
 	for _, g := range s.gaps {
 		if !g.meets(of) {
 			continue
