@@ -70,7 +70,7 @@ func (b *builder) addLate(late []lateSpan) {
 			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first
 				cmp.Compare(longest(b.Waits), longest(a.Waits)))
 		})
-		l.blocked()
+		b.blocked(&l)
 		for _, a := range l.active {
 			if len(of.Threads) == result.MaxLateThreads {
 				break
@@ -92,13 +92,18 @@ func longest(all []Wait) int64 {
 // Main threads are before others. Only their many waits count as one, since other threads may poll.
 // The thread comes first if the busiest one was idle. Otherwise it must be the busiest one, or have
 // waited until that one woke it, and comes second. A thread with nothing to do waits too, but
-// longer before and after.
-func (l *lateSpan) blocked() {
+// longer before and after, or runs little in all of the trace.
+func (b *builder) blocked(l *lateSpan) {
+	const little = 8 // inverse of a share of the busiest thread
+	most := int64(0)
+	for i := range b.lanes {
+		most = max(most, b.lanes[i].sum)
+	}
 	found, stood := -1, l.ToNS-l.FromNS
 	var single, main bool // of the found one
 	for i := range l.active {
 		a := &l.active[i]
-		if 2*longest(a.Waits) < stood {
+		if 2*longest(a.Waits) < stood || little*b.lanes[b.thread(a.source, a.Thread)].sum < most {
 			continue
 		}
 		w, t := a.Waits[0], a.source.Threads()[a.Thread]

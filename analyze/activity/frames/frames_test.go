@@ -388,6 +388,9 @@ func TestBlockedThreadIsNamed(t *testing.T) {
 			run(polls, at, naps, 0.5)
 		}
 		run(idle, -200, naps, 500)
+		launcher := d.Thread(activity.Thread{Process: 2, ID: 2, Name: "app", ProcessName: "launcher"})
+		run(launcher, 119.9, naps, 110)
+		run(launcher, 230, naps, 50)
 		times := []int64{0}
 		for i := range 6 {
 			times = append(times, times[i]+20*ms)
