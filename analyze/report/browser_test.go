@@ -430,7 +430,7 @@ func (b *tab) chooseLate(r *result.Results) {
 	b.Do(chromedp.Focus(chromedp.CSS(".active:nth-of-type(2) > summary")), chromedp.KeyEvent(kb.Enter))
 	b.await("the tree is shown",
 		`document.querySelector('.active:nth-of-type(2) .tree')?.textContent.includes('memcpy')`)
-	for _, want := range []string{"ran 55 (52–59) ms", "could run 3.3 (2.9–3.8) ms",
+	for _, want := range []string{"ran 55 (52–59) ms", "was ready 3.3 (2.9–3.8) ms",
 		"33 (31–36) msheavyLoop (app.js:4)", "←\u00a0onFrame (app.js:31)", "woken by Compositor",
 		"the thread that woke it is unknown", "Times of page are known within 0.31 ms"} {
 		if !browsertest.Eval[bool](b.Tab, fmt.Sprintf(`document.querySelector('.late-frame').textContent.includes(%q)`,

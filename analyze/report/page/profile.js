@@ -13,7 +13,7 @@ import {bytes, counted, titled} from './words.js';
 
 const firstRows = 10;
 const parts = /** @type {const} */ ([
-  ['running_ns', 'running', 'ran'], ['runnable_ns', 'runnable', 'could run'], ['waiting_ns', 'waiting', 'waited'],
+  ['running_ns', 'running', 'ran'], ['runnable_ns', 'runnable', 'was ready'], ['waiting_ns', 'waiting', 'waited'],
 ]);
 
 /** @type {Record<string, string>} languages that are named beside a function */
