@@ -92,7 +92,7 @@ func longest(all []Wait) int64 {
 // Main threads are before others. Only their many waits count as one, since other threads may poll.
 // The thread comes first if the busiest one was idle. Otherwise it must be the busiest one, or have
 // waited until that one woke it, and comes second. A thread with nothing to do waits too, but
-// longer before and after, or runs little in all of the trace.
+// longer before and after. Or it runs little in all of the trace.
 func (b *builder) blocked(l *lateSpan) {
 	const little = 8 // inverse of a share of the busiest thread
 	most := int64(0)
