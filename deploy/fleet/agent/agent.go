@@ -106,6 +106,7 @@ type Agent struct {
 	tests     []string // names of the rig's, since listed
 	profiled  []string
 	listed    time.Time
+	kept      []string              // reasons of the last poll, by device
 	facts     map[string]facts      // by device
 	signals   map[string]api.Signal // last ones, by device
 }

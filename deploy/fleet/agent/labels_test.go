@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 )
@@ -48,4 +50,37 @@ func TestDetectedLabels(t *testing.T) {
 	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled); got != "[scene slow] [slow]" {
 		t.Errorf("the rig tells of the tests %s", got)
 	}
+}
+
+// TestDeviceReasons: a rig polls at once when a device gets another reason to take no job.
+//
+// Fault: A job of a fleet waits on a device that somebody has just reserved
+func TestDeviceReasons(t *testing.T) {
+	h, dir, a := newHub(t), t.TempDir(), daemontest.New("a")
+	free := a.Hold()
+	r := daemontest.Start(t, dir, daemontest.Devices{a}, nil)
+	o := options(dir, r.Store, r.Queue(), r.Devices)
+	o.Poll = time.Hour
+	if err := agent.Write(dir, h.fleet, []byte("seed"), "jwt"); err != nil {
+		t.Fatal(err)
+	}
+	start(t, o)
+	is := func(reason string) {
+		t.Helper()
+		h.until(t, r, "a poll with "+reason, func() bool { return h.polls > 0 && h.poll.Devices[0].Reason == reason })
+	}
+	is("")
+	kept, err := r.Reserve("ben", false, api.ReserveParams{Device: "a", ForNS: int64(time.Hour), Note: "new cable"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is("reserved for ben: new cable")
+	if _, err := r.Reserve("ben", false, api.ReserveParams{Device: "a", Key: kept.Key, Release: true}); err != nil {
+		t.Fatal(err)
+	}
+	is("")
+	j := r.Scene("ben", api.StartParams{Devices: []string{"a"}})
+	is("runs " + j.ID + " of its rig")
+	free()
+	is("")
 }

@@ -113,8 +113,9 @@ func (a *Agent) report() wire.Poll {
 		a.tests, a.profiled, a.listed = boundedTests(all), boundedTests(profiled), now
 	}
 	p.Tests, p.Profiled = a.tests, a.profiled
-	for _, d := range devices[:min(len(devices), wire.MaxDevices)] {
-		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: whyBusy(&d),
+	a.kept = a.whyKept(devices)
+	for i, d := range devices[:min(len(devices), wire.MaxDevices)] {
+		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: a.kept[i],
 			Labels: a.labels(&d)})
 	}
 	for _, t := range a.state.Attempts {
@@ -165,17 +166,22 @@ func measures(devices []api.Device) bool {
 	return slices.ContainsFunc(devices, func(d api.Device) bool { return d.State == "running" })
 }
 
-// whyBusy returns the reason why a device gets no job of the fleet.
-func whyBusy(d *api.Device) string {
-	switch {
-	case d.Quarantine != "":
-		return "quarantined: " + bounded(d.Quarantine)
-	case d.Reserved != nil:
-		return "reserved for " + d.Reserved.Owner
-	case d.InUseBy != "":
-		return "in use by " + bounded(d.InUseBy)
+// whyKept returns the reason why each device gets no job of the fleet, or "". The mutex is held.
+func (a *Agent) whyKept(devices []api.Device) []string {
+	all := make([]string, len(devices))
+	for i, d := range devices {
+		switch {
+		case d.Quarantine != "":
+			all[i] = "quarantined: " + bounded(d.Quarantine)
+		case d.Reserved != nil:
+			all[i] = strings.TrimSuffix("reserved for "+d.Reserved.Owner+": "+bounded(d.Reserved.Note), ": ")
+		case d.InUseBy != "":
+			all[i] = "in use by " + bounded(d.InUseBy)
+		case d.Job != "" && a.state.find(d.Job) == nil:
+			all[i] = "runs " + d.Job + " of its rig"
+		}
 	}
-	return ""
+	return all
 }
 
 // acknowledged forgets results that the hub has stored.
@@ -403,8 +409,12 @@ func (a *Agent) note(id, state, progress string) (changed bool) {
 	return changed
 }
 
-// observe looks at the submitted attempts. It reports if one of them has another state.
+// observe looks at the devices and at the submitted attempts. It reports if one has another state.
 func (a *Agent) observe(ctx context.Context) (changed bool) {
+	devices := a.o.Devices()
+	a.mu.Lock()
+	changed = !slices.Equal(a.kept, a.whyKept(devices))
+	a.mu.Unlock()
 	for _, t := range a.attempts() {
 		if t.Ended != nil || ctx.Err() != nil {
 			continue

@@ -100,6 +100,26 @@ func TestRemoveAgain(t *testing.T) {
 	}
 }
 
+// TestKeepingDevice: a device that keeps its last seconds takes jobs. While its rig is drained, a
+// job that waits has the person's reason.
+func TestKeepingDevice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	w.rigs["a"].idle = "keeping"
+	w.rigs["a"].poll()
+	if _, err := w.hub.Drain(t.Context(), api.FleetDrain{Rig: "a", Drain: true, Reason: "new cable"}); err != nil {
+		t.Fatal(err)
+	}
+	w.submit("s-1", api.JobParams{})
+	if got := w.job("s-1").Reason; got != "a drains: new cable" {
+		t.Errorf("it waits: %s", got)
+	}
+	if _, err := w.hub.Drain(t.Context(), api.FleetDrain{Rig: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	w.expect("s-1", "assigned a:assigned")
+}
+
 // TestTicketOfAttempt: an attempt has one ticket, for the newest folder, without the list of runs.
 func TestTicketOfAttempt(t *testing.T) {
 	t.Parallel()

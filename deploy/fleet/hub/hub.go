@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -418,6 +419,11 @@ func (h *Hub) Jobs(p api.FleetJobsParams) (api.FleetJobs, error) {
 	if limit < 1 || limit > 1000 {
 		return out, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to 1000", p.Limit)
 	}
+	known := []string{"live", queued, assigned, running, succeeded, failed, cancelled, interrupted}
+	if p.State != "" && !slices.Contains(known, p.State) {
+		return out, api.Errorf(api.InvalidParams, "state is %.40q: must be one of %s", p.State,
+			strings.Join(known, ", "))
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ready(); err != nil {
@@ -461,6 +467,10 @@ func (h *Hub) Status() api.FleetStatus {
 		out.Reason = fmt.Sprintf("rig %s reports the invalid epoch %d; invite it again", h.odd.rig, h.odd.epoch)
 	case h.copies.err != nil:
 		out.Reason = h.copies.err.Error()
+	default:
+		if err := h.room(); err != nil {
+			out.Reason = err.Error()
+		}
 	}
 	return out
 }

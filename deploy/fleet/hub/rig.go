@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,11 +107,8 @@ func (h *Hub) show(r *rig) {
 		return
 	}
 	now := h.o.Now()
-	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept, Reason: r.reason,
-		Tests: r.tests}
-	if r.Suspend != "" {
-		out.Reason = r.Suspend
-	}
+	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept,
+		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests}
 	for _, d := range r.Devices {
 		labels := maps.Clone(d.Labels)
 		if labels == nil {
@@ -118,7 +116,7 @@ func (h *Hub) show(r *rig) {
 		}
 		labels["rig"], labels["device"] = r.Rig, d.Name
 		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels,
-			Free: d.State == "free" && !r.uses([]string{d.Name}), Reason: d.Reason})
+			Free: (d.State == "free" || d.State == "keeping") && !r.uses([]string{d.Name}), Reason: d.Reason})
 	}
 	r.shown = out.Online
 	h.sched.SetRig(out)

@@ -103,11 +103,19 @@ func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err 
 	return there, away, nil
 }
 
-// admit returns an error if the hub does not take another job.
-func (h *Hub) admit(owner string, j *job) error {
+// room returns an error if the disk has too little space for new jobs.
+func (h *Hub) room() error {
 	if free, err := h.o.Free(); err == nil && free < 2*h.o.Quota {
 		return api.Errorf(api.Unavailable, "the hub's disk is nearly full: %d MiB are free, new jobs need %d MiB",
 			free>>20, 2*h.o.Quota>>20)
+	}
+	return nil
+}
+
+// admit returns an error if the hub does not take another job.
+func (h *Hub) admit(owner string, j *job) error {
+	if err := h.room(); err != nil {
+		return err
 	}
 	if n := h.owned[owner]; n >= maxOwned {
 		return api.Errorf(api.TooMany, "%d jobs of %s have not ended, at most %d may", n, owner, maxOwned)
@@ -425,7 +433,7 @@ func unavailable(err error) error {
 		return err
 	}
 	if errors.Is(err, bus.ErrFull) {
-		return api.Errorf(api.Unavailable, "the hub's storage is full: %v", err)
+		return api.Errorf(api.Unavailable, "%v", err)
 	}
 	return api.Errorf(api.Unavailable, "the hub's storage cannot be written: %v; try again", err)
 }

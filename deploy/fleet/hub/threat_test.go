@@ -144,6 +144,9 @@ func TestSubmit(t *testing.T) {
 		told.Code != api.Unavailable || !strings.Contains(err.Error(), "disk is nearly full") {
 		t.Error(err)
 	}
+	if got := w.hub.Status().Reason; !strings.Contains(got, "disk is nearly full") {
+		t.Errorf("the status has the reason %q", got)
+	}
 	w.hub.o.Quota = 1 << 30
 	upload := &api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": "steps"}}
 	j := w.submit("s-1", api.JobParams{StartParams: api.StartParams{Upload: upload, Devices: []string{"b/phone"},

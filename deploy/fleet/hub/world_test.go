@@ -159,6 +159,7 @@ type simRig struct {
 	tests   []string
 
 	state    string // of its attempts; "": running
+	idle     string // state of devices without an attempt; "": free
 	progress string
 	profiled []string
 	answer   wire.Polled
@@ -188,7 +189,7 @@ func (r *simRig) report() []byte {
 	p.Results = len(p.Ended)
 	p.Ended = p.Ended[:min(len(p.Ended), wire.MaxResults)]
 	for _, d := range r.devices {
-		state := map[bool]string{true: "running", false: "free"}[used[d]]
+		state := map[bool]string{true: "running", false: cmp.Or(r.idle, "free")}[used[d]]
 		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Labels: map[string]string{"os": "android"}})
 	}
 	raw, err := json.Marshal(p)

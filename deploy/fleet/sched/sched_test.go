@@ -203,6 +203,14 @@ func TestWait(t *testing.T) {
 			s.Remove("s-0")
 			r.Devices[0].Free, r.Devices[0].Reason = false, "reserved by ben until 18:00"
 		}, want: "1 lab-07/p7: reserved by ben until 18:00"},
+		"each device has another reason": {change: func(s *Scheduler, r *Rig, j *Job) {
+			s.Remove("s-0")
+			j.Needs, r.Devices[0].Free, r.Devices[0].Reason = nil, false, "reserved for ben"
+			other := lab("lab-08", phone("p1", "pixel7"), phone("p2", "pixel7"))
+			other.Drain, other.Reason = true, "new cable"
+			s.SetRig(other)
+			r.Devices = r.Devices[:1]
+		}, want: "1 lab-07/p7: reserved for ben, lab-08 drains: new cable"},
 		"all away": {change: func(s *Scheduler, r *Rig, j *Job) { r.Online, j.Needs = false, nil },
 			want: "1 all 2 fitting devices are away"},
 		"turn": {change: func(s *Scheduler, r *Rig, j *Job) {

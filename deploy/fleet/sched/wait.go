@@ -41,7 +41,8 @@ func (s *Scheduler) why(e *entry, place int) string {
 	var fitting, away int
 	var free bool
 	var first *device // of those at work, the one that ends first
-	var gone, blocked, broken string
+	var blocked string
+	var broken []string
 	for _, d := range g.fitting {
 		if !accepts(d.rig.Accept.Owners, owner) {
 			continue
@@ -50,9 +51,11 @@ func (s *Scheduler) why(e *entry, place int) string {
 		switch {
 		case !d.rig.Online:
 			away++
-			gone = d.id + " is away"
+			broken = append(broken, d.id+" is away")
 		case !d.usable():
-			broken = d.state()
+			if state := d.state(); !slices.Contains(broken, state) {
+				broken = append(broken, state)
+			}
 		case d.job != nil:
 			if first == nil || d.job.run.end.Before(first.job.run.end) {
 				first = d
@@ -66,12 +69,10 @@ func (s *Scheduler) why(e *entry, place int) string {
 	switch {
 	case away == fitting && fitting > 1:
 		return fmt.Sprintf("all %d fitting devices are away", fitting)
-	case away == fitting:
-		return gone
 	case !free && first == nil && blocked != "":
 		return blocked
 	case !free && first == nil:
-		return broken
+		return wording.Few(broken)
 	case place > 1:
 		return "its owner's turn comes after " + wording.Plural(place-1, "job")
 	case free:
