@@ -67,10 +67,13 @@ func (c scheduleCheckCmd) Run(e *env) error {
 		fmt.Fprintln(e.out, "no schedules")
 	}
 	for _, f := range all {
-		hours := (time.Duration(f.Runs) * c.RunTime).Hours()
-		load := fmt.Sprintf("%.1f device-hours for each build", hours)
+		hours, each := (time.Duration(f.Runs) * c.RunTime).Hours(), "for each build"
 		if f.Each > 0 {
-			load = fmt.Sprintf("%.1f device-hours a day", hours*24/f.Each.Hours())
+			hours, each = hours*24/f.Each.Hours(), "a day"
+		}
+		load := fmt.Sprintf("%.1f device-hours %s", hours, each)
+		if hours < 1 {
+			load = fmt.Sprintf("%.1f device-minutes %s", hours*60, each)
 		}
 		fmt.Fprintf(e.out, "%s: %s with %s, %s\n", f.Schedule, plural(f.Jobs, "job"), plural(f.Runs, "run"), load)
 		for _, t := range f.Next {
@@ -202,8 +205,9 @@ func (c rigCall) printSchedules(all api.Schedules) error {
 		if s.Paused {
 			state = "paused"
 		}
-		rows = append(rows, []string{s.Name, strings.TrimSuffix(fmt.Sprintf("%s; %s, %s%s", state,
-			plural(s.Points, "point"), plural(s.Queued, "job"), prefixed("; ", s.Reason)), "; ")})
+		rows = append(rows, []string{s.Name, strings.TrimSuffix(fmt.Sprintf("%s; %s, %s%s%s", state,
+			plural(s.Points, "point"), plural(s.Queued, "job"), prefixed("; ", s.Reason),
+			prefixed("; latest gap: ", s.Gap)), "; ")})
 	}
 	return c.printNarrow("schedule", "state", rows)
 }

@@ -20,6 +20,7 @@ type Schedule struct {
 	LastJob  string   `json:"last_job,omitempty"`
 	Queued   int      `json:"queued" doc:"jobs that wait or run"`
 	Points   int      `json:"points"`
+	Gap      string   `json:"gap,omitempty" doc:"latest build without a point since the last point, with the reason"`
 }
 
 // Schedules is the result of schedule.list.

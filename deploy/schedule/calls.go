@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -28,7 +31,7 @@ func (e *Engine) schedule(name string) api.Schedule {
 	s, p := e.Schedules[name], e.state.Schedules[name]
 	out := api.Schedule{Name: name, On: s.On, Cron: s.Cron, Timezone: s.TZ, Tests: s.Tests, Devices: s.Devices,
 		Browsers: s.Browsers, Control: s.Control, Runs: s.Runs, Class: s.Class, Paused: p.Paused, Reason: p.Reason,
-		LastNS: p.Last, LastJob: p.Job, Queued: len(p.Tasks), Points: p.Points}
+		LastNS: p.Last, LastJob: p.Job, Queued: len(p.Tasks), Points: p.Points, Gap: p.Gap}
 	if out.Needs = s.Needs; len(s.Needs) > 0 {
 		out.Devices = slices.Compact(slices.Sorted(maps.Values(p.Chosen)))
 	}
@@ -174,8 +177,13 @@ func Forecasts(schedules map[string]config.Schedule, tests []string, now time.Ti
 	for _, name := range e.names() {
 		s := schedules[name]
 		f := Forecast{Schedule: name, Jobs: len(e.matching(s.Tests)) * max(1, len(s.Devices))}
-		if f.Jobs == 0 {
-			return nil, fmt.Errorf("schedule %s: no test has a name like %s", name, s.Tests[0])
+		ofFleet := len(s.Needs) > 0 || strings.Contains(strings.Join(s.Devices, " "), "/") // has other tests
+		for _, pattern := range s.Tests {
+			named := func(test string) bool { is, _ := path.Match(pattern, test); return is }
+			if f.Jobs == 0 || !ofFleet && !slices.ContainsFunc(tests, named) {
+				return nil, fmt.Errorf("schedule %s: no test has a name like %s%s", name, pattern,
+					wording.Near(pattern, tests))
+			}
 		}
 		f.Runs = f.Jobs * s.Runs * (len(s.Browsers) + min(1, len(s.Control)))
 		if s.Cron != "" {

@@ -146,6 +146,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			e.Log.Error("a new point could not be searched for changes", "job", t.ID, "error", err)
 		}
 		p.Points++
+		p.Gap = ""
 		e.worked(&j, t)
 		return true, nil
 	case state == lost:

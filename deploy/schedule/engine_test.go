@@ -84,6 +84,14 @@ func TestFailedRuns(t *testing.T) {
 	if !strings.Contains(w.gaps["load/local/b1021"], "no complete block: 1 of 10 runs failed") {
 		t.Errorf("gaps %v", w.gaps)
 	}
+	if got := e.List().Schedules[0].Gap; !strings.HasPrefix(got, "load, b1021: job ") {
+		t.Errorf("the latest gap is %q", got)
+	}
+	w.short = 1
+	w.days(e, 22, 22)
+	if got := e.List().Schedules[0].Gap; got != "" {
+		t.Errorf("a gap before the last point: %q", got)
+	}
 }
 
 // TestSpoiltRuns: recordings of jobs lost too many frames, on a busy machine. These jobs begin
@@ -679,10 +687,26 @@ func TestForecasts(t *testing.T) {
 		"a": {Cron: "0 3 * * *", Tests: []string{"scroll-*"}, Devices: []string{"x"}, Browsers: []string{"f", "g"},
 			Runs: 5, Control: "f"},
 		"b": {On: "feed.f", Tests: []string{"load"}, Devices: []string{"x", "y"}, Browsers: []string{"f"}, Runs: 5},
-	}, []string{"scroll-a", "scroll-b"}, time.Unix(0, 0))
+	}, []string{"scroll-a", "scroll-b", "load"}, time.Unix(0, 0))
 	if err != nil || len(all) != 2 || len(all[0].Next) != 10 || all[0].Runs != 30 || all[0].Each != 24*time.Hour ||
 		all[1].Runs != 10 || all[1].Jobs != 2 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestForecastOfUnknownTest: a schedule of a hub may name a test that only its rigs have.
+//
+// Fault: A schedule of a rig names a test that the rig does not have
+func TestForecastOfUnknownTest(t *testing.T) {
+	s := config.Schedule{On: "feed.f", Tests: []string{"load", "scrol"}, Devices: []string{"x"},
+		Browsers: []string{"f"}, Runs: 5}
+	_, err := Forecasts(map[string]config.Schedule{"a": s}, []string{"load", "scroll"}, time.Unix(0, 0))
+	if err == nil || err.Error() != "schedule a: no test has a name like scrol; did you mean scroll?" {
+		t.Error(err)
+	}
+	s.Devices, s.Needs = nil, config.Needs{"os=linux"}
+	if _, err := Forecasts(map[string]config.Schedule{"a": s}, nil, time.Unix(0, 0)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -382,6 +382,7 @@ func later(err error) bool {
 }
 
 func (e *Engine) gapOf(ctx context.Context, name string, t *task, why string) error {
+	e.state.Schedules[name].Gap = fmt.Sprintf("%s, %s: %.280s", t.Test, cmp.Or(t.Origin.Build, "installed"), why)
 	return e.gap(ctx, name, t.Test, t.Device, t.Origin.Seq, t.Origin.Build, why)
 }
 

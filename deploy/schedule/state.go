@@ -35,6 +35,7 @@ type progress struct {
 	Last   int64   `json:"last_wall_ns,omitempty"`
 	Job    string  `json:"last_job,omitempty"`
 	Points int     `json:"points,omitempty"`
+	Gap    string  `json:"gap,omitempty"` // the latest one, since the last point
 	Tasks  []task  `json:"tasks"`
 	// Chosen are the devices of a schedule with needs, by test.
 	Chosen map[string]string `json:"chosen,omitempty"`
