@@ -79,5 +79,11 @@ func (c publishCmd) Run(e *env) (err error) {
 	}
 	fmt.Fprintf(e.out, "%s with %s: %s with %d bytes, %d unchanged, %d old\n", wording.Plural(r.Values, "value"),
 		wording.Plural(r.Points, "point"), wording.Plural(len(r.New), "new file"), bytes, r.Kept, r.Removed)
+	for _, t := range r.Unknown {
+		fmt.Fprintf(e.err, "no schedule has measured a test %s\n", t)
+	}
+	if r.Hidden > 0 {
+		fmt.Fprintf(e.err, "hidden by the embargo: %s; --embargo 0 shows them\n", wording.Plural(r.Hidden, "point"))
+	}
 	return nil
 }

@@ -109,12 +109,17 @@ func (c *collector) series(ctx context.Context) (all []api.Series, err error) {
 	if err != nil {
 		return nil, err
 	}
+	named := func(pattern, test string) bool {
+		is, _ := path.Match(pattern, test) // a wrong pattern matches nothing
+		return is
+	}
+	for _, t := range c.w.o.Tests {
+		if !slices.ContainsFunc(tests, func(test string) bool { return named(t, test) }) {
+			c.w.result.Unknown = append(c.w.result.Unknown, t+wording.Meant(t, tests))
+		}
+	}
 	for _, test := range tests {
-		public := slices.ContainsFunc(c.w.o.Tests, func(t string) bool {
-			is, _ := path.Match(t, test) // a wrong pattern matches nothing
-			return is
-		})
-		if !public {
+		if !slices.ContainsFunc(c.w.o.Tests, func(t string) bool { return named(t, test) }) {
 			continue
 		}
 		list, err := c.db.Series(ctx, api.SeriesListParams{Test: test, Limit: maxSeries})
@@ -141,6 +146,7 @@ func (c *collector) visible(ctx context.Context, s api.Series) (v visible, err e
 		if v.hidden, err = c.db.Since(ctx, s.ID, c.limit()); err != nil {
 			return v, err
 		}
+		c.w.result.Hidden += len(v.hidden)
 	}
 	points, err := c.db.Points(ctx, s.ID, 0, 0, recent+len(v.hidden))
 	for _, p := range points {

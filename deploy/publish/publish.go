@@ -53,6 +53,9 @@ type Result struct {
 	Kept, Removed int
 	Values        int
 	Points        int // in the pages
+	Hidden        int // points that are too young
+	// Unknown are the given tests without a series, each with the nearest that has one.
+	Unknown []string
 }
 
 // Write writes the site of a file of trends.

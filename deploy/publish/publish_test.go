@@ -264,8 +264,11 @@ func TestHostileNames(t *testing.T) {
 func TestDry(t *testing.T) {
 	data, db := rig(t)
 	o := options(t, data)
-	o.Dry = true
+	o.Dry, o.Tests = true, append(o.Tests, "no-test")
 	dry := write(t, db, o)
+	if len(dry.Unknown) != 1 || !strings.HasPrefix(dry.Unknown[0], "no-test; ") {
+		t.Errorf("unknown tests: %q", dry.Unknown)
+	}
 	if all := site(t, o.Dir); len(all) > 0 || len(dry.New) == 0 {
 		t.Fatalf("a dry run lists %d files and writes %d", len(dry.New), len(all))
 	}
@@ -342,7 +345,7 @@ func TestEmbargo(t *testing.T) {
 		o.Dir, o.Embargo = t.TempDir(), time.Duration(days)*24*time.Hour
 		r := write(t, db, o)
 		all := site(t, o.Dir)
-		if r.Points != 2*want || (r.Values > 0) != (want > 0) {
+		if r.Points != 2*want || (r.Values > 0) != (want > 0) || (r.Hidden > 0) != (days > 0) {
 			t.Errorf("%d days: %+v, want %d points of two products", days, r, want)
 		}
 		var shown page
