@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -138,12 +139,15 @@ func (c fleetRigsCmd) Run(e *env) error {
 func printRigs(e *env, all ...api.FleetRig) error {
 	var rows [][]string
 	for _, r := range all {
-		var devices []string
+		var devices, reasons []string
 		for _, d := range r.Devices {
 			devices = append(devices, d.Device)
+			if d.Reason != "" {
+				reasons = append(reasons, d.Device+": "+d.Reason)
+			}
 		}
 		rows = append(rows, []string{r.Rig, r.State, strings.Join(devices, " "), terminal.Clean(r.Program),
-			terminal.Clean(r.Reason)})
+			terminal.Clean(cmp.Or(r.Reason, strings.Join(reasons, "; ")))})
 	}
 	return terminal.Table(e.out, []string{"RIG", "STATE", "DEVICES", "PROGRAM", "REASON"}, rows)
 }
@@ -183,7 +187,7 @@ func fleetJobText(j *api.FleetJob) string {
 		}
 	}
 	if j.Position > 0 {
-		text += fmt.Sprintf(", number %d in the queue", j.Position)
+		text += fmt.Sprintf(", number %d of class %s", j.Position, j.Class)
 	}
 	return terminal.Clean(text + prefixed("; ", j.Reason) + prefixed("; ", j.Verdict))
 }

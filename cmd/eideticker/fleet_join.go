@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -35,12 +36,15 @@ func (c fleetInitCmd) Run(e *env) error {
 		return err
 	}
 	dir := filepath.Join(conf.DataDir, hubSecrets)
-	if _, err := enroll.Init(dir); err != nil {
+	if _, err := enroll.Init(dir); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("fleet init: %s: this machine is a hub already; start eideticker serve", dir)
+	} else if err != nil {
 		return fmt.Errorf("fleet init: %w", err)
 	}
 	fmt.Fprintf(e.out, "the hub's keys are in %s; back them up\n", dir)
 	if conf.Encrypted() == "off" {
-		fmt.Fprintln(e.err, "rigs cannot reach this hub: set listen = \"[::]:8430\" in its configuration")
+		fmt.Fprintln(e.err, "start eideticker serve --listen :8430, or set listen; rigs cannot reach the loopback")
+		return nil
 	}
 	fmt.Fprintln(e.err, "start eideticker serve, or start it again")
 	return nil

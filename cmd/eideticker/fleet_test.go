@@ -176,9 +176,10 @@ func TestFleet(t *testing.T) {
 		io.Discard); code != exitOK {
 		t.Fatalf("fleet init: exit code %d", code)
 	}
+	var again bytes.Buffer
 	if code := run(t.Context(), []string{"fleet", "init", "--config", hub}, nil, io.Discard,
-		io.Discard); code != exitFailure {
-		t.Errorf("a second fleet init: exit code %d", code)
+		&again); code != exitFailure || !strings.Contains(again.String(), "this machine is a hub already") {
+		t.Errorf("a second fleet init: exit code %d: %s", code, &again)
 	}
 	out, errOut := serving(t, "--config", hub)
 	f := &fleet{t: t, print: errOut.line(t, "certificate ")}
@@ -234,6 +235,10 @@ func TestFleet(t *testing.T) {
 		}
 	}
 
+	if code, _, errOut := f.do("fleet", "jobs", "--state", "runing"); code != exitUsage || !strings.Contains(errOut,
+		"must be one of live, queued") {
+		t.Errorf("jobs of an unknown state: exit code %d, %s", code, errOut)
+	}
 	f.well("fleet", "drain", "lab-01", "--reason", "new cable")
 	f.until("lab-01 to be drained", func() bool { return f.states()[0] == "drained" })
 	ended := make(chan string, 1)
@@ -294,6 +299,20 @@ func TestFleet(t *testing.T) {
 	if code := run(interrupted, append(job, "--hub", f.at, "--fingerprint", f.print), nil, io.Discard,
 		&errText); code == exitOK {
 		t.Error("an interrupted run is well")
+	}
+}
+
+// TestPrintRigs: a ready rig has the reason why a device gets no jobs.
+func TestPrintRigs(t *testing.T) {
+	var out bytes.Buffer
+	devices := []api.FleetDevice{{Device: "a", Reason: "reserved for ben: new cable"}, {Device: "b"}}
+	if err := printRigs(&env{out: &out}, api.FleetRig{Rig: "lab-01", State: "ready", Devices: devices},
+		api.FleetRig{Rig: "lab-02", State: "drained", Reason: "new switch", Devices: devices}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "a: reserved for ben: new cable\nlab-02") ||
+		!strings.Contains(out.String(), " new switch\n") {
+		t.Errorf("%s", &out)
 	}
 }
 

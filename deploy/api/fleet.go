@@ -90,7 +90,7 @@ type FleetJob struct {
 	Needs    []string       `json:"needs"`
 	State    string         `json:"state" doc:"queued, assigned, running, ok, failed, cancelled or interrupted"`
 	Reason   string         `json:"reason,omitempty" doc:"why it waits or has failed, as a sentence"`
-	Position int            `json:"position" doc:"in the queue, from 1; 0 where it does not wait"`
+	Position int            `json:"position" doc:"of its class and needs, from 1; 0 where it does not wait"`
 	Attempts []FleetAttempt `json:"attempts"`
 	Winner   int            `json:"winner" doc:"number of the attempt that counts; 0: none"`
 	Verdict  string         `json:"verdict,omitempty" doc:"of its runs against the baseline"`

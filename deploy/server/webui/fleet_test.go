@@ -51,7 +51,8 @@ func fleetPage(p *played, b *tab) {
 		e.textContent === 'model=pixel7').click()`))
 	b.says("1 device of 1 rig fits")
 	b.click(".start .button.main")
-	b.await("it waits", `document.querySelector('[data-job="s-83-k7f2"]')?.textContent.includes('number 2 of those')`)
+	b.await("it waits",
+		`document.querySelector('[data-job="s-83-k7f2"]')?.textContent.includes('number 2 of class now')`)
 	p.mu.Lock()
 	if q := p.fleet.started; q.Test != "framerate" || !slices.Equal(q.Needs, []string{"model=pixel7"}) ||
 		q.Class != "now" {

@@ -87,6 +87,10 @@ func TestRealRig(t *testing.T) {
 	rig := startRig(t)
 	b := newTab(t, rig.address)
 
+	b.Log("a new rig has no runs")
+	b.open("#/runs")
+	b.says("No runs are here yet. Run a test.")
+
 	b.Log("a test is started")
 	b.open("#/tests?test=framerate")
 	b.await("the form is there", `document.querySelector('form.start h2')?.textContent === 'framerate'`)

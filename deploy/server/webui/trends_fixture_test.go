@@ -40,9 +40,9 @@ func (p *played) makeTrends() {
 		{Name: "awfy", On: "feed.nightly", Tests: []string{"framerate", "scroll-*"}, Devices: []string{"local"},
 			Browsers: []string{"firefox@nightly", "chrome@stable"}, Control: "firefox@nightly:2026-09-01", Runs: 5,
 			Class: "watch", LastNS: day(80), LastJob: "s-80-k7f2", Queued: 3, Points: 474},
-		{Name: "night", Cron: "0 3 * * *", Timezone: "UTC", Tests: []string{"load"}, Devices: []string{"local"},
+		{Name: "night", Cron: "0 3 * * *", Timezone: "UTC", Tests: []string{"load"}, Devices: []string{"lab-07/desk"},
 			Browsers: []string{"chromium"}, Runs: 5, Class: "watch", Paused: true, Reason: "the disk is full",
-			NextNS: day(90)},
+			NextNS: day(90), LastNS: day(79), LastJob: "s-79-k7f2", Gap: "load, 20261130-0300: no browser"},
 	}
 	base := api.Series{Schedule: "awfy", Test: "framerate", Measure: "fps", Value: "framerate", Unit: "frames/s",
 		Better: "higher", Version: 1, Device: "local", Product: "firefox", Feed: "nightly", Role: "subject",
@@ -72,6 +72,9 @@ func (p *played) makeTrends() {
 				seq*0x9e3779b1&0xffffffff), Set: fmt.Sprintf("s-%d-k7f2", seq), WallNS: day(seq), Runs: 5, Median: v,
 				Low: v - 0.5 - 0.2*math.Abs(noise), High: v + 0.45, Text: fmt.Sprintf("%.1f frames/s", v),
 				Interval: true})
+		}
+		if last := &d.Points[len(d.Points)-1]; r.role == "control" {
+			last.Build, last.Runs, last.Interval = "", 1, false
 		}
 		t.series = append(t.series, d)
 	}

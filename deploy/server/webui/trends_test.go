@@ -53,7 +53,12 @@ func TestTrendsPages(t *testing.T) {
 	b.await("all are listed",
 		`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`)
 	b.says("1 open alert", "framerate is worse in firefox", "12 of 200 confirmations", "1 closed alert", "--repeat 24",
-		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath)
+		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath,
+		"latest gap: load, 20261130-0300: no browser", "not while paused")
+	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('[data-schedule] small a')].map((a) =>
+		a.getAttribute('href')).join()`); got != "#/jobs/s-80-k7f2,#/fleet/s-79-k7f2" {
+		b.Errorf("the last jobs have links %s", got)
+	}
 
 	b.Log("an alert gets an owner, a schedule its pause")
 	b.Do(chromedp.SendKeys(chromedp.CSS(`[data-alert="7"] input`), "grace\n"))
@@ -106,6 +111,8 @@ func TestTrendsPages(t *testing.T) {
 	b.Log("a series is drawn with its rivals, gaps and changes")
 	b.open("#/trends/11")
 	b.await("it is drawn", `document.querySelectorAll('.trend-chart circle.line-0').length === 80`) // a name's too
+	b.await("areas have the gap too", `document.querySelectorAll('path.area').length === 4`)
+	b.says("installed", "unknown from one run")
 	b.says("compare the fresh runs", "24 fresh blocks confirmed it", "30 builds before", "last release",
 		"smallest that shows", "chrome · stable (rival)")
 	for _, c := range []struct{ script, want string }{

@@ -1332,6 +1332,7 @@ export interface Schedule {
   last_job?: string;
   queued: number;
   points: number;
+  gap?: string;
 }
 
 export interface Schedules {

@@ -83,6 +83,7 @@ export class Rig {
     this.role = 'view';
     this.owner = ''; // who looks
     this.needed = false; // they had to log in
+    this.inFleet = false; // the rig is a hub, or has one
   }
 
   /** open connects, and connects again whenever that ends. */

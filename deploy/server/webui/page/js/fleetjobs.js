@@ -58,7 +58,7 @@ export class QueueBoard {
         open && mine ? h('button.button.small', {'data-do': 'cancel', onclick: cancel,
           'aria-label': `Cancel ${j.job}`}, 'Cancel') : null),
       j.needs.length ? h('ul.labels', {'aria-label': 'Needs'}, j.needs.map((n) => h('li', null, n))) : null,
-      j.position ? h('p.quiet-text.waits', null, `number ${j.position} of those that wait`) : null,
+      j.position ? h('p.quiet-text.waits', null, `number ${j.position} of class ${j.class}`) : null,
       j.reason ? h(open ? 'p.why' : 'p.refusal', null, j.reason) : null,
       j.attempts.length ? h('ul.attempts', null, j.attempts.map((a) => attemptItem(a, j.attempts.length > 1))) : null,
       winner?.set ? runsOf(winner.set, this.signal) : null,

@@ -33,7 +33,6 @@ const pages = [
 const rig = new Rig();
 let shown = new AbortController();
 let state = 'connecting';
-let inFleet = false; // the rig is a hub, or has one
 let failed = false; // what is shown could not be asked for
 
 /** @param {string[]} path */
@@ -52,7 +51,7 @@ function pageFor(path) {
 
 /** @param {string} current page in the bar */
 function showPages(current) {
-  fill(get('pages'), pages.filter((p) => p.name !== 'fleet' || inFleet || current === 'fleet').map((p) => h('a',
+  fill(get('pages'), pages.filter((p) => p.name !== 'fleet' || rig.inFleet || current === 'fleet').map((p) => h('a',
     {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`},
       p.title)));
 }
@@ -101,8 +100,8 @@ function show() {
 /** askFleet shows the tab of a fleet where there is one. A rig without knows no such method. */
 async function askFleet() {
   const {role} = await rig.call('fleet.status', {}).catch(() => ({role: 'alone'}));
-  if (inFleet !== (role !== 'alone')) {
-    inFleet = !inFleet;
+  if (rig.inFleet !== (role !== 'alone')) {
+    rig.inFleet = !rig.inFleet;
     showPages(currentPage());
   }
 }

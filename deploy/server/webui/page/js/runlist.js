@@ -133,7 +133,10 @@ export class RunList {
       elements.push(row);
     }
     if (!total) {
-      elements.push(h('p.nothing', null, 'No run is like that.'));
+      const filtered = Object.values(this.wanted ?? {}).some(Boolean);
+      elements.push(h('p.nothing', null, filtered ? 'No run is like that.' : ['No runs are here yet. ',
+        h('a', {href: '#/tests'}, 'Run a test'), this.rig.inFleet ? [', or see ', h('a', {href: '#/fleet'},
+          'those of the fleet')] : null, '.']));
     }
     arrange(this.rows, elements);
     if (to >= this.runs.length && this.next) {

@@ -303,10 +303,12 @@ class SeriesPage {
     const sure = now.interval && then.interval;
     const least = power * (high - low) / 2;
     const apart = now.low > then.high || now.high < then.low;
-    return h('tr', null, h('th', {scope: 'row'}, name, h('small', null, `build ${then.build}`)),
+    return h('tr', null, h('th', {scope: 'row'}, name,
+      h('small', null, then.build ? `build ${then.build}` : 'installed')),
       h('td.number', {'data-of': 'median'}, then.text), h('td.number', {'data-of': 'difference'}, signed(by),
         word && `, ${word}`), h('td', null, sure ? `${signed(low)} to ${signed(high)}, ${shown(least)}`
-        : `ranges of few runs ${apart ? 'are apart' : 'overlap'}`));
+        : Math.min(now.runs, then.runs) < 2 ? 'unknown from one run'
+          : `ranges of few runs ${apart ? 'are apart' : 'overlap'}`));
   }
 
   /** tabulate fills the table of the shown points, once it is open. */

@@ -131,14 +131,18 @@ export class SeriesPlot {
   line({spots, look, bars}, y, gaps) {
     const apart = this.inner / Math.max(1, this.picture?.places ?? 1);
     const radius = Math.max(1.6, Math.min(4, apart / 3));
-    const between = [...spots, ...gaps.map(({x}) => ({x, y: NaN}))].sort((a, b) => a.x - b.x)
-      .map((s) => Number.isNaN(s.y) ? null : {x: this.x(s.x), y: y(s.y)});
-    const with_ = spots.filter((s) => s.low !== undefined);
+    const all = [...spots, ...gaps.map(({x}) => ({x, y: NaN}))].sort((a, b) => a.x - b.x);
+    const between = all.map((s) => Number.isNaN(s.y) ? null : {x: this.x(s.x), y: y(s.y)});
+    /** @type {Spot[][]} */
+    const parts = [[]]; // between gaps
+    for (const s of all) {
+      Number.isNaN(s.y) ? parts.push([]) : parts.at(-1)?.push(s);
+    }
     const edge = (/** @type {Spot} */ s, /** @type {number | undefined} */ v) =>
       `${this.x(s.x).toFixed(1)} ${y(v ?? s.y).toFixed(1)}`;
-    if (!bars && with_.length > 1) {
-      this.svg.append(h(`path.area.${look}`, {d: 'M' + [...spots.map((s) => edge(s, s.high)),
-        ...[...spots].reverse().map((s) => edge(s, s.low))].join('L') + 'z'}));
+    for (const part of bars || spots.every((s) => s.low === undefined) ? [] : parts.filter((p) => p.length > 1)) {
+      this.svg.append(h(`path.area.${look}`, {d: 'M' + [...part.map((s) => edge(s, s.high)),
+        ...[...part].reverse().map((s) => edge(s, s.low))].join('L') + 'z'}));
     }
     this.svg.append(h(`path.between.${look}`, {d: linePath(between, false, 0)}));
     for (const s of apart < 2 ? [] : spots) {

@@ -5,7 +5,7 @@ import {showAlerts} from './alerts.js';
 import {RigError} from './api.js';
 import {showBisects} from './bisects.js';
 import {askText, generationOf, seriesTitle, stateOf} from './changes.js';
-import {address, note} from './router.js';
+import {address, jobAddress, note} from './router.js';
 import {grouped} from '../shared/format.js';
 import {counted, moment, stateWord} from '../shared/words.js';
 
@@ -119,12 +119,12 @@ function scheduleRow(rig, s, changed) {
     h('th', {scope: 'row'}, s.schedule, h('small', null, `${s.tests.join(', ')}: ${s.browsers.join(' beside ')}`
       + `${s.control ? `, control ${s.control}` : ''}; ${counted(s.runs, 'run')} each`)),
     h('td', null, s.on ? `on a build of ${s.on}` : `${s.cron} ${s.tz ?? ''}`),
-    h('td', {'data-of': 'next'}, s.next_wall_ns ? moment(s.next_wall_ns) : s.on ? 'with the next build' : 'never',
-      s.last_wall_ns ? h('small', null, 'last ', s.last_job ? h('a', {href: address(['jobs', s.last_job])},
-        moment(s.last_wall_ns)) : moment(s.last_wall_ns)) : null),
+    h('td', {'data-of': 'next'}, s.paused ? 'not while paused' : s.next_wall_ns ? moment(s.next_wall_ns)
+      : s.on ? 'with the next build' : 'never', s.last_wall_ns ? h('small', null, 'last ', s.last_job ? h('a',
+        {href: jobAddress(s.last_job, false, s.devices[0])}, moment(s.last_wall_ns)) : moment(s.last_wall_ns)) : null),
     h('td.number', {'data-of': 'queued'}, grouped(s.queued)), h('td.number', {'data-of': 'points'}, grouped(s.points)),
     h('td', null, stateOf(stateWord(s.paused ? 'paused' : s.reason ? 'broken' : 'active')),
-      s.reason ? h('small', null, s.reason) : null),
+      s.reason ? h('small', null, s.reason) : null, s.gap ? h('small', null, `latest gap: ${s.gap}`) : null),
     h('td.schedule-actions', null, rig.may('run') ? h('button.button.small', {onclick: run}, 'Run now') : null,
       rig.may('admin') ? [' ', h('button.button.small', {onclick: pause}, s.paused ? 'Resume' : 'Pause …')] : null));
 }
