@@ -211,7 +211,7 @@ func TestRigRefuses(t *testing.T) {
 		"status local":            "rig status takes no name",
 		"devices --test scene":    "--test cannot be used with rig devices",
 		"runs --limit 1000":       "--limit must be 1 to 200",
-		"reserve local --for=-1h": "for_ns is",
+		"reserve local --for=48h": "for_ns is 48h0m0s: must be over 0 and at most 24h0m0s",
 	} {
 		s.says(line, exitUsage, why)
 	}

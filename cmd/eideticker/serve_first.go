@@ -39,8 +39,14 @@ func (s *rigService) welcome(page string) error {
 	l.Add("runs", "%s (another folder: --data-dir DIR)", s.conf.DataDir)
 	l.Add("run a test", "eideticker run framerate --rig %s", page)
 	l.Add("add a device", "describe it in devices.yaml, or in a file for --devices; see docs/devices-and-input.md")
-	l.Add("let others in", "make a token for each with eideticker serve token add --role run%s NAME, and listen "+
-		"on all addresses with --listen :8430", where)
+	listen := ""
+	if _, loopback := s.conf.Loopback(); loopback {
+		listen = ", and listen on all addresses with --listen :8430"
+	}
+	l.Add("let others in", "make a token for each with eideticker serve token add --role run%s NAME%s", where, listen)
+	if s.hub != nil {
+		l.Add("add a rig", "run eideticker fleet invite NAME --hub %s, and the printed command on the rig", page)
+	}
 	l.Add("as a service", "make package builds a Debian package with a systemd unit; see docs/install-a-box.md. "+
 		"--config FILE keeps these settings")
 	err := l.Print(s.err)

@@ -251,6 +251,21 @@ func TestServeFirst(t *testing.T) {
 		})
 	}
 	start(false, "--config", writeConfig(t, ""), "--data-dir", filepath.Join(t.TempDir(), "configured"))
+	t.Run("hub", func(t *testing.T) {
+		hub := []string{"--data-dir", filepath.Join(t.TempDir(), "hub")}
+		var said bytes.Buffer
+		if code := run(t.Context(), append([]string{"fleet", "init"}, hub...), nil, io.Discard,
+			&said); code != exitOK || !strings.Contains(said.String(), "eideticker serve --listen :8430") {
+			t.Fatalf("fleet init: exit code %d: %s", code, &said)
+		}
+		_, errOut := serving(t, append(hub, "--listen", "0.0.0.0:0")...)
+		if got := errOut.line(t, "let others in "); strings.Contains(got, "--listen") {
+			t.Errorf("a rig that listens on all addresses: %s", got)
+		}
+		if got := errOut.line(t, "add a rig "); !strings.Contains(got, "fleet invite NAME --hub https:") {
+			t.Errorf("a hub: %s", got)
+		}
+	})
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

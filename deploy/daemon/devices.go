@@ -56,7 +56,7 @@ func (d *Daemon) Reserve(owner string, admin bool, p api.ReserveParams) (api.Res
 		return api.Reserved{}, err
 	}
 	if length := time.Duration(p.ForNS); !p.Release && (length <= 0 || length > api.MaxReservation) {
-		return api.Reserved{}, api.Errorf(api.InvalidParams, "for_ns is %d: must be over 0 and at most %d", p.ForNS,
+		return api.Reserved{}, api.Errorf(api.InvalidParams, "for_ns is %v: must be over 0 and at most %v", length,
 			api.MaxReservation)
 	}
 	d.mu.Lock()

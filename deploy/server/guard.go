@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -65,8 +66,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		}
 		switch {
 		case !s.o.Place.host(r.Host):
-			s.refuse(w, r, http.StatusMisdirectedRequest,
-				"this rig is not called by that name; access.hosts in its configuration lists those that it has")
+			s.refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf(
+				"%q is not a name of this rig; use its address, or add the name to access.hosts", clip(r.Host)))
 		case !s.o.Place.origin(r):
 			s.refuse(w, r, http.StatusForbidden, "the request comes from a page that is not the rig's own")
 		default:

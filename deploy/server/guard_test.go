@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -97,6 +98,9 @@ func TestWhoMayAsk(t *testing.T) {
 			}
 			if res.StatusCode != tc.want || tc.want >= 400 && strings.TrimSpace(text) == "" {
 				t.Errorf("%d %s, want %d and a sentence", res.StatusCode, text, tc.want)
+			}
+			if tc.want == 421 && !strings.HasPrefix(text, fmt.Sprintf("%q is not a name of this rig; ", tc.header[1])) {
+				t.Errorf("%s", text)
 			}
 			if strings.HasPrefix(tc.path, "/debug") && text != "the page" {
 				t.Errorf("profiles are told: %.80s", text)

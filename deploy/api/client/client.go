@@ -74,7 +74,8 @@ func (c *Client) transport() *http.Transport {
 // anything is asked.
 func (c *Client) Trust(print string) error {
 	if c.base.Scheme != "https" {
-		return errors.New("a rig whose address begins with http has no certificate: want https")
+		return fmt.Errorf("rig %s has no certificate for the fingerprint; use https, or unset EIDETICKER_FINGERPRINT",
+			c.base)
 	}
 	c.tls.InsecureSkipVerify = true // the fingerprint is looked at instead
 	c.tls.VerifyConnection = func(s tls.ConnectionState) error {

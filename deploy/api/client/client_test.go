@@ -156,6 +156,11 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
+		if strings.HasPrefix(address, "http:") {
+			if err := c.Trust("AB"); err == nil || !strings.HasPrefix(err.Error(), "rig "+address+" has no cert") {
+				t.Errorf("a fingerprint for %s: %v", address, err)
+			}
+		}
 		none := func(api.Event) error { return nil }
 		for how, err := range map[string]error{"a call": call(within(t), c),
 			"events": c.Events(within(t), nil, nil, 0, nil, none)} {
