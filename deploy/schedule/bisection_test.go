@@ -40,8 +40,8 @@ func (w *world) bisects(p api.BisectParams) api.Bisect {
 	w.t.Helper()
 	e := w.engine()
 	started, err := e.StartBisect(w.t.Context(), "eva", p)
-	if err != nil {
-		w.t.Fatal(err)
+	if err != nil || started.Shift.Text != "" {
+		w.t.Fatalf("%v; the shift is %q before the first run", err, started.Shift.Text)
 	}
 	for range 1000 {
 		func() {
@@ -115,7 +115,8 @@ func TestBisections(t *testing.T) {
 				right++
 			}
 			if tc.state != "" && b.State != tc.state || b.Runs > b.Budget || b.Text == "" ||
-				b.State == bisect.NotReproduced && b.Detectable <= 0 {
+				b.State == bisect.NotReproduced && b.Reason != fmt.Sprintf(
+					"These runs would have confirmed a shift of +%.3g %%.", 100*b.Detectable) {
 				t.Errorf("%s, seed %d: %+v", tc.name, seed, b)
 			}
 		}

@@ -181,6 +181,13 @@ func (b *bisection) show(whole bool) api.Bisect {
 	if n := len(b.Steps); b.Ended == 0 && n > 0 {
 		out.Job, out.Reason = b.Steps[n-1].Task.ID, b.Steps[n-1].Reason
 	}
+	if o.State == bisect.NotReproduced && o.Detectable > 0 {
+		out.Reason = sentence("These runs would have confirmed a shift of %s.",
+			b.shift(stats.Interval{Estimate: o.Detectable}).Text)
+	}
+	if o.State == bisect.Searching && o.Shift == (stats.Interval{}) {
+		out.Shift.Text = "" // unknown yet
+	}
 	for _, f := range o.Found {
 		found := api.BisectFound{Good: f.Good, Bad: f.Bad, Builds: []api.Build{}, Shift: b.shift(f.Shift),
 			Share: f.Share, P: f.P}

@@ -100,11 +100,7 @@ func (s *Search) decideEnds() bool {
 		s.stage = narrow
 	case first:
 		s.outcome.Detectable = s.detectable(result.Blocks)
-		reason := fmt.Sprintf("Good and bad differ by %.3g.", result.Shift.Estimate)
-		if s.outcome.Detectable > 0 {
-			reason += fmt.Sprintf(" These runs would have confirmed %.3g.", s.outcome.Detectable)
-		}
-		s.end(NotReproduced, reason)
+		s.end(NotReproduced, "")
 	default:
 		s.nextSegment()
 	}

@@ -78,8 +78,6 @@ function parts(rig, b, changed) {
     h('h1', null, `${b.test}: first bad build`)),
   h('section.card', {'aria-label': 'Outcome'}, h('p.outcome', null, stateOf(stateWord(b.state)), ' ', b.text),
     b.reason ? h('p.quiet-text', null, b.reason) : null,
-    b.detectable ? h('p.quiet-text', null, `The runs would have confirmed a shift of ${shiftOf(b, b.detectable)}.`)
-      : null,
     meter('runs', b.runs / budget, `${grouped(b.runs)} of ${grouped(budget)}`),
     h('p.about', null, h('span', null, `${counted(b.left, 'build')} left`),
       b.shift.text ? h('span', null, `good to bad: ${b.shift.text}`) : null,
@@ -95,8 +93,8 @@ function parts(rig, b, changed) {
         build.state === 'usable' ? '' : ` · ${[build.state, build.reason].filter(Boolean).join(': ')}`)))))),
   h('section.card', null, h('h2', null, 'Builds'),
     h('p.quiet-text', null, 'The chance that a build is the first bad one, by all runs until now.'),
-    buildTable(left), others.length ? h('details', null, h('summary', null,
-      `${counted(others.length, 'build')} below a chance of 0.1 %`), buildTable(others)) : null),
+    buildTable(left, b.unit), others.length ? h('details', null, h('summary', null,
+      `${counted(others.length, 'build')} below a chance of 0.1 %`), buildTable(others, b.unit)) : null),
   h('section.card', null, h('h2', null, 'Steps'), h('ol.builds', null, (b.steps ?? []).map((s) => h('li', null,
     s.reason,
     h('span.quiet-text', null, ` ${counted(s.blocks, 'block')} of ${s.builds.join(', ')}`,
@@ -105,11 +103,15 @@ function parts(rig, b, changed) {
       s.over ? 'runs' : 'at work')))))];
 }
 
-/** @param {import('rig').BisectBuild[]} builds */
-function buildTable(builds) {
+/**
+ * @param {import('rig').BisectBuild[]} builds
+ * @param {string} [unit] of the values
+ */
+function buildTable(builds, unit) {
   const best = Math.max(likely, ...builds.map((b) => b.chance));
   return builds.length ? h('div.scroll', null, h('table.values.labelled.chances', null, h('thead', null, h('tr', null,
-    h('th', null, 'Build'), h('th', null, 'Chance'), h('th.number', null, 'Runs'), h('th.number', null, 'Median'))),
+    h('th', null, 'Build'), h('th', null, 'Chance'), h('th.number', null, 'Runs'),
+      h('th.number', null, ['Median', unit].filter(Boolean).join(', ')))),
   h('tbody', null, builds.map((b) => h('tr', {'data-build': b.build},
     h('th', {scope: 'row'}, b.build, b.broken ? [' ', stateOf({...stateWord('broken'), text: 'cannot run'})] : null),
     h('td', null, h('span.chance', null, h('meter', {min: 0, max: best, value: b.chance,
@@ -127,13 +129,6 @@ function median(values) {
   const v = [...values].sort((a, b) => a - b);
   return (v[(v.length - 1) >> 1] + v[v.length >> 1]) / 2;
 }
-
-/**
- * @param {Bisect} b
- * @param {number} shift
- */
-const shiftOf = (b, shift) => b.relative ? `${rounded(100 * Math.abs(shift))} %`
-  : `${rounded(Math.abs(shift))} ${b.unit ?? ''}`;
 
 /** @param {string} text */
 const isWeb = (text) => /^https?:\/\//.test(text);
