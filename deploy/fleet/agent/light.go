@@ -63,7 +63,7 @@ func (a *Agent) pack(id string, e *wire.Ended) error {
 }
 
 // lightZip packs the light folder of a set. Equal folders make equal bytes. Parts of a run above
-// its bound are left out, the picture first.
+// its bound are left out. The map of the video joins the film to the hub's page.
 func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdict string, err error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -151,7 +151,7 @@ func packRun(z *zip.Writer, set fs.FS, dir string, size func() int) (*wire.Light
 	if err != nil {
 		return nil, fmt.Errorf("pack %s: %w", dir, err)
 	}
-	for _, name := range []string{result.FileName, picture} {
+	for _, name := range []string{result.FileName, picture, "video.mp4.json"} {
 		text, err := readBounded(set, path.Join(dir, name), maxResults)
 		if name == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
 			continue

@@ -24,6 +24,7 @@ func TestLightZip(t *testing.T) {
 		set[dir+"run.json"] = &fstest.MapFile{Data: []byte(`{"state":"ok"}`)}
 		set[dir+"results.json"] = &fstest.MapFile{Data: []byte(strings.Repeat(`{"x":1}`, 1000))}
 		set[dir+"pictures/poster.png"] = &fstest.MapFile{Data: noise[:400<<10]}
+		set[dir+"video.mp4.json"] = &fstest.MapFile{Data: []byte(`{"slots":[]}`)}
 		set[dir+"pictures/z.png"] = &fstest.MapFile{Data: noise[:500<<10]}
 		set[dir+"recording.eid"] = &fstest.MapFile{Data: noise}
 	}
@@ -35,7 +36,8 @@ func TestLightZip(t *testing.T) {
 		t.Fatalf("%d bytes, %d runs, verdict %q, %v", len(content), len(runs), verdict, err)
 	}
 	if len(content) > 40*(420<<10) || bytes.Contains(content, []byte("a/run-07/results.json")) ||
-		!bytes.Contains(content, []byte("a/run-07/pictures/poster.png")) || bytes.Contains(content, []byte("z.png")) {
+		!bytes.Contains(content, []byte("a/run-07/pictures/poster.png")) ||
+		!bytes.Contains(content, []byte("a/run-00/video.mp4.json")) || bytes.Contains(content, []byte("z.png")) {
 		t.Errorf("%d bytes", len(content))
 	}
 	for name, text := range map[string]string{"a/run-00/run.json": "{", "set.json": strings.Repeat(" ", maxFile+1)} {
