@@ -278,6 +278,9 @@ func (c *collector) device(name string, p trend.Point) string {
 	return c.devices[name]
 }
 
+// leastRuns is the number of runs of two points whose ranges are apart by chance in 3 of 100 cases.
+const leastRuns = 4
+
 // leading compares the products at their newest common build. It is nil without a better direction.
 func leading(v *value, all []visible) *lead {
 	if len(all) < 2 || v.Better == "" {
@@ -320,7 +323,8 @@ func leading(v *value, all []visible) *lead {
 			l, leader = &lead{Product: v.Products[first].Name, Next: v.Products[next].Name,
 				By: math.Abs(at[first].Median/at[next].Median - 1)}, first
 			if sign*(at[first].Median-at[next].Median) <= 0 || at[first].Low <= at[next].High &&
-				at[next].Low <= at[first].High || at[next].Median == 0 {
+				at[next].Low <= at[first].High || at[next].Median == 0 ||
+				min(at[first].Runs, at[next].Runs) < leastRuns {
 				return &lead{Next: v.Products[next].Name}
 			}
 		}

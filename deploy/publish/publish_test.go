@@ -337,6 +337,21 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestLeadNeedsRuns: ranges of few runs are apart by chance.
+func TestLeadNeedsRuns(t *testing.T) {
+	v := &value{Better: "higher", Products: []product{{Name: "a"}, {Name: "b"}}}
+	for runs, want := range map[int]string{1: "", 3: "", 4: "a", 6: "a"} {
+		var all []visible
+		for _, median := range []float64{60, 50} {
+			p := point{Seq: 1, Runs: runs, Median: median, Low: median, High: median}
+			all = append(all, visible{figures: []point{p}})
+		}
+		if got := leading(v, all).Product; got != want {
+			t.Errorf("%d runs: %q is ahead, want %q", runs, got, want)
+		}
+	}
+}
+
 // TestEmbargo: younger points, films and changes are not in the site, however few points it has.
 func TestEmbargo(t *testing.T) {
 	data, db := rig(t)

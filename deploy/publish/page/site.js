@@ -30,7 +30,7 @@ function lead(v) {
   return h('p.lead', null, l.product ? [h('b', null, l.product), ` is ahead of ${l.next} by `,
     h('b', null, percent(l.by)), `, since ${l.longer ? 'before ' : ''}build `, build(l.since), ' ',
     h('span.day', null, `(${l.day}).`)]
-    : `No product is clearly ahead: the intervals of the best ones overlap.`);
+    : `No product is clearly ahead: intervals overlap, or have too few runs.`);
 }
 
 function shifted(c) {
@@ -47,10 +47,15 @@ const scaled = (x, unit) => rounded(unit === 'fraction' ? 100 * x : x);
 // build is the name of a build, which may be long.
 const build = (name) => h('span', {title: name}, name.length > 28 ? name.slice(0, 27) + '…' : name);
 
+// named and built name a build; an installed browser has none.
+const named = (name) => name ? `build ${name}` : 'installed';
+
+const built = (name) => name ? ['build ', build(name)] : 'installed';
+
 const products = (v) => h('ul.products', null, v.products.map((p, i) => h('li', null,
   h(`span.name.${look(i)}`, null, h('span.swatch'), p.name), h('span.latest', null, p.text),
   h('small', null, p.latest.interval ? `${scaled(p.latest.low, v.unit)} to ${scaled(p.latest.high, v.unit)}` : ''),
-  h('small', null, 'build ', build(p.latest.build), ', ', h('span.day', null, p.latest.day)))));
+  h('small', null, built(p.latest.build), ', ', h('span.day', null, p.latest.day)))));
 
 const spots = (p, order) => p.level
   ? p.tiles.map((t) => ({x: (order.place(t.first_seq) + order.place(t.last_seq)) / 2, y: t.median, low: t.min,
@@ -68,7 +73,7 @@ function chart(v, height, changes, about) {
     fill(about, lines.map((l, i) => {
       const near = l.spots[nearest(l.spots, s.x)];
       return near && Math.abs(near.x - s.x) < 1 ? h(`span.${l.look}`, null, i ? ' · ' : '', h('b', null, l.name), ' ',
-        spoken(near.y, v.unit), ` (${near.tile ? counted(near.tile.points, 'build') : `build ${near.point.build},
+        spoken(near.y, v.unit), ` (${near.tile ? counted(near.tile.points, 'build') : `${named(near.point.build)},
         ${near.point.day}, ${counted(near.point.runs, 'run')}`})`) : null;
     }));
   });
@@ -84,11 +89,11 @@ function chart(v, height, changes, about) {
   return plot.root;
 }
 
-const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, build `, build(film.build)),
+const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, `, built(film.build)),
   film.video ? h('video', {src: data.folder + film.video, controls: true, muted: true, preload: 'none',
-    playsinline: true, 'aria-label': `Film of ${name}, build ${film.build}`}) : null,
+    playsinline: true, 'aria-label': `Film of ${name}, ${named(film.build)}`}) : null,
   film.strip ? h('img', {src: data.folder + film.strip, loading: 'lazy',
-    alt: `Filmstrip of ${name}, build ${film.build}`}) : null) : null;
+    alt: `Filmstrip of ${name}, ${named(film.build)}`}) : null) : null;
 
 const changeItem = (c, link) => h('li.change', null, link
   ? h('p', null, h('a', {href: data.folder + c.value.address}, title(c.value)), ` on ${c.value.device}`) : null,
