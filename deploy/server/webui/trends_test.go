@@ -88,7 +88,8 @@ func TestTrendsPages(t *testing.T) {
 	b.open("#/trends")
 	b.click(`[data-bisect="bisect-20261012-5d1e02ab"] a`)
 	b.await("the other one is shown", `document.querySelectorAll('[data-build]').length === 31`)
-	b.says("since build 2026-10-01", "330 of 600", "97 % of the whole shift", "Median, frames/s", "cannot run", "94 %", "< 0.1 %")
+	b.says("since build 2026-10-01", "330 of 600", "97 % of the whole shift", "Median, frames/s",
+		"cannot run", "94 %", "< 0.1 %")
 	if got := browsertest.Eval[string](b.Tab,
 		`[...document.querySelectorAll('[data-found] a')].map((e) => e.href).join()`); got !=
 		"https://hg.example/rev/77aa01be99" {
