@@ -370,7 +370,7 @@ func (p *Profile) summary() string {
 		return "The run has no traces."
 	case i >= 0:
 		return p.Tests[i].words(p) + "."
-case len(p.Late) > 0 && p.Late[0].Sentence != "": // a page that waits for input is late without a cause
+	case len(p.Late) > 0 && p.Late[0].Sentence != "": // a page that waits for input is late without a cause
 		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool {
 			return l.named() || len(l.Threads) > 0 && l.Threads[0].Blocked
 		}))
