@@ -92,7 +92,7 @@ func longest(all []Wait) int64 {
 // Main threads are before others. Only their many waits count as one, since other threads may poll.
 // The thread comes first if the busiest one was idle. Otherwise it must be the busiest one, or have
 // waited until that one woke it, and comes second. A thread with nothing to do waits too, but
-// longer before and after. Or it runs little in all of the trace.
+// longer before and after. Or it runs little in all of the trace. Or it usually waits there.
 func (b *builder) blocked(l *lateSpan) {
 	const little = 8 // inverse of a share of the busiest thread
 	most := int64(0)
@@ -114,7 +114,7 @@ func (b *builder) blocked(l *lateSpan) {
 			found, main, single = i, of, one
 		}
 	}
-	if found < 0 {
+	if found < 0 || l.active[found].idle() {
 		return
 	}
 	a, busiest, to := l.active[found], &l.active[0], 0
@@ -126,6 +126,21 @@ func (b *builder) blocked(l *lateSpan) {
 	}
 	a.blocked = true
 	l.active = slices.Insert(slices.Delete(l.active, found, found+1), to, a)
+}
+
+// idle reports whether the longest wait of a thread in a span is the usual one: outside of the span
+// it waited there for as long, and for most of its waits.
+func (a *activeOf) idle() bool {
+	info := a.source.Info()
+	whole, err := a.source.Within(info.BeginNS, info.EndNS,
+		Options{Depth: 1, Thread: func(t uint32) bool { return t == a.Thread }})
+	if err != nil || len(whole) != 1 || len(whole[0].Waits) == 0 {
+		return false
+	}
+	w, usual := a.Waits[0], whole[0].Waits[0]
+	rest := usual.NS - w.NS
+	return slices.Equal(a.source.callers(usual.Path), a.source.callers(w.Path)) && rest >= w.NS &&
+		2*rest >= whole[0].Waiting-a.Waiting
 }
 
 // waited returns the part of a wait's stack that results have. A long one is without some functions

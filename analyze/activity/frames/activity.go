@@ -264,8 +264,7 @@ func (c *collector) wait(s *activity.State, at int64) {
 		return f.Lang == activity.Kernel && strings.HasPrefix(strings.TrimLeft(f.Name, "_"), "schedule")
 	})
 	var key []byte
-	outer := slices.IndexFunc(w.Path, func(g int32) bool { return c.of.Group(g).Lang != activity.Kernel })
-	for _, g := range w.Path[max(outer, 0):] {
+	for _, g := range c.of.callers(w.Path) {
 		key = binary.AppendVarint(key, int64(g))
 	}
 	switch had := c.waits[string(key)]; {
@@ -278,6 +277,12 @@ func (c *collector) wait(s *activity.State, at int64) {
 	case len(c.waits) < maxWaits:
 		c.waits[string(key)] = &w
 	}
+}
+
+// callers returns a stack without its part in the kernel. A stack of the kernel alone stays.
+func (s *Source) callers(path []int32) []int32 {
+	outer := slices.IndexFunc(path, func(g int32) bool { return s.Group(g).Lang != activity.Kernel })
+	return path[max(outer, 0):]
 }
 
 // maxWaits bounds the callers that are kept.

@@ -362,12 +362,17 @@ func TestBlockedThreadIsNamed(t *testing.T) {
 		name  string
 		waits float64 // length of each; 0: it is ready
 		want  string
+		usual bool // the thread waits there at other times, too
 	}{
-		{"one wait", 100, "In the 120 ms before it, the main thread of app waited 100 ms in io_schedule, below pread."},
+		{"one wait", 100, "In the 120 ms before it, the main thread of app waited 100 ms in io_schedule, below pread.",
+			false},
+		// Fault: a page that waited for input was blocked.
+		{"a usual wait", 100, "The busiest thread, poller, ran for 20 ms of 120 ms before it. It waited 100 ms in " +
+			"nap, below main (201 waits).", true},
 		{"many waits", 2, "In the 120 ms before it, the main thread of app waited 100 ms in io_schedule, below pread " +
-			"(50 waits)."},
+			"(50 waits).", false},
 		{"ready", 0, "The busiest thread, the main thread of app, ran for 33 ms of 120 ms before it. It was ready " +
-			"for 70 ms, while others had the processors."},
+			"for 70 ms, while others had the processors.", false},
 	} {
 		d := newDevice(t, native)
 		draws := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "app", ProcessName: "app"})
@@ -394,7 +399,7 @@ func TestBlockedThreadIsNamed(t *testing.T) {
 		times := []int64{0}
 		for i := range 6 {
 			times = append(times, times[i]+20*ms)
-			run(draws, float64(20*i)+1, naps, 19)
+			run(draws, float64(20*i)+1, map[bool]uint32{false: naps, true: reads}[tc.usual], 19)
 		}
 		times = append(times, 240*ms, 260*ms)
 		for at := 122.0; at < 222 && tc.waits > 0; at += tc.waits {
