@@ -40,7 +40,7 @@ func functionsOf(s *result.Script) *functions {
 	if s == nil || s.Plan != nil || !slices.Contains(s.Policies, "calls") {
 		return nil
 	}
-	f := &functions{times: map[string]functionTime{}, all: len(s.Functions) < result.MaxFunctions,
+	f := &functions{times: map[string]functionTime{}, all: len(s.Functions) < result.MaxFunctions && s.Brief == nil,
 		state: analyze.Bounded}
 	if s.Lost > 0 {
 		f.state = analyze.Suspected

@@ -76,6 +76,17 @@ func TestFunctions(t *testing.T) {
 	if v := &c.Functions[0]; v.Key.Value != "rank (src/rank.ts:7)" || len(v.B) != 7 {
 		t.Errorf("%s of %d runs", v.Key.Value, len(v.B))
 	}
+	// Fault: a function whose calls were all brief had no time.
+	all := func(s *result.Script) {
+		s.Functions = slices.DeleteFunc(s.Functions, func(f result.Function) bool { return f.Name == "rank" })
+		s.Brief = &result.BriefCalls{Calls: 500}
+	}
+	c = analyzetest.Must(Compare(scripted(a, nil), scripted(b, all), Options{}))(t)
+	for i := range c.Functions {
+		if name := c.Functions[i].Key.Value; strings.HasPrefix(name, "rank") {
+			t.Errorf("%s is compared", name)
+		}
+	}
 	for name, edit := range map[string]func(*result.Script){
 		"no calls": func(s *result.Script) { s.Policies = []string{"errors"} },
 		"adapted":  func(s *result.Script) { s.Plan = &result.ScriptPlan{} },

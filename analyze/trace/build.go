@@ -189,6 +189,8 @@ type builder struct {
 	small         []int32          // index of functions with small numbers, plus 1
 	large         map[uint32]int32
 
+	briefs int // of the current task
+
 	backwards, contradictions, ignored int64
 }
 
@@ -309,6 +311,7 @@ func (b *builder) read(batch *record.Batch) {
 				n.Begin = b.Realm.at[b.task.first]
 			}
 			b.Brief = append(b.Brief, n)
+			b.briefs++
 			continue
 		case record.Loaded:
 			b.Loaded = at
@@ -383,6 +386,10 @@ func (b *builder) stackRecord(r record.Record, at int64) {
 		b.enter(at, r.ID)
 		return
 	case record.Idle:
+		for i := range b.Brief[len(b.Brief)-b.briefs:] {
+			b.Brief[len(b.Brief)-1-i].End = at
+		}
+		b.briefs = 0
 		b.idle(at)
 		return
 	}

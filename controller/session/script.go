@@ -324,7 +324,9 @@ func (s *scripting) index(info *scripts.Info) {
 	}
 	for _, all := range s.served {
 		slices.SortStableFunc(all, func(a, b *scripts.Function) int {
-			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+			outside := map[bool]int{true: 0, false: 1} // the program begins where its first function may
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+				cmp.Compare(outside[a.Outside], outside[b.Outside]))
 		})
 	}
 }
@@ -350,6 +352,9 @@ func (s *scripting) original(f activity.Function) activity.Function {
 	}
 	of := all[next-1]
 	head := column - of.Column
+	if next > 1 && head == 0 && all[next-2].Outside && all[next-2].Line == line && all[next-2].Column == column {
+		of = all[next-2]
+	}
 	if of.Line != line || head > maxHead || int64(of.Start)+int64(head) >= int64(of.End) {
 		return f
 	}

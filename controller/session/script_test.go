@@ -497,6 +497,15 @@ func TestSourcesOfScripts(t *testing.T) {
 			t.Errorf("%+v is %+v", other, got)
 		}
 	}
+	// Fault: the first function of a script was the script.
+	of := []scripts.Function{{Name: "slow", Line: 1, Column: 1, End: 90},
+		{Name: "(script)", Line: 1, Column: 1, End: 99, Outside: true}}
+	s.index(&scripts.Info{Programs: []scripts.Program{{URL: "http://b.test/", Functions: of}}})
+	for column, want := range map[uint64]string{1: "(script)", 14: "slow"} {
+		if got := s.original(activity.Function{File: "http://b.test/", Line: 1, Offset: column}); got.Name != want {
+			t.Errorf("column %d is of %s", column, got.Name)
+		}
+	}
 	if len(info.Moved) != 1 || info.Moved[0].SourceLine != 1 {
 		t.Errorf("the error is at %+v", info.Moved)
 	}

@@ -40,7 +40,7 @@ type jobResult struct {
 	Hash    string  `json:"hash"`
 	CPU     float64 `json:"cpu"`     // ms of a round
 	Counted int     `json:"counted"` // calls of a round
-	Begun   int     `json:"begun"`   // records of the first round and of loading
+	Begun   int     `json:"begun"`   // calls of the first round and of loading
 	Lost    int     `json:"lost"`
 }
 

@@ -78,9 +78,10 @@ func (in *Instrument) dynamic(kind string, page *url.URL, text string) (string, 
 	if c.reason != "" {
 		return "", errors.New(c.reason)
 	}
-	if own := sourceURL(text); own != nil && to.begin() == "" {
+	if own := sourceURL(text); own != nil && to.begin() == "" &&
+		in.remember(own.String(), c.result.Text, spansOf(c.result.Insertions), true) {
 		page = own
-		in.rememberMade(own, c)
+		in.noteMap(own, http.Header{}, c.result.Text)
 	}
 	in.serves(page.String(), position{1, 1}, text, c)
 	return c.result.Text, nil
@@ -96,18 +97,6 @@ func sourceURL(text string) *url.URL {
 	}
 	own.RawQuery, own.Fragment, own.ForceQuery = "", "", false
 	return own
-}
-
-// rememberMade keeps a text that a page made, and the map in it. Those of a site's script stay.
-func (in *Instrument) rememberMade(own *url.URL, c *code) {
-	in.mu.Lock()
-	before := in.texts[own.String()]
-	in.mu.Unlock()
-	if before != nil && !before.made {
-		return
-	}
-	in.remember(own.String(), c.result.Text, spansOf(c.result.Insertions), true)
-	in.noteMap(own, http.Header{}, c.result.Text)
 }
 
 // allow adapts a content security policy to the runtime: its requests, and its trusted types.

@@ -119,7 +119,7 @@ func TestDynamicHasAnAddress(t *testing.T) {
 		}
 	}
 	if want := []string{"of http://a.test/app.js", "(script) http://a.test/app.js", "(wait for the rig) about:blank",
-		"s " + module, "f http://a.test/app.js", "g http://a.test/"}; !slices.Equal(all, want) {
+		"s " + module, "f http://a.test/", "g http://a.test/"}; !slices.Equal(all, want) {
 		t.Errorf("functions %q, want %q", all, want)
 	}
 	found, err := in.Sources(t.Context(), nil, module, []sourcemap.Place{{Line: 1, Column: 1}, {Line: 1, Column: 3}})

@@ -14,10 +14,11 @@ import (
 type shape uint16
 
 const (
-	enter shape = iota // at the head of a function's block
-	head               // at the head of the program
-	leave              // at its end
-	arrow              // before the expression of an arrow function
+	enter     shape = iota // at the head of a function's block
+	head                   // at the head of the program
+	leave                  // at its end
+	enterKept              // enter of a function with blocks that may run after its return
+	arrow                  // before the expression of an arrow function
 	arrowEnd
 	arrowBlock // the same, as a block
 	arrowBlockEnd
@@ -55,8 +56,8 @@ const (
 // opens reports whether the insertion is before its node. Others are behind their node.
 func (s shape) opens() bool {
 	switch s {
-	case enter, head, arrow, arrowBlock, give, giveList, caught, finally, resume, suspend, loopHead, loopBlock, loop,
-		around, aroundList, inner, given:
+	case enter, enterKept, head, arrow, arrowBlock, give, giveList, caught, finally, resume, suspend, loopHead,
+		loopBlock, loop, around, aroundList, inner, given:
 		return true
 	}
 	return false
@@ -64,7 +65,7 @@ func (s shape) opens() bool {
 
 // timing has the insertions of Time. A number sign is the function's number.
 var timing = [shapes]string{
-	enter: "let d=E(#);", leave: ";R(d)", arrow: "R(E(#),", arrowEnd: ")",
+	enter: "let d=E(#);", enterKept: "let d=E(#,0,1);", leave: ";R(d)", arrow: "R(E(#),", arrowEnd: ")",
 	arrowBlock: "{let d=E(#);return R(d,", arrowBlockEnd: ")}",
 	give: "R(d,", giveEnd: ")", giveList: "R(d,(", giveListEnd: "))", giveNothing: " R(d)", giveAlso: ",R(d)",
 	terminate: ";", caught: "K(d);", finally: "let x=F(d);", finallyEnd: ";C(x)",
@@ -229,6 +230,7 @@ func forms(plan Plan) (all []form, atGates, atOutside shape) {
 		for s := range templates {
 			templates[s] = strings.Replace(templates[s], "E(#)", enters[g], 1)
 		}
+		templates[enterKept] = "" // gates keep all calls
 		add(templates, nil, policy.Points{})
 	}
 	return all, atGates, atOutside

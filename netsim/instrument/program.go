@@ -293,6 +293,9 @@ func (in *Instrument) fill(c *code, src string, goal goal, head string) error {
 		c.result.Functions = nil // they have no insertions
 	}
 	if err == nil && body {
+		for i := range c.names {
+			c.names[i].at = max(-1, c.names[i].at-len(begin))
+		}
 		err = c.result.cut(len(begin), src)
 	}
 	if !in.timesCalls {
@@ -491,8 +494,9 @@ func (s *served) find(wanted position) (line, offset int) {
 	return s.marks[first].offset, w.at
 }
 
-// remember keeps a text for Original. A page may have made it.
-func (in *Instrument) remember(url, text string, spans []span, made bool) {
+// remember keeps a text for Original, if there is room. A page may have made it. Then it cannot
+// replace a text of the site.
+func (in *Instrument) remember(url, text string, spans []span, made bool) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	before, known := in.texts[url]
@@ -500,10 +504,11 @@ func (in *Instrument) remember(url, text string, spans []span, made bool) {
 	if known {
 		kept -= len(before.text)
 	}
-	if kept > maxCached || !known && len(in.texts) >= maxAddresses {
-		return
+	if kept > maxCached || !known && len(in.texts) >= maxAddresses || made && known && !before.made {
+		return false
 	}
 	in.kept, in.texts[url] = kept, &served{text: text, spans: spans, made: made}
+	return true
 }
 
 func spansOf(insertions []Insertion) []span {

@@ -45,6 +45,7 @@ type scope struct {
 	frame   bool     // the variable d exists
 	returns []insert // of statements
 	in      insert   // has the forms of d
+	enter   int      // of the edits: where d is declared; -1: nowhere
 }
 
 // visit adds the edits of all nodes. It walks backwards, so a function precedes its contents.
@@ -56,7 +57,7 @@ func (e *editor) visit() {
 	}
 	e.list()
 	id := e.plan.First + uint32(len(e.functions))
-	scopes := []scope{{}}
+	scopes := []scope{{enter: -1}}
 	if e.outside > 0 && len(nodes) > 1 {
 		scopes[0] = e.program(begin, semicolon, id)
 	}
@@ -107,10 +108,16 @@ func (e *editor) visit() {
 			}
 		}
 		if isFunction {
+			edits := len(e.edits)
 			frame, returns := e.function(i, here)
 			// Parameters are outside the block in which d is declared.
-			inner := scope{nodes[i-1].First, frame, returns, callsOf(here)}
-			scopes = append(scopes, scope{first: n.First}, inner)
+			inner := scope{nodes[i-1].First, frame, returns, callsOf(here), -1}
+			for k := edits; k < len(e.edits) && frame; k++ {
+				if e.edits[k].form == uint16(inner.in.base+enter) && e.edits[k].order == ofCalls {
+					inner.enter = k
+				}
+			}
+			scopes = append(scopes, scope{first: n.First, enter: -1}, inner)
 			continue
 		}
 		if n.Kind == ecma.CallExpression && e.plan.Page {
@@ -123,6 +130,11 @@ func (e *editor) visit() {
 		if n.Kind == ecma.ReturnStatement && len(inner.returns) > 0 {
 			e.returns(i, inner.returns)
 		} else if inner.frame {
+			kept := inner.in.base + enterKept
+			if n.Kind == ecma.TryStatement && inner.enter >= 0 && e.has(inner.in, enterKept) {
+				e.size += e.forms[kept].size()
+				e.edits[inner.enter].form, inner.enter = uint16(kept), -1
+			}
 			e.inside(i, inner.in)
 		}
 	}
@@ -225,7 +237,7 @@ func (e *editor) program(begin uint32, semicolon bool, id uint32) scope {
 	e.functions = append(e.functions, Function{End: uint32(len(e.tree.Source)), Outside: true})
 	e.insert(begin, root, in, enter).semicolon = semicolon
 	e.insert(e.tree.Nodes[root-1].End, root, in, leave) // a comment may be the last line
-	return scope{frame: true, in: in}
+	return scope{frame: true, in: in, enter: -1}
 }
 
 // list lists the functions and makes room for the edits, so that they are not copied.

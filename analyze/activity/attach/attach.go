@@ -47,9 +47,14 @@ func Attach(ctx context.Context, o Options) (*Attached, error) {
 }
 
 func attach(ctx context.Context, o Options) (_ *Attached, err error) {
-	profile := profileOf(o.Trace)
-	name := filepath.Base(profile)
-	if profile == "" || o.Name != "" {
+	profile, name := profileOf(o.Trace), ""
+	if profile != "" {
+		if profile, err = filepath.Abs(profile); err != nil {
+			return nil, err
+		}
+		name = filepath.Base(profile)
+	}
+	if profile == "" || o.Name != "" || !nameIs.MatchString(name) {
 		if name, err = traceName(o); err != nil {
 			return nil, err
 		}
@@ -89,6 +94,13 @@ func attach(ctx context.Context, o Options) (_ *Attached, err error) {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := activity.Open(dir) // a copied one may be damaged
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Close(); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(dir, filepath.Join(traces, name)); err != nil {
@@ -222,12 +234,7 @@ func (r interruptible) Read(b []byte) (int, error) {
 
 // keepRaw copies the trace into the run. Only the user may read it.
 func keepRaw(ctx context.Context, from, dir string) (string, error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close() // only read
-	if st, err := in.Stat(); err != nil || !st.Mode().IsRegular() {
+	if st, err := os.Stat(from); err != nil || !st.Mode().IsRegular() {
 		return "", errors.Join(err, errors.New("it is neither a file nor a folder of eideticker profile"))
 	}
 	folder := filepath.Join(dir, activity.RawDir)
@@ -235,12 +242,7 @@ func keepRaw(ctx context.Context, from, dir string) (string, error) {
 		return "", err
 	}
 	to := filepath.Join(folder, "trace"+endings(from))
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(out, interruptible{ctx, in})
-	return to, errors.Join(err, out.Close())
+	return to, copyFile(ctx, from, to)
 }
 
 var (

@@ -444,6 +444,7 @@ func TestProfiles(t *testing.T) {
 		{"of another boot", func(i *activity.Info) { i.Wall -= 300e9 }, Mode{}, "does not belong to this run"},
 		{"of an earlier time", func(i *activity.Info) { i.Wall = 0 }, Mode{}, "clocks cannot be related"},
 		{"stated", func(i *activity.Info) { i.Wall = 0 }, Mode{Kind: statedMonotonic}, "as the user states"},
+		{"with a link", func(*activity.Info) {}, Mode{}, "copy raw/perf.data: it is not a regular file"},
 		{"of a run", func(i *activity.Info) { i.Recording = "2" }, Mode{}, "it is the trace of another run"},
 	} {
 		from, to := t.TempDir(), t.TempDir()
@@ -466,6 +467,13 @@ func TestProfiles(t *testing.T) {
 			if _, err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
+			raw := filepath.Join(dir, activity.RawDir, "perf.data")
+			if err = os.WriteFile(raw, []byte("samples"), 0o644); tc.name == "with a link" {
+				err = errors.Join(os.Remove(raw), os.Symlink("/etc/hostname", raw))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		a := &Attached{Info: activity.Info{Name: "native", Recording: facts.Recording}}
 		profile := profileOf(from)
@@ -473,8 +481,9 @@ func TestProfiles(t *testing.T) {
 		got := a.Clock.Text
 		if err != nil {
 			got = err.Error()
-		} else if err := errors.Join(a.Info.Write(to), os.Remove(filepath.Join(to, activity.RawDir))); err != nil {
-			t.Error(err)
+		} else if raw, err := os.ReadFile(filepath.Join(to, activity.RawDir, "perf.data")); err != nil ||
+			string(raw) != "samples" || a.Info.Write(to) != nil {
+			t.Errorf("%s: raw %q, %v", tc.name, raw, err)
 		} else if trace, err := activity.Open(to); err != nil || trace.Info().Recording != facts.Recording ||
 			trace.Close() != nil {
 			t.Errorf("%s: %+v, %v", tc.name, a.Info, err)

@@ -3,6 +3,8 @@ package attach
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -56,5 +58,48 @@ func (a *Attached) copy(ctx context.Context, from, dir string, facts *runFacts, 
 	info.Name, info.Recording, info.Clock = name, recording, a.Clock
 	info.Warnings = append(info.Warnings, a.Joined.Warnings...)
 	a.Info = info
-	return os.CopyFS(dir, os.DirFS(from))
+	return copyTrace(ctx, from, dir)
+}
+
+// copyTrace copies the index and the raw files of a trace, which must be whole. Links are not
+// followed.
+func copyTrace(ctx context.Context, from, to string) error {
+	files := []string{activity.IndexFile}
+	raw, err := os.ReadDir(filepath.Join(from, activity.RawDir))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(raw) > 0 {
+		if err := os.Mkdir(filepath.Join(to, activity.RawDir), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, e := range raw {
+		files = append(files, filepath.Join(activity.RawDir, e.Name()))
+	}
+	for _, name := range files {
+		file := filepath.Join(from, name)
+		if st, err := os.Lstat(file); err != nil || !st.Mode().IsRegular() {
+			return errors.Join(err, fmt.Errorf("copy %s: it is not a regular file", name))
+		}
+		if err := copyFile(ctx, file, filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file. Only the user may read the copy.
+func copyFile(ctx context.Context, from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, interruptible{ctx, in})
+	return errors.Join(err, out.Close())
 }

@@ -58,6 +58,7 @@ func (a *activeOf) script() bool {
 
 // addLate adds the worst late frames.
 func (b *builder) addLate(late []lateSpan) {
+	b.late, b.wholes = late, map[threadOf]*Activity{}
 	for _, l := range late {
 		known := len(l.active) > 0 || l.Long && len(l.lost) > 0
 		if !b.chosen && (!l.Busy(time.Duration(l.ran)) || !known || len(b.Late) == result.MaxLate) {
@@ -114,7 +115,7 @@ func (b *builder) blocked(l *lateSpan) {
 			found, main, single = i, of, one
 		}
 	}
-	if found < 0 || l.active[found].idle() {
+	if found < 0 || b.idle(&l.active[found]) {
 		return
 	}
 	a, busiest, to := l.active[found], &l.active[0], 0
@@ -128,19 +129,38 @@ func (b *builder) blocked(l *lateSpan) {
 	l.active = slices.Insert(slices.Delete(l.active, found, found+1), to, a)
 }
 
-// idle reports whether the longest wait of a thread in a span is the usual one: outside of the span
-// it waited there for as long, and for most of its waits.
-func (a *activeOf) idle() bool {
-	info := a.source.Info()
-	whole, err := a.source.Within(info.BeginNS, info.EndNS,
-		Options{Depth: 1, Thread: func(t uint32) bool { return t == a.Thread }})
-	if err != nil || len(whole) != 1 || len(whole[0].Waits) == 0 {
-		return false
+// idle reports whether the longest wait of a thread in a late span is its usual one. Outside of
+// late spans it waited there for as long, and for most of its waits. Waits without a stack are not.
+func (b *builder) idle(a *activeOf) bool {
+	key := threadOf{a.source, a.Thread}
+	whole := b.wholes[key]
+	if whole == nil {
+		info := a.source.Info()
+		all, err := a.source.Within(info.BeginNS, info.EndNS,
+			Options{Depth: 1, Thread: func(t uint32) bool { return t == a.Thread }})
+		if whole = new(Activity); err == nil && len(all) == 1 {
+			whole = &all[0]
+		}
+		b.wholes[key] = whole
 	}
-	w, usual := a.Waits[0], whole[0].Waits[0]
-	rest := usual.NS - w.NS
-	return slices.Equal(a.source.callers(usual.Path), a.source.callers(w.Path)) && rest >= w.NS &&
-		2*rest >= whole[0].Waiting-a.Waiting
+	callers := a.source.callers(a.Waits[0].Path)
+	there := func(of *Activity) (ns int64) {
+		for _, w := range of.Waits {
+			if slices.Equal(a.source.callers(w.Path), callers) {
+				ns += w.NS
+			}
+		}
+		return ns
+	}
+	usual, waiting := there(whole), whole.Waiting
+	for i := range b.late {
+		for k := range b.late[i].active {
+			if of := &b.late[i].active[k]; of.source == a.source && of.Thread == a.Thread {
+				usual, waiting = usual-there(&of.Activity), waiting-of.Waiting
+			}
+		}
+	}
+	return len(callers) > 0 && usual >= a.Waits[0].NS && 2*usual >= waiting
 }
 
 // waited returns the part of a wait's stack that results have. A long one is without some functions
@@ -163,7 +183,7 @@ func (a *activeOf) spanOf(ns, low, high, whole int64) result.Span {
 
 func (b *builder) active(a *activeOf, thread int, whole int64) result.ProfileActive {
 	f := cmp.Or(a.named, a)
-	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.Longest.Samples > 0, Blocked: a.blocked,
+	of := result.ProfileActive{Thread: thread, Function: -1, Sampled: f.fromSamples, Blocked: a.blocked,
 		Running: a.spanOf(a.Running, a.Low, a.High, whole)}
 	if a.Switches {
 		of.Runnable = a.spanOf(a.Runnable, a.Runnable, a.Runnable, whole)

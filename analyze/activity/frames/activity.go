@@ -19,8 +19,9 @@ type Activity struct {
 	// that of calls, which may have waited.
 	Switches bool
 	// Tree has functions with their callers (inverted), or with the functions that they called.
-	Tree  *Tree
-	Waits []Wait // longest first; of up to 1,024 callers
+	Tree        *Tree
+	Waits       []Wait // longest first; of up to 1,024 callers
+	fromSamples bool   // at least one
 	// Longest is the innermost named function that ran for at least half of the time, and scripts
 	// before others; -1: none.
 	Longest Node
@@ -299,6 +300,7 @@ func (c *collector) end() {
 	} else {
 		c.Low, c.High = c.Running, c.Running
 	}
+	c.fromSamples = c.all.Samples > 0
 	for _, w := range c.waits {
 		c.Waits = append(c.Waits, *w)
 	}

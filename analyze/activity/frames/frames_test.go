@@ -419,6 +419,38 @@ func TestBlockedThreadIsNamed(t *testing.T) {
 	}
 }
 
+// TestRepeatedCauseIsNamed: a wait that makes each frame late is not the usual one. Fault: the more
+// often a program was blocked, the less it was named.
+func TestRepeatedCauseIsNamed(t *testing.T) {
+	d := newDevice(t, native)
+	draws := d.Thread(activity.Thread{Process: 1, ID: 1, Name: "app", ProcessName: "app"})
+	reads, naps := d.stack("main", "pread"), d.stack("main", "nap")
+	times, at := []int64{0}, 0.0
+	run := func(stack uint32, ms float64) {
+		out := start + int64((at+1)*1e6)
+		d.event(activity.Event{At: out, Thread: draws, Kind: activity.Out, Ref: stack, Value: activity.Waits})
+		d.event(activity.Event{At: out + int64(ms*1e6), Thread: draws, Kind: activity.In})
+		at += ms + 1
+		times = append(times, int64(at*1e6))
+	}
+	for range 9 {
+		for range 3 {
+			run(naps, 19)
+		}
+		run(reads, 99)
+	}
+	w := window(times)
+	p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+	for _, l := range p.Late {
+		if !strings.Contains(l.Sentence, "waited 99 ms in pread, below main") {
+			t.Errorf("%s", l.Sentence)
+		}
+	}
+	if len(p.Late) != 8 { // the last one has no frame after it
+		t.Errorf("%d late frames", len(p.Late))
+	}
+}
+
 // TestCallsAreExact: calls have exact times and counts. A recursion counts once, and a wait within
 // a call does not count.
 func TestCallsAreExact(t *testing.T) {

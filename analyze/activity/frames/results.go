@@ -33,6 +33,8 @@ type builder struct {
 	lanes     []lane  // of threads
 	stepped   int     // lanes with steps
 	claims    []claim // of the trace that is read
+	late      []lateSpan
+	wholes    map[threadOf]*Activity // of whole traces, as far as they are needed
 }
 
 // Results returns the part of results.json. The windows have their results already. A trace that

@@ -114,9 +114,17 @@ func TestKeepingDevice(t *testing.T) {
 	if got := w.job("s-1").Reason; got != "a drains: new cable" {
 		t.Errorf("it waits: %s", got)
 	}
+	// Fault: a device that kept its last seconds got jobs while it was reserved.
+	w.rigs["a"].reason = "reserved for ben"
+	w.rigs["a"].poll()
 	if _, err := w.hub.Drain(t.Context(), api.FleetDrain{Rig: "a"}); err != nil {
 		t.Fatal(err)
 	}
+	if got := w.job("s-1").Reason; !strings.Contains(got, "reserved for ben") {
+		t.Errorf("it waits: %s", got)
+	}
+	w.rigs["a"].reason = ""
+	w.rigs["a"].poll()
 	w.expect("s-1", "assigned a:assigned")
 }
 

@@ -115,8 +115,9 @@ func (h *Hub) show(r *rig) {
 			labels = map[string]string{}
 		}
 		labels["rig"], labels["device"] = r.Rig, d.Name
+		free := d.State == "free" || d.State == "keeping" && d.Reason == "" // it may be reserved, too
 		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels,
-			Free: (d.State == "free" || d.State == "keeping") && !r.uses([]string{d.Name}), Reason: d.Reason})
+			Free: free && !r.uses([]string{d.Name}), Reason: d.Reason})
 	}
 	r.shown = out.Online
 	h.sched.SetRig(out)

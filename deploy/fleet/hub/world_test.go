@@ -160,6 +160,7 @@ type simRig struct {
 
 	state    string // of its attempts; "": running
 	idle     string // state of devices without an attempt; "": free
+	reason   string // for which they take no job
 	progress string
 	profiled []string
 	answer   wire.Polled
@@ -190,7 +191,8 @@ func (r *simRig) report() []byte {
 	p.Ended = p.Ended[:min(len(p.Ended), wire.MaxResults)]
 	for _, d := range r.devices {
 		state := map[bool]string{true: "running", false: cmp.Or(r.idle, "free")}[used[d]]
-		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Labels: map[string]string{"os": "android"}})
+		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Reason: r.reason,
+			Labels: map[string]string{"os": "android"}})
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {

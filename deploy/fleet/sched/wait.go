@@ -43,6 +43,7 @@ func (s *Scheduler) why(e *entry, place int) string {
 	var first *device // of those at work, the one that ends first
 	var blocked string
 	var broken []string
+	known := map[string]bool{} // of broken
 	for _, d := range g.fitting {
 		if !accepts(d.rig.Accept.Owners, owner) {
 			continue
@@ -53,7 +54,8 @@ func (s *Scheduler) why(e *entry, place int) string {
 			away++
 			broken = append(broken, d.id+" is away")
 		case !d.usable():
-			if state := d.state(); !slices.Contains(broken, state) {
+			if state := d.state(); !known[state] {
+				known[state] = true
 				broken = append(broken, state)
 			}
 		case d.job != nil:

@@ -18,18 +18,19 @@ const idle = () => {
 // Many brief calls in one task would fill the ring. While it is crowded, a call that lasted less than two steps of
 // most clocks is removed, if it has no other records. A fuller ring keeps calls from 1 ms on. Removed calls are
 // counted. After many of them a function is not recorded again in its task, which makes its calls quicker.
+// A catch or finally block may run after the return. So functions with such blocks keep their calls.
 const MOST_BRIEF = 1000, FUNCTIONS = 262144;
 // Gates look at each call, and Node empties its ring.
 const CROWDED = typeof gated !== 'undefined' || memory ? Infinity : SIZE / 2;
 const brief = new Words(FUNCTIONS), briefs = setPrototypeOf([], null); // calls by function, and those functions
-let removed = 0;
+const KEPT = 1 << 16;
 
 // isBrief removes the call on top if it was brief.
 const isBrief = time => {
   const i = head - 1 & MASK, id = words[4 * i + 1];
   if (limit < 0 || words[4 * i] !== ENTER || id >= FUNCTIONS ||
     time - times[2 * i + 1] >= (head - tail > SIZE * 7 / 8 ? 1 : .15)) return false;
-  removed = calls--;
+  calls--;
   head--;
   if (brief[id]++ === 0) briefs[briefs.length] = id;
   return true;
@@ -39,7 +40,7 @@ const putBrief = () => {
   while (briefs.length > 0 && head < limit) {
     const id = briefs[briefs.length - 1];
     briefs.length--;
-    if (brief[id] > 0) put(BRIEF, id, brief[id]);
+    put(BRIEF, id, brief[id]);
     brief[id] = 0;
   }
 };
@@ -51,20 +52,21 @@ const arm = () => {
 };
 
 // Nothing can throw between the record and its number: a full stack throws at a call.
-const E = id => {
+const E = (id, planned, kept) => {
+  if (!armed) arm();
   if (brief[id] >= MOST_BRIEF) {
     brief[id]++;
     return 0;
   }
-  if (!armed) arm();
+  const code = kept ? ENTER | KEPT : ENTER;
   const time = now();
   if (head < limit) {
     const i = head & MASK;
-    words[4 * i] = ENTER;
+    words[4 * i] = code;
     words[4 * i + 1] = id;
     times[2 * i + 1] = time;
     head++;
-  } else put(ENTER, id, time);
+  } else put(code, id, time);
   return ++calls;
 };
 const R = (d, value) => {
@@ -82,11 +84,6 @@ const K = d => {
 const F = d => {
   if (!d) return 0;
   if (!armed) arm();
-  if (d === removed && d === calls + 1) { // by the return before this block
-    brief[words[4 * (head++ & MASK) + 1]]--;
-    calls++;
-    put(LEAVE, d, now());
-  }
   put(REOPEN, d, now());
   return d;
 };
@@ -102,11 +99,11 @@ const r = (d, value) => {
   return value;
 };
 
-// calibrate measures the cost of a call. The ring keeps none of its records.
+// calibrate measures the cost of a call, if the ring is not crowded. The ring keeps none of its records.
 const PAIRS = 512, MOST_PAIRS = 16384, LEAST_TIME = 1;
 const calibrate = keep => {
   const begin = head, counted = calls, before = armed;
-  if (limit - head < 2 * PAIRS + 1) return;
+  if (limit - head < 2 * PAIRS + 1 || head + 2 * PAIRS - tail > CROWDED) return false;
   armed = true;
   const from = now();
   let pairs = 0, time = 0;
@@ -120,18 +117,21 @@ const calibrate = keep => {
   calls = counted;
   armed = before;
   if (keep) put(COST, pairs, time);
+  return true;
 };
 calibrate(false);
 calibrate(true);
-ended = () => { calibrate(true); };
+ended = () => {
+  putBrief();
+  calibrate(true);
+};
 
 // Browsers compile code that runs often, so a call costs less then.
 const MORE = 8;
 let enough = 1000; // calls until the next calibration
 rested = () => {
-  if (calls < enough) return;
+  if (calls < enough || !calibrate(true)) return;
   enough = MORE * calls;
-  calibrate(true);
   schedule();
 };
 

@@ -138,7 +138,7 @@ func decodeRecord(raw []byte) (r Record, ok bool) {
 	case Cost:
 		ok, limit = r.ID != 0, maxCost
 	case Brief:
-		ok = r.ID != 0 && r.Argument == 0 && r.At >= 1
+		ok = r.ID != 0 && r.Argument == 0 && r.At >= 1 && r.At <= 1<<32
 	case Rig:
 		ok, limit = true, maxRig
 	case Value:

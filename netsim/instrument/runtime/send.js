@@ -86,7 +86,7 @@ const cut = most => {
 // entersFrom counts the calls whose begins are still in the ring.
 const entersFrom = from => {
   let enters = 0;
-  for (let n = from; n < head; n++) if (words[4 * (n & MASK)] === ENTER) enters++;
+  for (let n = from; n < head; n++) if ((words[4 * (n & MASK)] & 255) === ENTER) enters++;
   return enters;
 };
 

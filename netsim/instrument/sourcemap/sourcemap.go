@@ -39,12 +39,23 @@ type Source struct {
 type file struct {
 	SourceRoot string    `json:"sourceRoot"`
 	Sources    []*string `json:"sources"`
-	Names      []string  `json:"names"`
+	Names      names     `json:"names"`
 	Mappings   string    `json:"mappings"`
 	Sections   []struct {
 		Offset struct{ Line, Column int }
 		Map    file
 	} `json:"sections"`
+}
+
+// names are those of identifiers. A list that is not one of texts has none.
+type names []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *names) UnmarshalJSON(raw []byte) error {
+	if all := []string(nil); json.Unmarshal(raw, &all) == nil {
+		*n = all
+	}
+	return nil
 }
 
 // segment maps the code from a place on, up to the next segment of its line. Numbers count from 0.
@@ -251,8 +262,7 @@ func walk(mappings string, yield func(segment) error) error {
 		before := column
 		column += fields[0]
 		source, sourceLine, name = source+fields[1], sourceLine+fields[2], name+fields[4]
-		if column < before || min(source, sourceLine, name) < 0 ||
-			max(column, source, sourceLine, name, s.line) > maxNumber {
+		if column < before || min(source, sourceLine) < 0 || max(column, source, sourceLine, s.line) > maxNumber {
 			return fmt.Errorf("a segment of line %d is out of order", s.line+1)
 		}
 		s.column, s.rest, s.source, s.sourceLine, s.name = column, mappings[rest:end], -1, sourceLine, -1

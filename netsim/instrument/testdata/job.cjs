@@ -55,7 +55,9 @@ const job = require('./jobs.cjs')[name];
   for (const body of bodies) {
     const view = new DataView(body.buffer);
     for (let n = view.getUint32(32, true), at = 40; n > 0; n--, at += 16) {
-      if (body[at] === 1) begun++; else if (body[at] === 9) lost += view.getUint32(at + 4, true);
+      if (body[at] === 1) begun++;
+      else if (body[at] === 9) lost += view.getUint32(at + 4, true);
+      else if (body[at] === 21) begun += view.getFloat64(at + 8, true);
     }
   }
   bodies = null;
