@@ -89,7 +89,7 @@ func TestRealRig(t *testing.T) {
 
 	b.Log("a new rig has no runs")
 	b.open("#/runs")
-	b.says("No runs are here yet. Run a test.")
+	b.await("it says so", `document.getElementById('main').textContent.includes('No runs are here yet. Run a test.')`)
 
 	b.Log("a test is started")
 	b.open("#/tests?test=framerate")
