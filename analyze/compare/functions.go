@@ -88,21 +88,18 @@ func (s *Set) totals(name string) (all []found) {
 // compareFunctions compares the functions with the longest self times, if all runs have them.
 // Functions with brief calls are left out: their times are in part times of their callers.
 func (c *Comparison) compareFunctions(paired bool) error {
-	medians := map[string]float64{}
-	for _, s := range []*Set{c.A, c.B} {
-		if len(s.Runs) == 0 || slices.ContainsFunc(s.Runs, func(r Run) bool { return r.functions == nil }) {
-			return nil
-		}
+	runs := slices.Concat(c.A.Runs, c.B.Runs)
+	if slices.ContainsFunc(runs, func(r Run) bool { return r.functions == nil }) {
+		return nil
 	}
-	for _, s := range []*Set{c.A, c.B} {
-		for i := range s.Runs {
-			for name, t := range s.Runs[i].functions.times {
-				if _, known := medians[name]; !known {
-					medians[name] = max(c.A.medianSelf(name), c.B.medianSelf(name))
-				}
-				if t.brief {
-					medians[name] = 0
-				}
+	medians := map[string]float64{}
+	for i := range runs {
+		for name, t := range runs[i].functions.times {
+			if _, known := medians[name]; !known {
+				medians[name] = max(c.A.medianSelf(name), c.B.medianSelf(name))
+			}
+			if t.brief {
+				medians[name] = 0
 			}
 		}
 	}

@@ -402,7 +402,7 @@ func (p *Profile) causes(window int) (all causes) {
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
 		text := ""
 		switch {
-		case a.Function >= 0 && a.Function < len(p.Functions) && a.FunctionNS.Value >= lasted/4:
+		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
 			text = p.function(a.Function) + " ran for " + text
 		case a.Blocked && len(a.Waits) > 0:

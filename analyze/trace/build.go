@@ -386,8 +386,8 @@ func (b *builder) stackRecord(r record.Record, at int64) {
 		b.enter(at, r.ID)
 		return
 	case record.Idle:
-		for i := range b.Brief[len(b.Brief)-b.briefs:] {
-			b.Brief[len(b.Brief)-1-i].End = at
+		for i := len(b.Brief) - b.briefs; i < len(b.Brief); i++ {
+			b.Brief[i].End = at
 		}
 		b.briefs = 0
 		b.idle(at)

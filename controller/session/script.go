@@ -322,9 +322,9 @@ func (s *scripting) index(info *scripts.Info) {
 			s.served[p.URL] = append(s.served[p.URL], &p.Functions[k])
 		}
 	}
+	outside := map[bool]int{true: 0, false: 1} // the program begins where its first function may
 	for _, all := range s.served {
 		slices.SortStableFunc(all, func(a, b *scripts.Function) int {
-			outside := map[bool]int{true: 0, false: 1} // the program begins where its first function may
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 				cmp.Compare(outside[a.Outside], outside[b.Outside]))
 		})

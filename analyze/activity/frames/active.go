@@ -167,7 +167,7 @@ func (b *builder) idle(a *activeOf) bool {
 // of the kernel, so that it has their callers in the program.
 func (a *activeOf) waited(path []int32) []int32 {
 	const inner = result.MaxWaitStack / 2
-	outer := slices.IndexFunc(path, func(g int32) bool { return a.source.Group(g).Lang != activity.Kernel })
+	outer := len(path) - len(a.source.callers(path))
 	if outer > inner && len(path) > result.MaxWaitStack {
 		callers := path[outer:][:min(len(path)-outer, result.MaxWaitStack-inner)]
 		path = slices.Concat(path[:min(outer, result.MaxWaitStack-len(callers))], callers)

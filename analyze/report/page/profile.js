@@ -57,10 +57,11 @@ export class LateFrames {
         ` ${lasts(l.to - l.from)}`))),
     this.panel);
     timeline.onMove(() => this.follow());
-    // The longest one that a function explains comes first. In others the page may wait for input.
-    const named = late.filter(({threads: [t], from, to}) => t && t.function >= 0 &&
-      4 * t.function_ns.value >= to - from);
-    this.show((named.length ? named : late).reduce((most, l) => l.to - l.from > most.to - most.from ? l : most));
+    // The longest one that has a cause comes first. In others the page may wait for input.
+    const explained = late.filter(({threads: [t], from, to}) => t &&
+      (t.blocked || t.function >= 0 && 4 * t.function_ns.value >= to - from));
+    this.show((explained.length ? explained : late)
+      .reduce((most, l) => l.to - l.from > most.to - most.from ? l : most));
   }
 
   /** follow shows the late frame at the timeline's place. */
