@@ -31,6 +31,8 @@ type BrowserOptions struct {
 	Egress *EgressPolicy
 	// Proxy is the host:port of an HTTP proxy for all requests; "": none. It excludes Egress.
 	Proxy string
+	// Instead replaces a server of this machine; nil: none. It excludes Egress and Proxy.
+	Instead *Instead
 	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by
 	// itself.
 	Authority *Authority
@@ -122,6 +124,9 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		if kind, err = byProxy(kind, o.Proxy); err != nil {
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
+	}
+	if o.Instead != nil {
+		kind = o.Instead.in(kind)
 	}
 	if o.Authority != nil && kind.name == "firefox" {
 		var trust string
@@ -243,6 +248,9 @@ func version(ctx context.Context, path string, environment []string) string {
 
 // Name returns "chromium" or "firefox".
 func (b *Browser) Name() string { return b.name }
+
+// Process returns the ID of the browser's first process.
+func (b *Browser) Process() int { return b.process.cmd.Process.Pid }
 
 // Version returns what the browser says of itself, or "" if it would not.
 func (b *Browser) Version() string { return b.version }

@@ -55,6 +55,7 @@ type BrowserOptions struct {
 	Remote    bool
 	Inspect   bool
 	Authority *Authority
+	Instead   *Instead
 	Timeout   time.Duration
 	Start     func(*exec.Cmd) error
 }
@@ -87,6 +88,9 @@ func InstalledVersion(context.Context, string) string { return "" }
 
 // Version returns "".
 func (*Browser) Version() string { return "" }
+
+// Process returns 0.
+func (*Browser) Process() int { return 0 }
 
 // SandboxWarning returns "".
 func (*Browser) SandboxWarning() string { return "" }

@@ -25,6 +25,10 @@ type EgressPolicy struct {
 	Pages []netip.AddrPort // of this machine, that are reached all the same: the run's own
 }
 
+// Instead replaces a server on the loopback by another one of this machine. The browser keeps the
+// origin of the replaced one.
+type Instead struct{ Of, At string } // host:port
+
 // ErrInside says that an address is one of this machine's.
 var ErrInside = errors.New("address of this machine, which is not allowed")
 

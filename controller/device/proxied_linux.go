@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/url"
+	"strings"
 )
 
 // byProxy returns the kind of browser that requests all pages from an HTTP proxy, also those of
@@ -30,4 +32,26 @@ func byProxy(k kind, address string) (kind, error) {
 			"user_pref(\"network.proxy.%[1]s_port\", %[3]s);\n", scheme, host, port)
 	}
 	return k, nil
+}
+
+// in returns the kind of browser that connects to the other server. Websockets of Firefox, which
+// would need a tunnel, reach the replaced one.
+func (i *Instead) in(k kind) kind {
+	if k.name == "chromium" {
+		arguments := k.arguments
+		k.arguments = func(profile string, width, height int, o BrowserOptions) []string {
+			return append([]string{"--host-resolver-rules=MAP " + i.Of + " " + i.At},
+				arguments(profile, width, height, o)...)
+		}
+		return k
+	}
+	origin := "http://" + i.Of + "/"
+	script := fmt.Sprintf("function FindProxyForURL(url) { return url.startsWith(%q) || url.startsWith(%q) ? %q : "+
+		"'DIRECT'; }", origin, strings.TrimSuffix(origin, ":80/")+"/", "PROXY "+i.At)
+	k.files = maps.Clone(k.files)
+	k.files["user.js"] += fmt.Sprintf("user_pref(\"network.proxy.type\", 2);\n"+
+		"user_pref(\"network.proxy.allow_hijacking_localhost\", true);\n"+
+		"user_pref(\"network.proxy.autoconfig_url\", \"data:application/x-ns-proxy-autoconfig,%s\");\n",
+		url.PathEscape(script))
+	return k
 }

@@ -67,7 +67,7 @@ func check(t *suite.Test, local bool, on ...Variant) (*replay.Archive, error) {
 		}
 	}
 	if err == nil {
-		err = checkScript(t, local)
+		err = checkScript(t, local || directly(t) != nil)
 	}
 	if err == nil {
 		err = checkOn(t, read, local, on)
@@ -89,6 +89,9 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 			return err
 		}
 		if err := checkNetworkOn(t, local, d); err != nil {
+			return err
+		}
+		if err := checkDirect(t, d); err != nil {
 			return err
 		}
 		if err := checkPoints(t, d, browser); err != nil {

@@ -45,6 +45,7 @@ type Wanted struct {
 	Ports     []int                // of this machine, where its pages are served
 	Untrusted bool                 // browsers of this machine must not read its files
 	Egress    *device.EgressPolicy // limits browsers of this machine; nil: no limit
+	Instead   *device.Instead      // a server that the browser of this machine reaches elsewhere; nil: none
 	Network   *testnet.Network     // of the browser; nil: the device's own
 	Trust     *device.Authority    // of the servers there; nil: none
 	Inspect   bool                 // pages of the browser are inspected

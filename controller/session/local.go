@@ -99,7 +99,7 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 	o := device.BrowserOptions{Display: s.display, Name: s.name, Program: w.Program, URL: address,
 		Bars:   w.Navigates && s.page == nil,
 		Remote: s.page != nil, Inspect: w.Inspect || w.Vitals, Untrusted: w.Untrusted, Egress: w.Egress,
-		Authority: w.Trust}
+		Authority: w.Trust, Instead: w.Instead}
 	switch {
 	case w.Network != nil && w.Profile != nil:
 		begin := w.Profile.Start(nil)

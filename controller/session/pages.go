@@ -20,6 +20,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -43,6 +44,9 @@ type pages struct {
 	file      *greenFile // the green page as a file; nil: it is served
 	archive   *archived  // answers for all sites; nil: no archive
 	script    *scripting // of all pages; nil: they are served as they are
+	// instead is the port of the rig in place of the test's server; nil: the browser reaches that
+	instead *device.Instead
+	folder  *os.Root // of a page that is a file; nil: it is not, or the browser reads it
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none
@@ -75,6 +79,9 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 	}
 	if err == nil && local != nil && !local.secure {
 		err = p.serveLive(ctx, t, local)
+	}
+	if d := directly(t); err == nil && d != nil {
+		err = p.serveDirect(ctx, t, d)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -286,6 +293,9 @@ func (p *pages) close() error {
 	err := p.serving.Wait()
 	if p.file != nil {
 		err = errors.Join(err, p.file.remove())
+	}
+	if p.folder != nil {
+		err = errors.Join(err, p.folder.Close())
 	}
 	return errors.Join(err, p.script.close(), p.insecure())
 }

@@ -55,6 +55,9 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	if r.vitals() && r.Untrusted {
 		return p, ErrUntrustedVitals
 	}
+	if err := r.directed(); err != nil {
+		return p, err
+	}
 	r.phase("getting the device ready")
 	var listen listening
 	if r.Test.Network.Given() {
@@ -123,7 +126,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 func (r *run) wanted(p *prepared) Wanted {
 	w := Wanted{Browser: r.Browser, Program: r.BrowserProgram, Window: r.Test.Window,
 		Link: p.pages.address, Navigates: navigates(r.Test.Steps),
-		Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect,
+		Instead: p.pages.instead, Ports: p.pages.ports, Untrusted: r.Untrusted, Inspect: r.inspect,
 		Vitals: r.vitals(), Egress: p.egress, Profile: p.profile,
 		Trust: p.pages.trusted(), Log: r.log}
 	if p.network != nil {

@@ -46,9 +46,8 @@ func checkScript(t *suite.Test, local bool) error {
 	case local && strings.HasPrefix(t.URL, "https:"):
 		return fmt.Errorf("test %s: %s has TLS of its own, so its scripts cannot be instrumented; use http", t.Name,
 			t.URL)
-	case strings.HasPrefix(t.URL, "file:"):
-		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented; serve it at localhost and add "+
-			"--network", t.Name)
+	case strings.HasPrefix(t.URL, "file:") && !local:
+		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented on a network; omit --network", t.Name)
 	case len(loaded(t.Steps)) > 0:
 		return fmt.Errorf("test %s: script needs an archive if steps load pages", t.Name)
 	case t.Page == "" && !local:

@@ -73,11 +73,17 @@ type plantedServer struct {
 	*httptest.Server
 	mu    sync.Mutex
 	truth []struct{ Inside, Outside float64 } // ms
+	hosts []string                            // that requests name
 }
 
 func servePlanted(t *testing.T, every, steps, busy int) *plantedServer {
 	s := &plantedServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if !slices.Contains(s.hosts, r.Host) {
+			s.hosts = append(s.hosts, r.Host)
+		}
+		s.mu.Unlock()
 		switch r.URL.Path {
 		case "/app.js":
 			s.mu.Lock()
@@ -131,7 +137,15 @@ func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string)
 // plantedTest plays the page over a link until the square is blue.
 func plantedTest(t *testing.T, address string, policies string) *suite.Test {
 	t.Helper()
-	text := "name: planted\nurl: " + address + "/\nend: event blue\nwindow: 800x450\nmeasures: [fps]\nnetwork: 3g\n" +
+	test := plantedNear(t, address+"/", policies)
+	test.Network = test.Network.On("3g")
+	return test
+}
+
+// plantedNear plays the page without a network.
+func plantedNear(t *testing.T, address string, policies string) *suite.Test {
+	t.Helper()
+	text := "name: planted\nurl: " + address + "\nend: event blue\nwindow: 800x450\nmeasures: [fps]\n" +
 		"steps: [{wait: {colour: \"#0000ff\", in: 30x30+705+405, timeout: 1m}}, {mark: blue}]\n"
 	if policies != "" {
 		text += "script: " + policies + "\n"
