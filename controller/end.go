@@ -43,19 +43,7 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 	isRed := Condition{Kind: Red, Region: r.played.Area}
 	switch sync := r.Test.Sync; {
 	case sync.Still > 0:
-		// Stillness before the content began, or while a step waited, does not count: a page that
-		// begins late has not ended.
-		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still,
-			Since: r.Clock.Now()}, isRed)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}) {
-			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
-		}
-		if err != nil {
-			return false, err
-		}
-		r.played.Still = which == 0
-		r.emit(Ended, seen.At, nil)
-		return which == 1, nil
+		return r.stillness(ctx, limit, isRed)
 	case sync.Event != "":
 		if err := r.happened(ctx, sync.Event); err != nil {
 			return false, err
@@ -75,6 +63,71 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 	}
 	r.emit(Ended, seen.At, nil)
 	return true, nil
+}
+
+const (
+	// busyLimit limits the wait for a page that computes or draws after a stillness.
+	busyLimit = 15 * time.Second
+	// maxLate limits the delay with which a stillness is seen on a busy machine. The page may have
+	// drawn since.
+	maxLate = time.Second
+	// drawing is a time in which a page draws that has just computed.
+	drawing = 300 * time.Millisecond
+	// caretWidth is the width of a caret's changes in pixels, as in marker.Blink.
+	caretWidth = 8
+)
+
+// stillness waits until the picture is still and the page has nothing to compute or to draw. It
+// returns whether the content drew its red before.
+func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Condition) (red bool, err error) {
+	// A quarter of the time is left for a page that always computes.
+	patience := min(busyLimit, limit/4)
+	for waited := timeline.Time(0); ; {
+		// Stillness before the content began, or while a step waited, does not count: a page that
+		// begins late has not ended.
+		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still,
+			Since: r.Clock.Now()}, isRed)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}) {
+			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
+		}
+		if err != nil {
+			return false, err
+		}
+		now := r.Clock.Now()
+		if waited == 0 {
+			waited = now
+		}
+		if which == 0 && r.Busy != nil {
+			why, err := r.restless(ctx, limit, now.Sub(seen.At.Latest.Add(r.Test.Sync.Still)))
+			if err != nil {
+				return false, err
+			}
+			if why != "" && now.Sub(waited) < patience {
+				r.Log.Info("the picture was still, but the page has not ended", "why", why)
+				continue
+			}
+		}
+		r.played.Still = which == 0
+		r.emit(Ended, seen.At, nil)
+		return which == 1, nil
+	}
+}
+
+// restless returns why a page has not ended though the picture was still; "": it has. The stillness
+// was seen late.
+func (r *run) restless(ctx context.Context, limit, late time.Duration) (why string, err error) {
+	if r.played.Busy = r.Busy(ctx); r.played.Busy != "" {
+		return r.played.Busy + " computes", nil
+	}
+	if late > maxLate {
+		return fmt.Sprintf("it was seen %v late", late), nil
+	}
+	_, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: drawing,
+		Since: r.Clock.Now()})
+	if err == nil && seen.Region.Width > caretWidth {
+		why = "the picture changed then"
+	}
+	return why, err
 }
 
 // timeLeft is until the test's own limit.

@@ -59,6 +59,9 @@ type Setup struct {
 	// ChangeLink changes the link of the device and returns its new conditions as text; nil: the
 	// device has no link of the run's own.
 	ChangeLink func(suite.Link) (string, error)
+	// Busy returns the name of a thread of the browser that computes; "": none does.
+	// Nil: it is unknown.
+	Busy func(context.Context) string
 	// StepsEnded is called after the last step; nil: nobody waits for it.
 	StepsEnded func()
 }
@@ -78,6 +81,7 @@ type Played struct {
 	Misses  int       // of Pings, as it was seen while recording
 	Answers []Answers // what counts as an answer, of each ping step
 	Still   bool      // the end was a stillness
+	Busy    string    // a thread that computed when the picture was still; "": none
 }
 
 // Answers is what counts as an answer to pings, in pixels of the screen.

@@ -99,6 +99,51 @@ func TestAddressWithoutMarkers(t *testing.T) {
 	}
 }
 
+// TestBusyPage: a page that computes has not ended, though its picture is still. One that always
+// computes ends after a time, and the thread is named.
+func TestBusyPage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		busy time.Duration // after the first words
+		late time.Duration // of the look at the first stillness
+		want string
+		seen time.Duration // of the end, after the first words
+	}{
+		"draws late":      {6 * time.Second, 0, "", 9 * time.Second},
+		"always computes": {time.Hour, 0, "Main", 18 * time.Second},
+		"rests":           {0, 0, "", 3 * time.Second},
+		"is seen late":    {0, 2 * time.Second, "", 8 * time.Second},
+		"just computed":   {3 * time.Second, 0, "", 6 * time.Second},
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
+			w.late = tc.late
+			var words timeline.Time
+			w.loaded = func(w *world) {
+				words = w.Now().Add(300 * time.Millisecond)
+				w.later(300*time.Millisecond, "words")
+				if tc.want == "" && tc.busy > 0 { // drawn some time after
+					w.later(450*time.Millisecond+tc.busy, "pictures")
+				}
+			}
+			w.busy = func(context.Context) string {
+				if w.Now().Sub(words) < tc.busy {
+					return "Main"
+				}
+				return ""
+			}
+			played, err := w.run(t.Context(), &suite.Test{Name: "t", URL: "https://a.example/",
+				Sync: suite.Sync{Still: 3 * time.Second}, Timeout: 3 * time.Minute}, false)
+			ended := w.Now()
+			if err != nil || !played.Still || played.Busy != tc.want {
+				t.Fatalf("%s: %+v, %v", name, played, err)
+			}
+			if after := ended.Sub(words); after < tc.seen || after > tc.seen+3*time.Second/2 {
+				t.Errorf("%s: the end is %v after the first words", name, after)
+			}
+		})
+	}
+}
+
 // TestRedOfItsOwn: a page that draws red needs no stillness.
 func TestRedOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -44,7 +44,9 @@ type world struct {
 	noPainter  bool
 	noInput    bool
 	redIgnored bool
-	deaf       string // the method of its browser that nobody answers
+	deaf       string                       // the method of its browser that nobody answers
+	late       time.Duration                // of the first look at a stillness
+	busy       func(context.Context) string // nil: unknown
 }
 
 func newWorld() *world {
@@ -88,7 +90,7 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 		looking()
 	}
 	s.mu.Lock()
-	paint, changed, green := s.paint, s.Now(), 0
+	paint, changed, green, moved := s.paint, s.Now(), 0, false
 	s.mu.Unlock()
 	for {
 		select {
@@ -101,7 +103,7 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 		s.mu.Unlock()
 		change := painted != paint
 		if change {
-			paint, changed, green = painted, now, 0
+			paint, changed, green, moved = painted, now, 0, true
 		}
 		if green++; shows != "green" {
 			green = 0
@@ -120,11 +122,19 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 			case Filled:
 				holds = shows == "#"+fmt.Sprintf("%02x%02x%02x", c.Colour.R, c.Colour.G, c.Colour.B)
 			case Still:
-				holds = now.Sub(changed) >= c.For
+				holds = now.Sub(max(changed, c.Since)) >= c.For+s.late
 			}
 			if holds {
-				return i, Seen{At: timeline.Interval{Earliest: now.Add(-frameTime), Latest: now},
-					Region: frame.Region{X: 10, Y: 20, Width: 100, Height: 50}}, nil
+				seen := Seen{At: timeline.Interval{Earliest: now.Add(-frameTime), Latest: now},
+					Region: frame.Region{X: 10, Y: 20, Width: 100, Height: 50}}
+				if c.Kind == Still {
+					begun := now.Add(-c.For - s.late)
+					seen.At, s.late = timeline.Interval{Earliest: begun.Add(-frameTime), Latest: begun}, 0
+				}
+				if c.Kind == Still && !moved {
+					seen.Region = frame.Region{}
+				}
+				return i, seen, nil
 			}
 		}
 	}
@@ -235,6 +245,7 @@ func (w *world) run(ctx context.Context, t *suite.Test, own bool) (Played, error
 			return l.Profile + ", slow", nil
 		}
 	}
+	s.Busy = w.busy
 	if w.noPainter {
 		s.Painter = nil
 	}

@@ -1,8 +1,12 @@
 package session
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -31,6 +35,39 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 	}
 	if w := found.Results.Windows; len(w) != 1 {
 		t.Errorf("%d windows", len(w))
+	}
+}
+
+// TestBusyPageHasNotEnded: a page that computes for longer than the stillness of its test is
+// measured up to the picture that follows. Else the slowest page would be the fastest.
+//
+// Fault: A page computes for longer than the stillness that ends its test
+func TestBusyPageHasNotEnded(t *testing.T) {
+	t.Parallel()
+	needBrowsers(t, "chromium")
+	takeTurn(t)
+	const busy = 3 * time.Second
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><body style="background: gold"><script>
+setTimeout(() => {
+	for (const begun = performance.now(); performance.now() - begun < %d;);
+	document.body.style.background = "teal";
+}, 500);
+</script>`, busy.Milliseconds())
+	}))
+	t.Cleanup(server.Close)
+	o := options(t, local{device.Local()})
+	o.NoPictures = true
+	o.Test = readTest(t, "name: busy\nurl: "+server.URL+"/\nend: still 1s\ntimeout: 1m\nwindow: 640x360\n"+
+		"measures: [speedindex]\n")
+	record, found, err := counted(t, o)
+	if err != nil || record.State != Passed {
+		t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
+	}
+	v, ok := found.Results.Windows[0].Results[0].Find("pixel.complete_100")
+	if !ok || v.High < float64(busy.Milliseconds()) {
+		t.Errorf("the page was complete after %v ms, and computed for %v; notes %q", v.Value, busy, record.Notes)
 	}
 }
 

@@ -138,6 +138,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 		Size:   frame.Region{Width: f.Width, Height: f.Height},
 		Random: rand.New(rand.NewPCG(r.Seed, 0)), Gestures: gestures{r.Test.Dir}, Happened: happened,
 	}
+	if browser, ok := p.stage.(interface{ launched() *device.Browser }); ok {
+		setup.Busy = func(ctx context.Context) string { return computes(ctx, browser.launched()) }
+	}
 	if p.pages.site != nil {
 		setup.StepsEnded = p.pages.site.InputEnded
 	}
@@ -153,6 +156,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 	t.Played, err = controller.Run(ctx, setup)
 	err = watched(err)
 	detach()
+	if t.Busy != "" {
+		r.note("%s computed while the picture was still: the content may be incomplete; see --end", t.Busy)
+	}
 	ended := timeline.Monotonic().Now()
 	if r.vitals() && err == nil { // before the same connection fetches the trace
 		t.claims = r.readClaims(ctx, p.stage)
@@ -168,6 +174,14 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 		t.traffic = r.witness(p, emit)
 	}
 	return t, unheard(t.traffic.whyUnseen(err), p.pages.site, t.traffic)
+}
+
+// computes returns the name of a thread of a browser that computes; "": none does.
+func computes(ctx context.Context, b *device.Browser) string {
+	if b == nil {
+		return ""
+	}
+	return machine.Busy(ctx, b.Process())
 }
 
 // reported is the report of a page, or why there is none.

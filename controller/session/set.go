@@ -121,6 +121,9 @@ const SetFile = "set.json"
 // OriginFile is in the folder of a set that a schedule made. It states the purpose of the runs.
 const OriginFile = "origin.json"
 
+// WhyDir is in the folder of a set. It is the set of further runs with measuring code.
+const WhyDir = "why"
+
 // setJSON is the content of set.json.
 type setJSON struct {
 	Schema   string   `json:"schema"`
@@ -305,8 +308,8 @@ const (
 // FolderNames returns names in the folder of a set that no variant can have. A folder with a file
 // of a run counts as a run.
 func FolderNames() []string {
-	return []string{SetFile, OriginFile, plan.File, RecordFile, result.FileName, runfolder.RecordingFile, rejectedDir,
-		failedDir, warmUpDir}
+	return []string{SetFile, OriginFile, WhyDir, plan.File, RecordFile, result.FileName, runfolder.RecordingFile,
+		rejectedDir, failedDir, warmUpDir}
 }
 
 // putAside moves a run that does not count into a folder beside the next attempt. The last attempt
