@@ -16,8 +16,8 @@ type Comparison struct {
 	Primary  *Value   // the first
 	Unlike   []Unlike // what a fair comparison has alike
 	Warnings []string // what to know before believing the numbers
-	// Functions are the longest functions of the page, if all runs measured them. The one with the
-	// largest difference is the first.
+	// Functions are the longest functions of the page, if all runs or the further ones measured them.
+	// The one with the largest difference is the first.
 	Functions []Value
 
 	options    Options
@@ -28,6 +28,7 @@ type Comparison struct {
 	pair       *pairVideo
 	strips     *strips
 	page       string   // path; "": not written
+	further    int      // runs of each side that measured the functions; 0: those of the sets did
 	unpaired   string   // why runs are not paired by block
 	oneSided   []string // names of declared primary values that one set lacks
 	withheld   string   // why no verdict is given; "": they are
@@ -108,7 +109,7 @@ func Compare(a, b *Set, o Options) (*Comparison, error) {
 			return slices.ContainsFunc(keys, called) == slices.ContainsFunc(keysB, called)
 		})
 	}
-	if err := c.compareFunctions(both != nil); err != nil {
+	if err := c.explain(a, b, both != nil); err != nil {
 		return nil, err
 	}
 	c.shownA, c.shownB = a.closest(c.Primary.A), b.closest(c.Primary.B)

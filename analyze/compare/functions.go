@@ -9,11 +9,17 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 const (
 	maxFunctions = MaxPrimary // with more, 8 blocks could decide nothing
 	leastSelf    = 5          // ms: the median of a compared function, in A or in B
+	// smallCause is the share of a changed time from which on a function's change explains it.
+	smallCause = 0.1
+	// innerCause is the share of the largest change that an inner function has, too.
+	innerCause = 0.8
 	// functionThreshold is the fraction below which a difference is of no interest.
 	functionThreshold = 0.05
 	// scriptMeasure is the measure of values of functions.
@@ -85,18 +91,108 @@ func (s *Set) totals(name string) (all []found) {
 	return all
 }
 
-// compareFunctions compares the functions with the longest self times, if all runs have them.
-// Functions with brief calls are left out: their times are in part times of their callers.
-func (c *Comparison) compareFunctions(paired bool) error {
-	runs := slices.Concat(c.A.Runs, c.B.Runs)
-	if slices.ContainsFunc(runs, func(r Run) bool { return r.functions == nil }) {
+// placed is a function with a line. Its first group has the name and the file.
+var placed = pattern.New(`^(.* \([^:]+):\d+\)$`)
+
+// places returns the places of functions by name and file. Minified functions, whose place has a
+// column, have other names in each build.
+func (s *Set) places() map[string][]string {
+	all := map[string][]string{}
+	for i := range s.Runs {
+		for name := range s.Runs[i].functions.times {
+			if m := placed.FindStringSubmatch(name); m != nil && !slices.Contains(all[m[1]], name) {
+				all[m[1]] = append(all[m[1]], name)
+			}
+		}
+	}
+	return all
+}
+
+// at returns the set with the places of functions in another build, which has other lines. A name
+// that a file has several times keeps its line.
+func (s *Set) at(other *Set) *Set {
+	moved, places := map[string]string{}, other.places()
+	for short, own := range s.places() {
+		if there := places[short]; len(own) == 1 && len(there) == 1 {
+			moved[own[0]] = there[0]
+		}
+	}
+	s = s.clone()
+	for i := range s.Runs {
+		f := *s.Runs[i].functions
+		f.times = map[string]functionTime{}
+		for name, t := range s.Runs[i].functions.times {
+			f.times[cmp.Or(moved[name], name)] = t
+		}
+		s.Runs[i].functions = &f
+	}
+	return s
+}
+
+// explain compares the functions of the sets, or those of their further runs with measuring code.
+func (c *Comparison) explain(a, b *Set, paired bool) error {
+	if a.why == nil || b.why == nil {
+		return c.compareFunctions(a, b, paired, c.alpha())
+	}
+	if unmeasured(a.why, b.why) {
 		return nil
 	}
+	c.further = min(len(a.why.Runs), len(b.why.Runs))
+	both, _ := blocks(a.why, b.why)
+	// their number is fixed, so that looks do not share the level
+	return c.compareFunctions(a.why, b.why, both != nil, stats.Alpha/float64(max(1, c.options.Sharing)))
+}
+
+// Cause returns a sentence about the function that explains the first changed value; "": no value
+// changed, or no functions were measured. It is the innermost of the functions whose times changed
+// about as much.
+func (c *Comparison) Cause() string {
+	v := c.Deciding()
+	if v.Verdict != stats.Regressed && v.Verdict != stats.Improved || c.cost ||
+		len(c.Functions) == 0 && c.further == 0 {
+		return ""
+	}
+	size := func(v *Value) float64 { return math.Abs(v.Shift.Estimate) }
+	var found *Value
+	for i := range c.Functions { // the largest difference first
+		f := &c.Functions[i]
+		small := v.Measure.Unit == f.Measure.Unit && size(f) < smallCause*size(v) ||
+			found != nil && size(f) < innerCause*size(&c.Functions[0])
+		inner := found == nil || math.Max(f.MedianA.Estimate, f.MedianB.Estimate) <
+			math.Max(found.MedianA.Estimate, found.MedianB.Estimate)
+		if f.Verdict == v.Verdict && !small && inner {
+			found = f
+		}
+	}
+	if found == nil {
+		return "No measured function explains it."
+	}
+	text := fmt.Sprintf("%s ran for %s ms instead of %s ms, %s", found.Key.Value,
+		wording.Number(found.MedianB.Estimate), wording.Number(found.MedianA.Estimate), found.Sentence())
+	if c.further > 0 {
+		text += " with measuring code"
+	}
+	return text + "."
+}
+
+// unmeasured reports whether the functions of a run were not measured.
+func unmeasured(a, b *Set) bool {
+	return slices.ContainsFunc(slices.Concat(a.Runs, b.Runs), func(r Run) bool { return r.functions == nil })
+}
+
+// compareFunctions compares the functions with the longest self times, if all runs have them.
+// Functions with brief calls are left out: their times are in part times of their callers.
+func (c *Comparison) compareFunctions(a, b *Set, paired bool, alpha float64) error {
+	if unmeasured(a, b) {
+		return nil
+	}
+	a = a.at(b)
+	runs := slices.Concat(a.Runs, b.Runs)
 	medians := map[string]float64{}
 	for i := range runs {
 		for name, t := range runs[i].functions.times {
 			if _, known := medians[name]; !known {
-				medians[name] = max(c.A.medianSelf(name), c.B.medianSelf(name))
+				medians[name] = max(a.medianSelf(name), b.medianSelf(name))
 			}
 			if t.brief {
 				medians[name] = 0
@@ -114,11 +210,11 @@ func (c *Comparison) compareFunctions(paired bool) error {
 	})
 	var pairs []stats.Pair
 	for _, name := range names {
-		a, b := c.A.totals(name), c.B.totals(name)
-		if len(a) == 0 || len(b) == 0 || len(pairs) == maxFunctions {
+		inA, inB := a.totals(name), b.totals(name)
+		if len(inA) == 0 || len(inB) == 0 || len(pairs) == maxFunctions {
 			continue
 		}
-		v, pair, why := pairOf(Key{Measure: scriptMeasure, Value: name}, a, b, nil, paired)
+		v, pair, why := pairOf(Key{Measure: scriptMeasure, Value: name}, inA, inB, nil, paired)
 		if why != "" {
 			return fmt.Errorf("compare functions: %s", why) // versions and units are equal
 		}
@@ -128,7 +224,7 @@ func (c *Comparison) compareFunctions(paired bool) error {
 	if len(pairs) == 0 {
 		return nil
 	}
-	differences, err := stats.Compare(pairs, c.alpha())
+	differences, err := stats.Compare(pairs, alpha)
 	if err != nil {
 		return err
 	}

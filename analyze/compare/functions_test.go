@@ -2,6 +2,8 @@ package compare
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +102,130 @@ func TestFunctions(t *testing.T) {
 	for i := range c.Functions {
 		if v := c.Functions[i].Verdict; v == stats.Improved || v == stats.Regressed {
 			t.Errorf("with lost records a function %s", v)
+		}
+	}
+}
+
+// TestFunctionsMoved: a change that adds lines does not make other functions of those below.
+func TestFunctionsMoved(t *testing.T) {
+	at := func(line int, more ...result.Function) func(*result.Script) {
+		return func(s *result.Script) {
+			for i := range s.Functions {
+				s.Functions[i].SourceLine = line
+			}
+			s.Functions = append(s.Functions, more...)
+		}
+	}
+	times := map[string][2]float64{"rank": {60, 190}}
+	other := result.Function{Name: "rank", Source: "src/rank.ts", SourceLine: 90}
+	minified := func(column int) func(*result.Script) {
+		return func(s *result.Script) {
+			f := &s.Functions[0]
+			f.Name, f.URL, f.Source, f.Line, f.Column = "ae", "http://a.test/app.js", "", 1, column
+		}
+	}
+	for name, c := range map[string]struct {
+		a, b func(*result.Script)
+		want []string
+	}{
+		"moved": {at(7), at(12), []string{"rank (src/rank.ts:12) 190.4 190.4"}},
+		"two": {at(7), at(12, other),
+			[]string{"rank (src/rank.ts:12) 0.0 190.4", "rank (src/rank.ts:7) 190.4 0.0"}},
+		"minified": {minified(400), minified(500),
+			[]string{"ae (app.js:1:400) 190.4 0.0", "ae (app.js:1:500) 0.0 190.4"}},
+	} {
+		cmp := analyzetest.Must(Compare(scripted(times, c.a), scripted(times, c.b), Options{}))(t)
+		var got []string
+		for i := range cmp.Functions {
+			v := &cmp.Functions[i]
+			got = append(got, fmt.Sprintf("%s %.1f %.1f", v.Key.Value, v.MedianA.Estimate, v.MedianB.Estimate))
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestCause: the sentence names the innermost function that changed about as much as the largest.
+// Further runs with measuring code have the functions of plain runs, at a level of their own.
+func TestCause(t *testing.T) {
+	before := map[string][2]float64{"load": {6, 198}, "price": {190, 190}, "render": {20, 20}}
+	after := map[string][2]float64{"load": {6, 298}, "price": {290, 290}, "render": {20, 20}}
+	tiny := map[string][2]float64{"load": {16, 208}, "price": {190, 190}, "render": {20, 20}}
+	none := map[string][2]float64{"none": {90, 90}}
+	shorter := map[string][2]float64{"price": {20, 20}}
+	const slower = "price (src/price.ts:7) ran for 290.4 ms instead of 190.4 ms, slower by 52.5 % ("
+	for name, c := range map[string]struct {
+		first, second float64 // the first visual change
+		a, b          map[string][2]float64
+		further       bool
+		want          string
+	}{
+		"in the same runs": {500, 700, before, after, false, slower},
+		"in further runs":  {500, 700, before, after, true, slower},
+		"improved": {700, 500, after, before, true,
+			"price (src/price.ts:7) ran for 190.4 ms instead of 290.4 ms"},
+		"little of it":     {500, 700, before, tiny, true, "No measured function explains it."},
+		"the other way":    {500, 700, after, before, true, "No measured function explains it."},
+		"all short":        {500, 700, nil, nil, true, "No measured function explains it."},
+		"unchanged":        {500, 500, shorter, shorter, true, ""},
+		"not measured":     {500, 700, nil, nil, false, ""},
+		"not instrumented": {500, 700, none, none, true, ""},
+	} {
+		a, b := valued("plan", 8, load(c.first)), valued("plan", 8, load(c.second))
+		for i := range a.Runs { // looks at a growing set share its level, but not that of further runs
+			a.Runs[i].Looks = stats.Looks{8, 12, 20}
+		}
+		for side, times := range map[*Set]map[string][2]float64{a: c.a, b: c.b} {
+			measured := scripted(times, nil)
+			if times["none"] != [2]float64{} {
+				measured.Runs[3].functions = nil
+			}
+			if c.further {
+				side.why = measured
+			} else if times != nil {
+				for i := range side.Runs {
+					side.Runs[i].functions = measured.Runs[i].functions
+				}
+			}
+		}
+		if !c.further {
+			for i := range a.Runs {
+				a.Runs[i].Looks = nil
+			}
+		}
+		got := analyzetest.Must(Compare(a, b, Options{Primary: []string{"speedindex.first_visual_change"}}))(t)
+		cause := got.Cause()
+		if !strings.HasPrefix(cause, c.want) || c.want == "" && cause != "" {
+			t.Errorf("%s: %q, want %q", name, cause, c.want)
+		}
+		if strings.Contains(cause, "with measuring code") != (c.further && strings.Contains(cause, "ran for")) {
+			t.Errorf("%s: %q", name, cause)
+		}
+		var text strings.Builder
+		if err := got.WriteMarkdown(&text); err != nil || !strings.Contains(text.String(), plainMarkdown(cause)) {
+			t.Errorf("%s: %v: %s", name, err, &text)
+		}
+		if j := got.JSON(); j.Cause != cause || (j.FurtherRuns == 8) != (c.further && name != "not instrumented") {
+			t.Errorf("%s: %q of %d further runs", name, j.Cause, j.FurtherRuns)
+		}
+	}
+}
+
+// TestFurtherRuns: the folder why of a set has further runs of its variants.
+func TestFurtherRuns(t *testing.T) {
+	p := plan{Test: "t", Variants: []string{"a", "b"}}
+	dir := setOf(t, p, "a/run-01", "b/run-01", "why/a/run-01", "why/a/run-02", "why/b/failed/run-01.1")
+	for variant, want := range map[string]int{"a": 2, "b": 0} {
+		s := analyzetest.Must(Load(t.Context(), filepath.Join(dir, variant)))(t)
+		if s.why != nil { // without set.json it is any folder
+			t.Errorf("%s: further runs of no set", variant)
+		}
+		analyzetest.Check(t, os.WriteFile(filepath.Join(dir, whyDir, setFile), []byte("{}"), 0o644))
+		s = analyzetest.Must(Load(t.Context(), filepath.Join(dir, variant)))(t)
+		analyzetest.Check(t, os.Remove(filepath.Join(dir, whyDir, setFile)))
+		if got := s.why; (got == nil) != (want == 0) || got != nil && len(got.Runs) != want {
+			t.Errorf("%s: %+v", variant, got)
 		}
 	}
 }

@@ -12,11 +12,12 @@ type JSON struct {
 	B setJSON `json:"b"`
 	// passed, regressed, inconclusive: what --fail-on-regression goes by
 	Outcome     Outcome               `json:"outcome"`
-	Answer      string                `json:"answer"`   // a sentence
-	Primary     string                `json:"primary"`  // the first primary value
-	Test        string                `json:"test"`     // in words
-	Level       float64               `json:"level"`    // of each family
-	Families    map[Family]int        `json:"families"` // values that are tested in each
+	Answer      string                `json:"answer"`          // a sentence
+	Cause       string                `json:"cause,omitempty"` // a sentence about a function
+	Primary     string                `json:"primary"`         // the first primary value
+	Test        string                `json:"test"`            // in words
+	Level       float64               `json:"level"`           // of each family
+	Families    map[Family]int        `json:"families"`        // values that are tested in each
 	JudgeAll    bool                  `json:"judge_all"`
 	Threshold   *float64              `json:"threshold_fraction"` // null: each measure's own
 	Alike       bool                  `json:"alike"`
@@ -27,11 +28,13 @@ type JSON struct {
 	Counts      map[stats.Verdict]int `json:"counts"`
 	Measures    []measureJSON         `json:"measures"`
 	Functions   []measureJSON         `json:"functions,omitempty"` // total times, which decide nothing
-	Heat        *heatDifference       `json:"heat_map,omitempty"`
-	Divergence  *divergence           `json:"divergence,omitempty"`
-	Pair        *pairVideo            `json:"pair,omitempty"`
-	Strips      *strips               `json:"filmstrips,omitempty"`
-	Page        string                `json:"page,omitempty"`
+	// further runs of each side, which measured the functions; absent: those of the sets did
+	FurtherRuns int             `json:"further_runs,omitempty"`
+	Heat        *heatDifference `json:"heat_map,omitempty"`
+	Divergence  *divergence     `json:"divergence,omitempty"`
+	Pair        *pairVideo      `json:"pair,omitempty"`
+	Strips      *strips         `json:"filmstrips,omitempty"`
+	Page        string          `json:"page,omitempty"`
 }
 
 type setJSON struct {
@@ -110,7 +113,7 @@ func (c *Comparison) JSON() *JSON {
 		Primary:   c.Primary.Key.String(),
 		Threshold: c.options.Threshold, Alike: len(c.Unlike) == 0,
 		Differences: append([]Unlike{}, c.Unlike...), Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
-		Withheld: c.withheld, Cost: c.cost,
+		Withheld: c.withheld, Cost: c.cost, Cause: c.Cause(), FurtherRuns: c.further,
 		Test: c.Test(), Level: c.alpha(), JudgeAll: c.options.JudgeAll,
 		Families: map[Family]int{PrimaryFamily: c.Tested(PrimaryFamily), SecondFamily: c.Tested(SecondFamily)},
 		Heat:     c.heat, Divergence: c.divergence, Pair: c.pair,

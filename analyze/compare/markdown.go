@@ -16,6 +16,9 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	nameA, nameB := c.Names()
 	fmt.Fprintf(&b, "**%s**\n", plainMarkdown(c.Answer()))
+	if cause := c.Cause(); cause != "" {
+		fmt.Fprintf(&b, "\n%s\n", plainMarkdown(cause))
+	}
 	table := func(title string, values []Value, want func(*Value) bool) (rows int) {
 		for i := range values {
 			v := &values[i]

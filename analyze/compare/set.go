@@ -26,6 +26,9 @@ type Set struct {
 	Runs []Run
 	// Without are run folders that have no results.
 	Without []string
+
+	// why are further runs with measuring code, which name the functions of a change; nil: none.
+	why *Set
 }
 
 // Run is what comparing takes of one run's results; series are not kept.
@@ -100,10 +103,32 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze",
 			path, result.FileName)
 	}
-	return s, nil
+	s.why, err = loadWhy(ctx, path)
+	return s, err
 }
 
-const runFile = "run.json"
+const (
+	runFile = "run.json"
+	// whyDir is the folder of a set with the runs of run --why-changed.
+	whyDir = "why"
+)
+
+// loadWhy reads the further runs of a variant with measuring code; nil: it has none.
+func loadWhy(ctx context.Context, variant string) (*Set, error) {
+	abs, err := filepath.Abs(variant)
+	if err != nil {
+		return nil, err
+	}
+	why := filepath.Join(filepath.Dir(abs), whyDir)
+	if _, err := os.Stat(filepath.Join(why, setFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	path := filepath.Join(why, filepath.Base(abs))
+	if runs, err := filepath.Glob(filepath.Join(escaped(path), "*", result.FileName)); err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	return Load(ctx, path)
+}
 
 // isRun says that a folder was meant to be a run.
 func isRun(dir string) bool {

@@ -17,6 +17,9 @@ func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
 	if err := InStyle(w, Bold, Indented(c.Answer(), "", Columns(w))+"\n"); err != nil {
 		return err
 	}
+	if cause := c.Cause(); cause != "" {
+		fmt.Fprintln(w, Indented(cause, "", Columns(w)))
+	}
 	var l List
 	a, b := c.Describe()
 	l.Add("A", "%s", a)

@@ -14,7 +14,6 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
-	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 )
@@ -50,6 +49,8 @@ type runCmd struct {
 	// ProfiledOnly leaves out the plain runs of a profiled set.
 	ProfiledOnly bool `help:"Play no plain runs between profiled ones; the cost of the profile is unknown."`
 	Why          bool `help:"Record scripts, samples and sockets, and print the activity before late frames."`
+	// WhyChanged leaves the runs that decide without load.
+	WhyChanged bool `help:"If a primary value changed, play more runs with --why and compare the functions."`
 	// AB names functions of the page.
 	AB []string `name:"ab" placeholder:"NAME=FILE" sep:"none" help:"Replace a function in half of the runs."`
 	// ObserverEffect is the number of runs of each side.
@@ -85,6 +86,7 @@ func (runCmd) Help() string {
   eideticker run framerate
   eideticker run before.html after.html
   eideticker run example.org --variant a=network:cable --variant b=network:3g
+  eideticker run before.html after.html --until-sure --why-changed
   eideticker run framerate --browser chromium --browser firefox --until-sure
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
   eideticker run example.org
@@ -131,6 +133,8 @@ while a frame was late. It needs a built-in page, or --network. Its records use 
 --profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
 of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost.
 --why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
+--why-changed leaves the runs that decide plain. If a primary value changed, each variant has 8 more runs with --why.
+They name the function that changed. They are in the folder why of the set.
 --ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
 The runs take turns. The screen, the function's times and its exceptions are compared.
 
@@ -195,6 +199,9 @@ func (c runCmd) measured(e *env) (*testRun, error) {
 	}
 	r.options.Decided = r.decided
 	r.set, err = session.RunSet(e.ctx, r.options)
+	if c.WhyChanged && err == nil {
+		err = r.explainChange()
+	}
 	for _, v := range o.Variants {
 		if p, ok := v.Device.(*session.Powered); ok {
 			err = errors.Join(err, p.Close())
@@ -241,6 +248,9 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	}
 	if (c.FailOnRegression || c.Markdown != "") && len(o.Compared()) < 2 {
 		return o, usagef("--fail-on-regression and --markdown need two tests, variants, browsers or devices")
+	}
+	if err := c.checkWhyChanged(&o); err != nil {
+		return o, err
 	}
 	looks, err := c.looks(&o)
 	if err != nil {
@@ -353,23 +363,6 @@ func (c runCmd) onNetwork(t *suite.Test) error {
 		return nil
 	}
 	return setProfile(t, c.Network)
-}
-
-// recordWhy has each test record what --why needs. Networks and archives of variants are set. It
-// says where scripts cannot be instrumented.
-func (c runCmd) recordWhy(e *env, subjects []session.Subject) {
-	if c.ObserverEffect != nil {
-		subjects = subjects[1:] // the first is plain
-	}
-	said := ""
-	for i := range subjects {
-		t := *subjects[i].Test
-		if err := session.Explain(&t, siterecord.Follows(&t)); err != nil && err.Error() != said {
-			said = err.Error()
-			fmt.Fprintf(e.err, "--why without calls of scripts: %s\n", said)
-		}
-		subjects[i].Test = &t
-	}
 }
 
 func setProfile(t *suite.Test, profile string) error {

@@ -436,21 +436,17 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 	if m.Found == nil {
 		return "", false
 	}
-	names := [][2]string{{"response", "latency_p50"}, {"fps", "framerate"}, {"speedindex", "pixel.speed_index"}}
-	for _, wanted := range slices.Backward(r.primary()) {
-		if measure, value, ok := strings.Cut(wanted, "."); ok {
-			names = slices.Insert(names, 0, [2]string{measure, value})
-		}
-	}
-	for _, w := range m.Found.Results.Windows {
-		for _, name := range names {
+	for i := range m.Found.Results.Windows {
+		w := &m.Found.Results.Windows[i]
+		for _, name := range result.NewAnswer(w, r.primary()).Primary {
+			measure, name, _ := strings.Cut(name, ".")
 			for i := range w.Results {
 				res := &w.Results[i]
-				if res.Measure != name[0] || res.State == analyze.Refused {
+				if res.Measure != measure || res.State == analyze.Refused {
 					continue
 				}
-				if v, ok := res.Find(name[1]); ok {
-					return fmt.Sprintf("%s %s (%s)", name[1], result.ValueText(v), terminal.Bounds(v)), true
+				if v, ok := res.Find(name); ok {
+					return fmt.Sprintf("%s %s (%s)", name, result.ValueText(v), terminal.Bounds(v)), true
 				}
 			}
 		}

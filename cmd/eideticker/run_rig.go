@@ -94,6 +94,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--end cannot be used with --rig; set end in a test file")
 	case c.Why:
 		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
+	case c.WhyChanged:
+		return p, usagef("--why-changed cannot be used with --rig")
 	case len(c.AB) > 0:
 		return p, usagef("--ab cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:

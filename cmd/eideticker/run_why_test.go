@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,8 +12,9 @@ import (
 // TestWhyRecordsScripts: --why records the calls of scripts that can be instrumented. A flag or a
 // variant may give the network. Otherwise the command says why not.
 func TestWhyRecordsScripts(t *testing.T) {
-	const local, none = "http://localhost:3000", "--why without calls of scripts: test localhost-3000: script needs " +
-		"pages that this program serves; add --network\n"
+	const local, elsewhere = "http://localhost:3000", "http://example.org"
+	const none = "--why without calls of scripts: test example.org: script needs pages that this program serves; " +
+		"add --network\n"
 	six := 6
 	limits := profileLimits{Strict: true, TraceLimit: 1 << 20}
 	for name, tc := range map[string]struct {
@@ -21,7 +23,8 @@ func TestWhyRecordsScripts(t *testing.T) {
 	}{
 		"built-in page": {runCmd{Tests: []string{"stutter"}}, "calls,errors", ""},
 		"local server":  {runCmd{Tests: []string{local}, Network: "cable"}, "calls,errors", ""},
-		"no network":    {runCmd{Tests: []string{local, local}}, "|", none},
+		"no network":    {runCmd{Tests: []string{local, local}}, "calls,errors|calls,errors", ""},
+		"other machine": {runCmd{Tests: []string{elsewhere, elsewhere}}, "|", none},
 		"site":          {runCmd{Tests: []string{"https://example.org"}, Network: "3g"}, "calls,errors", ""},
 		"variants": {runCmd{Tests: []string{local}, Variant: []string{"a=network:3g", "b=network:cable"}},
 			"calls,errors|calls,errors", ""},
@@ -49,5 +52,48 @@ func TestWhyRecordsScripts(t *testing.T) {
 				t.Errorf("scripts %q, want %q; says %q", got, tc.scripts, &says)
 			}
 		})
+	}
+}
+
+// TestWhyChanged: plain runs decide. The further ones are a set of their own, with a fixed size.
+func TestWhyChanged(t *testing.T) {
+	two := runCmd{Tests: []string{"framerate", "hover"}, UntilSure: true, WhyChanged: true}
+	for name, tc := range map[string]struct {
+		edit func(*runCmd)
+		want string // of the error
+	}{
+		"two tests": {func(*runCmd) {}, ""},
+		"one test":  {func(c *runCmd) { c.Tests, c.UntilSure = c.Tests[:1], false }, "--why-changed needs two tests"},
+		"why":       {func(c *runCmd) { c.Why, c.ProfiledOnly = true, true }, "omit --why, --script and --profile"},
+		"script":    {func(c *runCmd) { c.Script = []string{"calls"} }, "omit --why, --script and --profile"},
+		"a failure": {func(c *runCmd) { c.UntilSure, c.UntilFail = false, true }, "--until-fail"},
+	} {
+		c := two
+		c.Output = filepath.Join(t.TempDir(), "set")
+		tc.edit(&c)
+		var says bytes.Buffer
+		e := &env{ctx: t.Context(), err: &says}
+		o, err := c.options(e)
+		if tc.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v, want %q", name, err, tc.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &testRun{env: e, cmd: c, options: o}
+		further := r.further()
+		if further.Repeat != 8 || further.Looks != nil || o.Looks == nil ||
+			further.Dir != filepath.Join(c.Output, "why") || further.Seed != o.Seed {
+			t.Errorf("%+v", further)
+		}
+		for i, v := range further.Variants {
+			if plain := o.TestOf(i); v.Name() != o.Variants[i].Name() || !v.Test.Script.Given() ||
+				!v.Test.Profile.Given() || plain.Script.Given() || plain.Profile.Given() {
+				t.Errorf("%s: %+v", v.Name(), v.Test)
+			}
+		}
 	}
 }

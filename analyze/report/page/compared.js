@@ -36,7 +36,7 @@ export function verdict(outcome, sentence, c) {
   const byLength = measures.filter((m) => c.answer.includes(`${m.name}: `))
     .sort((a, b) => b.name.length - a.name.length);
   const told = byLength.reduce((text, m) => text.replace(`${m.name}: `, `${valueName(m)} `), c.answer);
-  return {...stateWord(better ? 'improved' : outcome), sentence: told};
+  return {...stateWord(better ? 'improved' : outcome), sentence: c.cause ? `${told} ${c.cause}` : told};
 }
 
 /**
@@ -77,7 +77,9 @@ export function others(c) {
  * functions are the functions of the page, the largest difference first. They do not decide.
  * @param {Comparison} c
  */
-export const functions = (c) => table(c.functions ?? [], 'Functions');
+export const functions = (c) => c.functions?.length ? h('div', null, table(c.functions, 'Functions'),
+  c.further_runs ? h('p.quiet-text', null,
+    `They are of ${counted(c.further_runs, 'further run')} of each side, with measuring code.`) : null) : null;
 
 /**
  * folded is a table behind its count.
