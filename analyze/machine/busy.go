@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A task of this length is no frame of an animation. A longer look would miss a task that ends
+// Frames of animations have shorter tasks. A longer look would miss a task that ends
 // meanwhile, and draws.
 const (
 	busySamples = 5
