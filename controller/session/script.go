@@ -460,10 +460,15 @@ func (s *scripting) addSources(ctx context.Context, info *scripts.Info) (problem
 		for k := range p.Functions {
 			f := &p.Functions[k]
 			if !f.Outside { // a bundle has code of many sources
-				add(p.URL, f.Line, f.Column, &f.Source)
+				use(p.URL, f.Line, f.Column, func(of sourcemap.Source) {
+					f.Source.File, f.Source.SourceLine = of.File, of.Line
+					if f.NameLine == 0 { // minified code has no names of function expressions
+						f.Name = cmp.Or(of.Function(), f.Name)
+					}
+				})
 			}
 			if f.NameLine > 0 {
-				use(p.URL, f.NameLine, f.NameColumn, func(of sourcemap.Source) { f.Name = cmp.Or(of.Name, f.Name) })
+				use(p.URL, f.NameLine, f.NameColumn, func(of sourcemap.Source) { f.Name = of.Rename(f.Name) })
 			}
 		}
 	}

@@ -449,11 +449,17 @@ func TestSourcesOfScripts(t *testing.T) {
 		case "/app.map":
 			_, _ = io.WriteString(w, `{"sources":["webpack://x/./src/App.tsx"],"names":["parse","sum"],`+
 				`"mappings":"AAAA,IAAAA,EAWE,MAAAC,EADA"}`)
+		case "/small.js":
+			_, _ = io.WriteString(w, "function u(){}(function(){});var o={template(){}};\n"+
+				"//# sourceMappingURL=small.map")
+		case "/small.map": // of a bundler that writes no names
+			_, _ = io.WriteString(w, `{"sources":["a.jsx"],"mappings":"AAAA,SAAS,MACR,qBACD","sourcesContent":[`+
+				`"function SlowList() {}\n(function handle() {})\ndiv"]}`)
 		case "/broken.js":
 			_, _ = io.WriteString(w, "x=()=>1\n//# sourceMappingURL=data:,")
 		}
 	}))
-	for _, path := range []string{"/app.js", "/broken.js"} {
+	for _, path := range []string{"/app.js", "/small.js", "/broken.js"} {
 		r := httptest.NewRequest(http.MethodGet, "http://a.test"+path, nil)
 		r.Header.Set("Sec-Fetch-Dest", "script")
 		h.ServeHTTP(httptest.NewRecorder(), r)
@@ -477,6 +483,15 @@ func TestSourcesOfScripts(t *testing.T) {
 			f.Name != []string{"parse", "sum"}[i] {
 			t.Errorf("function %+v, want line %d", f, line)
 		}
+	}
+	found := map[string]string{}
+	for _, p := range info.Programs {
+		for _, f := range p.Functions {
+			found[p.URL] += f.Name + " "
+		}
+	}
+	if got, want := found["http://a.test/small.js"], "SlowList handle template (script) "; got != want {
+		t.Errorf("functions %s, want %s", got, want)
 	}
 	// A profile names the places of parameters in the served script.
 	s.index(info)

@@ -28,11 +28,13 @@ const (
 type Place struct{ Line, Column int }
 
 // Source is a place in a source. Its file is empty if the map has none. Name is that of an
-// identifier which begins at the place, if the map has it.
+// identifier which begins at the place, if the map has it. Without a name, Text is the rest of the
+// line in the source, if the map has that.
 type Source struct {
 	File string
 	Line int
 	Name string
+	Text string
 }
 
 // file is a source map, or an index of maps of parts.
@@ -40,6 +42,7 @@ type file struct {
 	SourceRoot string    `json:"sourceRoot"`
 	Sources    []*string `json:"sources"`
 	Names      names     `json:"names"`
+	Contents   contents  `json:"sourcesContent"`
 	Mappings   string    `json:"mappings"`
 	Sections   []struct {
 		Offset struct{ Line, Column int }
@@ -58,10 +61,17 @@ func (n *names) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// contents are the texts of sources. A list that is not one of texts and null has none.
+type contents []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *contents) UnmarshalJSON(raw []byte) error { return (*names)(c).UnmarshalJSON(raw) }
+
 // segment maps the code from a place on, up to the next segment of its line. Numbers count from 0.
 type segment struct {
 	line, column       int
 	source, sourceLine int // source is -1 without one
+	sourceColumn       int
 	name               int // -1 without one
 	rest               string
 }
@@ -92,6 +102,9 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 	})
 	found, last := make([]Source, len(places)), Source{}
 	lastLine, lastColumn := -1, 0
+	texts := texts{begins: map[*string][]int32{}}
+	var content *string // of the last segment's source
+	var from segment
 	// until gives the last segment to all places before the next one.
 	until := func(line, column int) {
 		for len(order) > 0 {
@@ -102,7 +115,9 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 			if p.Line-1 == lastLine {
 				found[order[0]] = Source{File: last.File, Line: last.Line}
 				if p.Column-1 == lastColumn {
-					found[order[0]].Name = clean(last.Name)
+					if found[order[0]].Name = clean(last.Name); last.Name == "" && content != nil {
+						found[order[0]].Text = texts.from(content, from.sourceLine, from.sourceColumn)
+					}
 				}
 			}
 			order = order[1:]
@@ -122,7 +137,7 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 				return errors.New("its sections are out of order")
 			}
 			until(s.line, s.column)
-			last, lastLine, lastColumn = Source{}, s.line, s.column
+			last, lastLine, lastColumn, content = Source{}, s.line, s.column, nil
 			if s.source >= 0 && s.source < len(f.Sources) && f.Sources[s.source] != nil {
 				name, known := names[s.source]
 				if !known {
@@ -130,6 +145,9 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 					names[s.source] = name
 				}
 				last = Source{File: name, Line: s.sourceLine + 1}
+				if s.source < len(f.Contents) {
+					content, from = &f.Contents[s.source], s
+				}
 				if s.name >= 0 && s.name < len(f.Names) {
 					last.Name = f.Names[s.name]
 				}
@@ -225,7 +243,7 @@ const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 
 // walk reads the segments in order.
 func walk(mappings string, yield func(segment) error) error {
-	var column, source, sourceLine, name int
+	var column, source, sourceLine, sourceColumn, name int
 	s := segment{}
 	for at := 0; at < len(mappings); {
 		switch mappings[at] {
@@ -262,10 +280,12 @@ func walk(mappings string, yield func(segment) error) error {
 		before := column
 		column += fields[0]
 		source, sourceLine, name = source+fields[1], sourceLine+fields[2], name+fields[4]
+		sourceColumn += fields[3]
 		if column < before || min(source, sourceLine) < 0 || max(column, source, sourceLine, s.line) > maxNumber {
 			return fmt.Errorf("a segment of line %d is out of order", s.line+1)
 		}
 		s.column, s.rest, s.source, s.sourceLine, s.name = column, mappings[rest:end], -1, sourceLine, -1
+		s.sourceColumn = sourceColumn
 		if n > 1 {
 			s.source = source
 		}

@@ -2,6 +2,7 @@ package sourcemap_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -105,6 +106,7 @@ func TestRealMaps(t *testing.T) {
 				}
 				known, named := 0, 0
 				for i := range got {
+					got[i].Text = "" // Node has no such value
 					if got[i] != want[i] {
 						t.Fatalf("%s: place %+v is from %+v, want %+v", name, c.places[i], got[i], want[i])
 					}
@@ -182,6 +184,60 @@ func TestLookup(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || n > 100 {
 		t.Errorf("1,000 segments take %d MiB: %v", n, err)
+	}
+}
+
+// TestNamesInSources: a map without names has those of the source's text, in UTF-16 columns.
+// Components of Next.js had the names of minified code, such as u.
+func TestNamesInSources(t *testing.T) {
+	const text = "/*🙂*/ function SlowList({ tick }) {\r\n" +
+		"export default async function* pages() {}\n  const draw = row => row\n  async load() {}\nÄrger = 1"
+	for _, c := range []struct {
+		name                 string
+		line, column         int // from 0
+		identifier, function string
+	}{
+		{"a function's head", 0, 7, "", "SlowList"},
+		{"its name", 0, 16, "SlowList", ""},
+		{"a blank before it", 0, 6, "", "SlowList"},
+		{"an export", 1, 0, "", "pages"},
+		{"a variable", 2, 8, "draw", ""},
+		{"a declaration", 2, 2, "", ""},
+		{"a parameter", 2, 15, "row", ""},
+		{"a method", 3, 8, "load", ""},
+		{"a letter", 4, 0, "Ärger", ""},
+		{"an operator", 2, 13, "", ""},
+		{"beyond the line", 3, 99, "", ""},
+		{"beyond the text", 9, 0, "", ""},
+	} {
+		number := func(n int) string { // two digits: 0 to 511
+			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+			return string([]byte{digits[2*n&31|32], digits[2*n>>5]})
+		}
+		data, err := json.Marshal(map[string]any{"sources": []any{"other.js", "a.js"},
+			"sourcesContent": []any{nil, text}, "mappings": "AC" + number(c.line) + number(c.column)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sourcemap.Lookup(data, []sourcemap.Place{{Line: 1, Column: 1}, {Line: 1, Column: 2}})
+		if err != nil || got[0].Rename("u") != cmp.Or(c.identifier, "u") || got[0].Function() != c.function {
+			t.Errorf("%s: %+v: %q, function %q, %v", c.name, got[0], got[0].Rename("u"), got[0].Function(), err)
+		}
+		if kept := got[0].Rename("template"); kept != "template" {
+			t.Errorf("%s: template is now %s", c.name, kept)
+		}
+		if got[0].Line != c.line+1 || got[1].Line != c.line+1 || got[1].Text != "" {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	for _, data := range []string{`{"sources":["a"],"sourcesContent":[7],"mappings":"AAAA"}`,
+		`{"sources":["a"],"sourcesContent":{},"mappings":"AAAA"}`,
+		`{"sources":["a"],"sourcesContent":["f` + strings.Repeat(`\n`, 5<<20) + `"],"mappings":"AAAA"}`,
+		`{"sources":["a","b"],"sourcesContent":["f"],"mappings":"ACAA"}`} {
+		got, err := sourcemap.Lookup([]byte(data), []sourcemap.Place{{Line: 1, Column: 1}})
+		if err != nil || got[0].Text != "" || got[0].Line != 1 {
+			t.Errorf("%.50s: %+v, %v", data, got, err)
+		}
 	}
 }
 
