@@ -109,6 +109,7 @@ type collector struct {
 
 type total struct {
 	Node
+	self   int64
 	depths int64 // sum
 	times  int64
 }
@@ -224,6 +225,9 @@ func (c *collector) add(path []int32, p part) {
 		t.Node.add(p)
 		t.depths += int64(depth)
 		t.times++
+		if g == path[0] {
+			t.self += p.ns
+		}
 	})
 	at := int32(0)
 	for i := range min(len(path), c.depth) {
@@ -317,6 +321,9 @@ func (c *collector) end() {
 	var best *total
 	for _, t := range c.totals {
 		f := c.of.Group(t.Group)
+		if entry(f) && 2*t.self < t.NS {
+			continue // it describes the thread only
+		}
 		if whole := max(c.all.NS, c.called.NS); f.Name != "" && 2*t.NS >= whole && (best == nil || c.deeper(t, best)) {
 			best = t
 		}
@@ -324,6 +331,17 @@ func (c *collector) end() {
 	if best != nil {
 		c.Longest = best.Node
 	}
+}
+
+// entry reports whether a function begins a program or a thread. Released browsers have names for
+// such functions only.
+func entry(f activity.Function) bool {
+	switch f.Name {
+	case "main", "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "__clone3",
+		"ChromeMain", "XRE_main", "XRE_InitChildProcess":
+		return f.Lang == activity.Native
+	}
+	return false
 }
 
 // deeper reports whether a function describes the time better than another one.

@@ -354,6 +354,43 @@ func TestSwitchesAreExact(t *testing.T) {
 	}
 }
 
+// TestEntriesAreNotNamed: a function that begins a thread is the cause of its own work only.
+// "ChromeMain ran for 305 ms" was the cause of late frames in released browsers.
+func TestEntriesAreNotNamed(t *testing.T) {
+	for own, want := range map[bool]string{
+		false: "The busiest thread, Renderer, ran for 80 (79–82) ms of 100 ms before it.",
+		true:  "ChromeMain (chromium) ran for 80 (79–82) ms of 100 ms before it on Renderer.",
+	} {
+		d := newDevice(t, native)
+		thread := d.Thread(activity.Thread{Process: 1, ID: 2, Name: "Renderer"})
+		late := d.stack([]string{"ChromeMain", "?"}[:map[bool]int{true: 1, false: 2}[own]]...)
+		times, at := []int64{0}, int64(0)
+		for n := range 40 {
+			stack, work, length := d.stack("?"), 2, 20*int64(ms)
+			if n%4 == 3 { // the frame is late
+				stack, work, length = late, 80, 100*ms
+			}
+			for i := range work {
+				d.event(activity.Event{At: start + at + int64(i+1)*ms, Thread: thread, Kind: activity.Sample,
+					Ref: stack, Value: period})
+			}
+			at += length
+			times = append(times, at)
+		}
+		w := window(times)
+		p := completed(t, frames.Results([]*activity.Trace{d.open()}, []result.Window{w}), w)
+		if len(p.Late) == 0 || !strings.HasSuffix(p.Late[0].Sentence, "late. "+want) {
+			t.Fatalf("own work %t: %+v", own, p.Late)
+		}
+		named := slices.ContainsFunc(p.Tests, func(c result.ProfileTest) bool {
+			return strings.Contains(c.Text, " ChromeMain ")
+		})
+		if len(p.Tests) == 0 || named != own {
+			t.Errorf("own work %t: tests %+v", own, p.Tests)
+		}
+	}
+}
+
 // TestBlockedThreadIsNamed: without a long function, the sentence has the thread that waited for
 // most of the time. It ran before and after that. A thread that polls is not named, nor one with
 // nothing to do. Waits of one caller are added up.

@@ -112,7 +112,7 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := choose(all)
+	chosen := choose(all, func(g int) bool { return entry(s.Group(int32(g))) })
 	column := make([]int, len(s.named))
 	for i, g := range chosen {
 		column[g] = i + 1
@@ -175,9 +175,13 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 }
 
 // choose returns the functions with the most time, longest first.
-func choose(all []weight) (chosen []int32) {
+// Functions that begin a thread take part if half of their time is self time.
+func choose(all []weight, entry func(int) bool) (chosen []int32) {
 	best := map[uint64]int32{}
 	for g, w := range all {
+		if 2*w.self < w.total && entry(g) {
+			continue
+		}
 		if had, ok := best[w.sum]; w.total > 0 && (!ok || all[had].self < w.self) {
 			best[w.sum] = int32(g)
 		}

@@ -161,6 +161,10 @@ func TestScriptFunctions(t *testing.T) {
 		"JS:f evalmachine.<anonymous>:5:3":     {Name: "f", File: "evalmachine.<anonymous>", Line: 5, Offset: 3},
 		"JS:o+slow /a.js:5:3":                  {Name: "slow", File: "/a.js", Line: 5, Offset: 3},
 		"JS:f":                                 {Name: "f"},
+		"JS:asm/crunch-0-turbofan":             {Name: "asm/crunch", Module: "WebAssembly"},
+		"JS:asm/crunch-0-liftoff":              {Name: "asm/crunch", Module: "WebAssembly"},
+		"wasm-function[7]-7-liftoff":           {Name: "wasm-function[7]", Module: "WebAssembly"},
+		"a-b-turbofan":                         {Name: "a-b-turbofan", Module: "[jit]", Lang: activity.Native},
 		"RegExp:a+ b":                          {Name: "RegExp:a+ b", Module: "[jit]"},
 		"Builtin:ArrayMap":                     {Name: "Builtin:ArrayMap", Module: "[jit]", Lang: activity.Native},
 	} {
