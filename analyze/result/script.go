@@ -224,6 +224,8 @@ type LateFrame struct {
 	Functions []RanMeantime `json:"functions"` // longest first
 	// Native is the longest call in the first function, if it has a quarter of that time.
 	Native *NativeCall `json:"native,omitempty"`
+	// Callers are those of the first function, nearest first. The nearest one has half of that time.
+	Callers []Place `json:"callers,omitempty"`
 	// Brief are the calls without records that happened meanwhile; absent: none.
 	Brief *BriefCalls `json:"brief,omitempty"`
 	// UnexplainedNS is the time in which no instrumented script ran.
@@ -280,6 +282,7 @@ const (
 	MaxRealms    = 64
 	MaxStack     = 50
 	MaxNatives   = 3 // of a function
+	MaxCallers   = 8
 	maxReports   = 20
 	maxColumns   = 16
 	// MaxPolicyRows limits the rows of a report.

@@ -43,6 +43,9 @@ func TestLateFrames(t *testing.T) {
 	answer.Response = true
 	native := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}, RanMeantime{1, nsSpan(90, 0)})
 	native.Native = &NativeCall{Name: "JSON.parse()", Line: 14, Self: nsSpan(430, 1)}
+	below := native
+	below.Callers = []Place{{Function: "draw", URL: "http://a.test/app.js", Line: 30, Column: 2, Source: "src/draw.ts",
+		SourceLine: 8}, {Function: "(script)", URL: "http://a.test/app.js", Line: 1}}
 	const at = "The frame at 0.95 s came 400 ms late. "
 	for _, tc := range []struct {
 		name   string
@@ -59,6 +62,9 @@ func TestLateFrames(t *testing.T) {
 			": slow (app.js:12) ran for 380 ms of it"},
 		{"a native call", native, nil, at + "slow (app.js:12) ran for 450 (449–451) ms, of it 430 ms in " +
 			"JSON.parse() (app.js:14), anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			": slow (app.js:12) ran for 450 ms of it"},
+		{"a caller", below, nil, at + "slow (app.js:12) ran for 450 (449–451) ms, called by draw (src/draw.ts:8), " +
+			"of it 430 ms in JSON.parse() (app.js:14), anonymous function (a.test/:7:900) for 90 ms meanwhile.",
 			": slow (app.js:12) ran for 450 ms of it"},
 		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
 			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +

@@ -36,7 +36,11 @@ func (s *Script) fill(r *Results) {
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
 			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
-		if l.Sentence = s.why(l, r); l.Sentence != "" && l.Brief != nil {
+		l.Sentence = s.why(l, r)
+		for k := range l.Callers {
+			l.Callers[k].describe()
+		}
+		if l.Sentence != "" && l.Brief != nil {
 			l.Brief.Most.describe()
 			l.Sentence += " " + l.Brief.words()
 		}
@@ -159,10 +163,14 @@ func (f *Function) label() string { return called(f.Name, f.Place) }
 // InSource returns the name and the place in the source, which other builds of a program have, too.
 // Without a source the place is that in the program.
 func (f *Function) InSource() string {
-	if f.Source == "" {
-		return called(f.Name, place(f.URL, f.Line, f.Column))
+	return inSourceOf(f.Name, f.Source, f.SourceLine, place(f.URL, f.Line, f.Column))
+}
+
+func inSourceOf(name, source string, line int, place string) string {
+	if source != "" {
+		place = fmt.Sprintf("%s:%d", source, line)
 	}
-	return called(f.Name, fmt.Sprintf("%s:%d", f.Source, f.SourceLine))
+	return called(name, place)
 }
 
 func called(name, place string) string {
@@ -415,6 +423,10 @@ func (s *Script) ran(l *LateFrame, stood float64) string {
 			ran = " ran "
 		}
 		text := s.Functions[f.Function].label() + ran + "for " + f.Self.time()
+		if i == 0 && len(l.Callers) > 0 {
+			c := &l.Callers[0]
+			text += ", called by " + inSourceOf(c.Function, c.Source, c.SourceLine, place(c.URL, c.Line, c.Column))
+		}
 		if i == 0 && l.Native != nil {
 			text += ", of it " + l.Native.Text
 		}

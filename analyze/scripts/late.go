@@ -23,6 +23,7 @@ type lateFrame struct {
 	shares      []trace.Share
 	// natives are the longest calls in slow functions, by function.
 	natives map[uint32][]trace.Share
+	realm   *trace.Realm // that was busiest
 }
 
 // late returns the late frames with the functions that ran meanwhile, the worst first.
@@ -66,8 +67,30 @@ func (r *Run) during(l *lateFrame) (busiest []trace.Share) {
 		}
 		if ran > most {
 			most, busiest, l.unexplained = ran, m.Functions, span(m.Unexplained)
+			l.realm = r.Trace.Realms[m.Realm]
 		}
 	}
 	busiest, l.natives = r.withNatives(busiest)
 	return slices.DeleteFunc(busiest, func(s trace.Share) bool { return s.Self.Value <= 0 })
+}
+
+// callers returns the callers of the first function of a late frame.
+func (r *Run) callers(l *lateFrame) (all []result.Place) {
+	if len(l.shares) == 0 {
+		return nil
+	}
+	for _, number := range l.realm.Callers(l.shares[0].Function, r.callerOf, timeline.Time(l.FromNS),
+		timeline.Time(l.ToNS), result.MaxCallers) {
+		p, f := r.Function(number)
+		if f == nil {
+			break
+		}
+		all = append(all, placeOf(p, f))
+	}
+	return all
+}
+
+func placeOf(p *Program, f *Function) result.Place {
+	return result.Place{Function: f.Name, URL: p.URL, Line: f.Line, Column: f.Column, Source: f.File,
+		SourceLine: f.SourceLine}
 }

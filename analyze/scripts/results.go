@@ -39,7 +39,7 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	r.reportsTo(s)
 	for _, l := range late {
 		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
-			UnexplainedNS: l.unexplained, Brief: r.brief(l.FromNS, l.ToNS)}
+			UnexplainedNS: l.unexplained, Callers: r.callers(&l), Brief: r.brief(l.FromNS, l.ToNS)}
 		for _, share := range l.shares {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
@@ -77,8 +77,7 @@ func (r *Run) brief(from, to int64) *result.BriefCalls {
 	if f == nil {
 		return nil
 	}
-	return &result.BriefCalls{Calls: all, Most: result.Place{Function: f.Name, URL: p.URL, Line: f.Line,
-		Column: f.Column, Source: f.File, SourceLine: f.SourceLine}}
+	return &result.BriefCalls{Calls: all, Most: placeOf(p, f)}
 }
 
 // span returns a duration within [0, result.MaxSpan], with bounds on either side.

@@ -164,6 +164,9 @@ func TestNatives(t *testing.T) {
 		f.Natives[0].Text != "100 ms in JSON.parse() (app.js:2)" || len(s.Functions) != 2 || s.Tasks[0].Function != 0 {
 		t.Errorf("functions %+v, tasks %+v", s.Functions, s.Tasks)
 	}
+	if len(s.Late) != 1 || len(s.Late[0].Callers) > 0 { // the call in it is not by another function
+		t.Errorf("late %+v", s.Late)
+	}
 	if p := s.Programs; p.Functions != 3 || p.CalledOfThem != 1 {
 		t.Errorf("programs %+v", p)
 	}
@@ -176,6 +179,39 @@ func TestNatives(t *testing.T) {
 			s.Late[0].Native != nil {
 			t.Errorf("caller %d: %+v", caller, s.Functions)
 		}
+	}
+}
+
+// TestCallersOfLateFrame: a function that many others call has the caller that took its time. A
+// helper such as block() was named without the caller that a user has to change.
+func TestCallersOfLateFrame(t *testing.T) {
+	p := newPage(7)
+	for i, of := range []struct {
+		caller   uint32
+		from, to float64
+	}{{11, 170, 190}, {12, 195, 240}, {12, 241, 280}} {
+		outer := p.calls + 1
+		p.add(record.Enter, 13, of.from)
+		p.add(record.Enter, of.caller, of.from)
+		p.add(record.Enter, 14, of.from)
+		p.calls += 3
+		p.add(record.Leave, outer+2, of.to)
+		p.add(record.Leave, outer+1, of.to)
+		p.add(record.Leave, outer, of.to)
+		p.add(record.Idle, uint32(i), of.to)
+	}
+	windows := []result.Window{window(changesBut(110, 117)...)}
+	s := checked(t, windows, New(info(4), arrived(p)).Results(windows))
+	if len(s.Late) != 1 {
+		t.Fatalf("late %+v", s.Late)
+	}
+	var callers []string
+	for _, c := range s.Late[0].Callers {
+		callers = append(callers, c.Text)
+	}
+	if got := strings.Join(callers, " ← "); got != "f12 (app.js:2) ← f13 (app.js:3)" ||
+		!strings.Contains(s.Late[0].Sentence, ") ms, called by f12 (app.js:2) meanwhile.") {
+		t.Errorf("callers %q: %s", got, s.Late[0].Sentence)
 	}
 }
 

@@ -435,6 +435,39 @@ func TestDuring(t *testing.T) {
 	}
 }
 
+func TestCallers(t *testing.T) {
+	for _, tc := range []struct{ name, records, want string }{
+		{"a helper", "1 enter 5;1 enter 6;1 enter 7;4 leave 3;4 enter 7;6 leave 4;7 leave 2;8 leave 1;9 end", "[6 5]"},
+		{"the page", "1 enter 7;9 leave 1;10 end", "[]"},
+		{"most of it", "1 enter 5;1 enter 7;3 leave 2;3 leave 1;3 idle;3 enter 6;3 enter 7;9 leave 4;9 leave 3;10 end",
+			"[6]"},
+		{"none has half", "1 enter 5;1 enter 7;3 leave 2;3 leave 1;3 enter 6;3 enter 7;5 leave 4;5 leave 3;" +
+			"5 enter 4;5 enter 7;7 leave 6;7 leave 5;10 end", "[]"},
+		{"recursion", "1 enter 5;1 enter 7;2 enter 7;2 enter 7;8 leave 4;8 leave 3;8 leave 2;9 leave 1;10 end", "[5]"},
+		{"recursion of others", "1 enter 5;1 enter 7;1 enter 7;3 leave 3;3 leave 2;3 leave 1;3 enter 6;3 enter 7;" +
+			"3 enter 7;5 leave 6;5 leave 5;5 leave 4;5 enter 4;5 enter 7;5 enter 7;7 leave 9;7 leave 8;7 leave 7;" +
+			"10 end", "[]"},
+		{"of itself through another", "1 enter 5;1 enter 7;2 enter 6;2 enter 7;9 leave 4;9 leave 3;9 leave 2;" +
+			"9 leave 1;10 end", "[6 5]"},
+		{"as a part of another", "1 enter 5;1 enter 6;2 enter 70;9 leave 3;9 leave 2;9 leave 1;10 end", "[6 5]"},
+		{"a part of itself", "1 enter 5;1 enter 7;2 enter 71;9 leave 3;9 leave 2;9 leave 1;10 end", "[5]"},
+		{"outside of the span", "1 enter 5;1 enter 7;1 leave 2;20 enter 7;30 leave 3;31 leave 1;32 end", "[]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			of := func(f uint32) uint32 { // 70 and 71 are parts of 7
+				if f >= 70 {
+					return 7
+				}
+				return f
+			}
+			got := build(t, exact+tc.records).Realms[0].Callers(7, of, 1e9, 1e9+15e6, 4)
+			if text := fmt.Sprint(got); text != tc.want {
+				t.Errorf("got %s, want %s", text, tc.want)
+			}
+		})
+	}
+}
+
 // TestDuringIsWidenedByTheOffset: the offset is known to 4 ms. So a call of 5 ms may be outside a
 // span for 4 ms.
 func TestDuringIsWidenedByTheOffset(t *testing.T) {

@@ -370,6 +370,7 @@ export interface LateFrame {
   to_ns: number;
   functions: RanMeantime[];
   native?: NativeCall;
+  callers?: Place[];
   brief?: BriefCalls;
   unexplained_ns: Span;
   sentence: string;
