@@ -63,7 +63,9 @@ func (r *run) writeResults(ctx context.Context, record *Record, file *recording.
 	}
 	carry(results, max(r.Attempt, 1)-1, r.noted(), record.Environment)
 	record.Environment = results.Environment
-	o := runfolder.FolderOptions{Force: true, NoVideo: r.NoVideo, NoPictures: r.NoPictures, Partial: true,
+	_, _, lost := lostFrames(found)
+	noVideo := r.NoVideo || r.VideoIfCounted && (record.State == Failed || lost > r.MaxLost)
+	o := runfolder.FolderOptions{Force: true, NoVideo: noVideo, NoPictures: r.NoPictures, Partial: true,
 		FilmstripStep: r.FilmstripStep}
 	if t != nil {
 		o.Network = &runfolder.Network{Results: t.figures.results(t.fall), Fall: t.fall,
@@ -100,20 +102,25 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 			r.note("%s was not measured: %s", one.Measure, one.Refusal)
 		}
 	}
-	for _, w := range found.Results.Windows {
-		record.WindowFrames += w.End - w.Start + 1
-		for _, l := range w.Times.Lost {
-			record.WindowLost += int(l.Frames)
-		}
-	}
-	all := record.WindowFrames + record.WindowLost
-	if lost := float64(record.WindowLost) / float64(max(all, 1)); lost > r.MaxLost {
+	var lost float64
+	if record.WindowFrames, record.WindowLost, lost = lostFrames(found); lost > r.MaxLost {
 		record.State = Rejected
 		record.Reason = fmt.Sprintf("the capture lost %d of %d measured frames, %.1f %%: more than %.3g %%; "+
 			"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be",
-			record.WindowLost, all, 100*lost, 100*r.MaxLost)
+			record.WindowLost, record.WindowFrames+record.WindowLost, 100*lost, 100*r.MaxLost)
 		r.log.Warn("the run does not count", "reason", record.Reason)
 	}
+}
+
+// lostFrames returns the recorded frames of the windows, the lost ones, and their share.
+func lostFrames(found *runfolder.Found) (frames, lost int, share float64) {
+	for _, w := range found.Results.Windows {
+		frames += w.End - w.Start + 1
+		for _, l := range w.Times.Lost {
+			lost += int(l.Frames)
+		}
+	}
+	return frames, lost, float64(lost) / float64(max(frames+lost, 1))
 }
 
 // refusals returns the measures that were refused in all windows. measured reports if any measure

@@ -35,6 +35,8 @@ type Options struct {
 	// MaxLost is the share of a window's frames that may be missing in a run that counts.
 	MaxLost float64
 	NoVideo bool
+	// VideoIfCounted leaves out the video of a run that does not count.
+	VideoIfCounted bool
 	// FilmstripStep is that of the folder; 0: by the length of each window.
 	FilmstripStep time.Duration
 	// NoPictures leaves out all that only people look at, also the video.

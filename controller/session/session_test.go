@@ -277,6 +277,35 @@ func setOptions(t *testing.T, variants ...Variant) SetOptions {
 		Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Progress: untold{}}
 }
 
+// TestFewVideos: a set with a limit of videos makes one of each variant's first run. A rejected run
+// gets none.
+func TestFewVideos(t *testing.T) {
+	t.Parallel()
+	for maxLost, want := range map[float64]string{1: "[a/run-01 b/run-01]", -1: "[]"} {
+		o := setOptions(t, Variant{Called: "a", Device: &scene{name: "d", uri: brief}},
+			Variant{Called: "b", Device: &scene{name: "d", uri: brief}})
+		o.Repeat, o.Retries, o.MaxLost, o.NoVideo, o.Videos = 2, 0, maxLost, false, 1
+		set, err := RunSet(t.Context(), o)
+		if err != nil || len(set.Made) != 4 {
+			t.Fatalf("%d runs, %v", len(set.Made), err)
+		}
+		filmed := []string{}
+		for _, m := range set.Made {
+			dir := filepath.Join(o.Dir, m.Dir)
+			if _, err := os.Stat(filepath.Join(dir, runfolder.VideoFile)); err == nil {
+				filmed = append(filmed, m.Dir)
+			}
+			if _, err := os.Stat(filepath.Join(dir, result.FileName)); err != nil {
+				t.Error(err)
+			}
+		}
+		slices.Sort(filmed)
+		if got := fmt.Sprint(filmed); got != want {
+			t.Errorf("max lost %v: videos of %s, want %s", maxLost, got, want)
+		}
+	}
+}
+
 // TestCooldownBeforeARetry: the pause comes before each further attempt, too; here it is long, and
 // cut short.
 //

@@ -64,6 +64,9 @@ type SetOptions struct {
 	Program        string
 	MaxLost        float64
 	NoVideo        bool
+	// Videos limits the counted runs of each variant that get a video. Other runs get none. 0: all
+	// runs get one.
+	Videos int
 	// FilmstripStep is that of the folders; 0: by the length of each window.
 	FilmstripStep time.Duration
 	// NoPictures leaves out all that only people look at, also the video.
@@ -266,7 +269,8 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
 		BrowserBuild: v.Build, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
-		MaxLost: s.MaxLost, NoVideo: s.NoVideo, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo || s.Videos > 0 && s.counted(turn.Variant) >= s.Videos,
+		VideoIfCounted: s.Videos > 0, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,
 		Untrusted:     s.Untrusted,
 		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.Observe(v.Device),
 		Remote: s.Remote, Labels: s.Labels, Quiet: s.Quiet, elements: s.elements[turn.Variant],
@@ -284,6 +288,16 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		rel = dir
 	}
 	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
+}
+
+// counted returns the runs of a variant that count so far.
+func (s *setRun) counted(variant int) (n int) {
+	for _, m := range s.set.Made {
+		if m.Variant == variant && m.Record.State == Passed && !m.Record.WarmUp {
+			n++
+		}
+	}
+	return n
 }
 
 // planFile returns the path of the plan of a variant's scripts.

@@ -32,6 +32,7 @@ type StartParams struct {
 	UntilFail  bool     `json:"until_fail,omitempty" doc:"run again and again until a run fails"`
 	Seed       uint64   `json:"seed,omitempty" doc:"same order of turns as a job of that seed; chosen if 0"`
 	NoVideo    bool     `json:"no_video,omitempty" doc:"make no video"`
+	Videos     int      `json:"videos,omitempty" doc:"counted runs of each variant with a video; 0: all runs"`
 
 	FilmstripStepNS int64 `json:"filmstrip_step_ns,omitempty" limit:"20 ms to 1 min" doc:"0: by the length of a window"`
 	Vitals          bool  `json:"vitals,omitempty" doc:"read web vitals; for tests of the rig's suite"`

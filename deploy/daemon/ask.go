@@ -99,7 +99,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	if p.Fresh && !follows {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
 	}
-	out.set.Seed, out.set.NoVideo, out.set.FilmstripStep = p.Seed, p.NoVideo, step
+	out.set.Seed, out.set.NoVideo, out.set.Videos, out.set.FilmstripStep = p.Seed, p.NoVideo, p.Videos, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}

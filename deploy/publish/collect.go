@@ -259,8 +259,22 @@ func (c *collector) side(ctx context.Context, series, seq int64) (f *film, build
 	return f, points[0].Build, day(points[0].WallNS), err
 }
 
+// film returns the film of the run closest to the median. It prefers runs with a video.
 func (c *collector) film(p trend.Point) (*film, error) {
-	return c.files.film(c.w, p.Values[stats.Closest(p.Numbers())].Run, p.Build)
+	var filmed []trend.Value
+	for _, v := range p.Values {
+		if c.files.hasVideo(v.Run) {
+			filmed = append(filmed, v)
+		}
+	}
+	if len(filmed) == 0 {
+		filmed = p.Values
+	}
+	middle := stats.Summarize(p.Numbers()).Estimate
+	shown := slices.MinFunc(filmed, func(a, b trend.Value) int {
+		return cmp.Compare(math.Abs(a.Value-middle), math.Abs(b.Value-middle))
+	})
+	return c.files.film(c.w, shown.Run, p.Build)
 }
 
 // device returns the shown name of a device.

@@ -78,7 +78,7 @@ type change struct {
 	After     *film   `json:"after,omitempty"`
 }
 
-// film is that of the run closest to a median.
+// film is that of the run closest to a median, among runs with a video.
 type film struct {
 	Build string `json:"build"`
 	Video string `json:"video,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 )
 
@@ -40,6 +41,16 @@ func (r runs) open(id string) (*os.Root, error) {
 		}
 	}
 	return nil, fs.ErrNotExist
+}
+
+// hasVideo reports if a run has a video. Scheduled sets make few.
+func (r runs) hasVideo(id string) bool {
+	run, err := r.open(id)
+	if err != nil {
+		return false
+	}
+	_, err = run.Stat(runfolder.VideoFile)
+	return errors.Join(err, run.Close()) == nil
 }
 
 // film puts the film of a run into the site. It is nil where the run has gone or has no film.

@@ -399,3 +399,36 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// TestFilmsOfFewRuns: scheduled sets make few videos, so the shown run is the closest one that has
+// a video. Without any it is the closest of all.
+func TestFilmsOfFewRuns(t *testing.T) {
+	data := t.TempDir()
+	p := trend.Point{Build: "b"}
+	for i, name := range []string{"s-1/a", "s-2/b", "s-3/c", "s-4/d"} {
+		if err := makeRun(filepath.Join(data, "runs", name)); err != nil {
+			t.Fatal(err)
+		}
+		p.Values = append(p.Values, trend.Value{Run: strings.Replace(name, "/", "~", 1), Value: float64(10 - i)})
+	}
+	w := &writer{o: Options{Dir: t.TempDir(), at: func(string) error { return nil }}, used: map[string]bool{}}
+	if err := os.Mkdir(filepath.Join(w.o.Dir, folderName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := collector{files: newRuns(data), w: w}
+	p.Values = append(p.Values, trend.Value{Run: "s-5~gone", Value: 8.5})
+	for _, without := range []string{"s-2/b", "s-3/c", "s-1/a"} {
+		if err := os.Remove(filepath.Join(data, "runs", without, "video.mp4")); err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.film(p)
+		if err != nil || f == nil {
+			t.Fatal(f, err)
+		}
+		got, err := os.ReadFile(filepath.Join(w.o.Dir, folderName, f.Video))
+		if want := map[string]string{"s-2/b": "s-3", "s-3/c": "s-1", "s-1/a": "s-4"}[without]; err != nil ||
+			string(got) != "a video of "+want {
+			t.Errorf("without %s: %q, %v, want %s", without, got, err, want)
+		}
+	}
+}

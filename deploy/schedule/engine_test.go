@@ -50,8 +50,8 @@ func TestAlert(t *testing.T) {
 		if p.Variants[0].Name == "before" {
 			class = api.ClassCheck
 		}
-		if p.Class != class {
-			t.Errorf("job %s is of class %q, want %q", id, p.Class, class)
+		if p.Class != class || p.Videos != 1 {
+			t.Errorf("job %s is of class %q, want %q; %d videos", id, p.Class, class, p.Videos)
 		}
 	}
 	if n := w.engine().List().Schedules[0].Points; n != 50 {

@@ -372,7 +372,7 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
 		Revision: t.Origin.Build, Origin: origin, MaxLost: t.MaxLost,
-		Keep: keep, NoVideo: keep != ""})
+		Keep: keep, NoVideo: keep != "", Videos: 1})
 }
 
 // later reports if a job can be submitted at another time.

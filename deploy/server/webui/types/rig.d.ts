@@ -1084,6 +1084,7 @@ export interface StartParams {
   until_fail?: boolean;
   seed?: number;
   no_video?: boolean;
+  videos?: number;
   filmstrip_step_ns?: number;
   vitals?: boolean;
   fresh?: boolean;
@@ -1747,6 +1748,7 @@ export interface JobParams {
   until_fail?: boolean;
   seed?: number;
   no_video?: boolean;
+  videos?: number;
   filmstrip_step_ns?: number;
   vitals?: boolean;
   fresh?: boolean;
