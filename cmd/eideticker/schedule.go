@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +21,7 @@ type scheduleCmd struct {
 	Run   scheduleRunCmd   `cmd:"" help:"Queue the jobs of a schedule now."`
 	Pause schedulePauseCmd `cmd:"" help:"Pause a schedule, or let it go on."`
 
+	Points       schedulePointsCmd `cmd:"" help:"List the newest points of a schedule with their sets."`
 	RemovePoints scheduleRemoveCmd `cmd:"" help:"Remove points of a rig, a set or a run from all series."`
 }
 
@@ -38,7 +43,10 @@ func (scheduleCheckCmd) Help() string {
 
   eideticker schedule check --config eideticker.toml --run-time 45s
 
-The load is the time that devices work for a schedule. It depends on the time of a run.`
+The load is the time that devices work for a schedule. It depends on the time of a run.
+
+Unknown tests are errors. Devices, browsers and builds that cannot be used now are
+warnings, since they may come later. serve logs these warnings too.`
 }
 
 func (c scheduleCheckCmd) Run(e *env) error {
@@ -65,6 +73,14 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(e.out, "no schedules")
+	}
+	devices, err := session.FindDevices(conf.Devices)
+	if err != nil {
+		return err
+	}
+	_, noHub := os.Stat(filepath.Join(conf.DataDir, hubSecrets))
+	for _, doubt := range scheduleDoubts(e.ctx, &conf, devices, noHub == nil) {
+		fmt.Fprintf(e.err, "warning: %s\n", doubt)
 	}
 	for _, f := range all {
 		hours, each := (time.Duration(f.Runs) * c.RunTime).Hours(), "for each build"
@@ -164,8 +180,82 @@ func (s schedulePauseCmd) Run(e *env) error {
 	})
 }
 
+type schedulePointsCmd struct {
+	Name string `arg:"" help:"Name of the schedule."`
+	scheduleRig
+	Test  string `placeholder:"NAME" help:"Test of the points."`
+	Limit int    `default:"20" placeholder:"N" help:"Points of each test and device (default: ${default})."`
+}
+
+func (schedulePointsCmd) Help() string {
+	return `Example:
+
+  eideticker schedule points nightly --test framerate --rig https://hub:8430
+
+The sets are those that remove-points takes.`
+}
+
+// maxListed bounds the builds that are looked at, as series.get has tiles of more.
+const maxListed = 2000
+
+func (s schedulePointsCmd) Run(e *env) error {
+	if s.Limit <= 0 {
+		return usagef("--limit %d must be positive", s.Limit)
+	}
+	return s.call(e, "schedule", func(c rigCall) error {
+		var list api.SeriesList
+		err := c.rig.Call(c.ctx, "series.list", api.SeriesListParams{Schedule: s.Name, Test: s.Test, Role: "subject",
+			Limit: 1000}, &list)
+		if err == nil && len(list.Series) == 0 {
+			err = errors.New("it has no points")
+		}
+		if err != nil {
+			return err
+		}
+		// all values of a test have the same sets
+		type place struct{ test, device string }
+		newest := map[place]api.Series{}
+		for _, one := range list.Series {
+			at := place{one.Test, one.Device}
+			if known, is := newest[at]; !is || one.LastSeq > known.LastSeq {
+				newest[at] = one
+			}
+		}
+		shown := []api.SeriesData{}
+		for _, one := range list.Series {
+			if newest[place{one.Test, one.Device}].ID != one.ID {
+				continue
+			}
+			var data api.SeriesData
+			if err := c.rig.Call(c.ctx, "series.get", api.SeriesParams{Series: one.ID,
+				FromSeq: max(0, one.LastSeq-maxListed+1), Limit: maxListed}, &data); err != nil {
+				return err
+			}
+			data.Points = data.Points[max(0, len(data.Points)-s.Limit):]
+			shown = append(shown, data)
+		}
+		if c.JSON {
+			return printJSON(c.out, shown)
+		}
+		return c.printPoints(shown)
+	})
+}
+
+// printPoints prints a row for each point, the newest first.
+func (c rigCall) printPoints(all []api.SeriesData) error {
+	var rows [][]string
+	for _, data := range all {
+		s := data.Series
+		for _, p := range slices.Backward(data.Points) {
+			rows = append(rows, []string{p.Set, fmt.Sprintf("%s: %s %s; %s on %s, %s, %s", p.Build, s.Value, p.Text,
+				s.Test, s.Device, plural(p.Runs, "run"), wallText(p.WallNS))})
+		}
+	}
+	return c.printNarrow("set", "point", rows)
+}
+
 type scheduleRemoveCmd struct {
-	Set string `arg:"" optional:"" help:"ID of a set or a run; on a hub RIG/SET."`
+	Set string `arg:"" optional:"" help:"ID of a set, as schedule points prints it, or of a run."`
 	scheduleRig
 	FromRig string `placeholder:"NAME" help:"Remove all points of this rig of the fleet instead."`
 	Reason  string `placeholder:"TEXT" help:"Reason for others."`

@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/schedule"
+	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -26,6 +30,9 @@ func (s *rigService) openSchedules() (err error) {
 	}
 	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
 		return err
+	}
+	for _, doubt := range scheduleDoubts(s.ctx, &s.conf, s.devices, s.hub != nil) {
+		s.log.Warn(doubt)
 	}
 	s.trends.Changed = s.daemon.TrendChanged
 	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
@@ -45,6 +52,31 @@ func (s *rigService) openSchedules() (err error) {
 		err = errors.Join(err, s.trends.Close())
 	}
 	return err
+}
+
+// scheduleDoubts returns sentences about names in schedules that cannot be used now.
+func scheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Devices, hub bool) []string {
+	return schedule.Doubts(c.Schedule, schedule.Surroundings{
+		Device: func(name string, b api.Browser) error {
+			if hub {
+				return fmt.Errorf("device %s: a hub names devices as RIG/DEVICE, or by needs", name)
+			}
+			all := device.List{Devices: devices.Descriptions()}
+			d, err := all.Find(name)
+			switch {
+			case err != nil:
+				return err
+			case b.Feed != "" && d.Source != device.Virtual:
+				return fmt.Errorf("device %s is not a virtual display, so it runs no builds of feed %s", name, b.Feed)
+			case b.Feed == "":
+				_, err = d.Browser(b.Kind)
+			}
+			return err
+		},
+		Build: func(feed, build string) error {
+			return builds.Check(ctx, feed, c.DataDir, c.Feed[feed], build)
+		},
+	})
 }
 
 // deviceStates returns the states of this rig's devices.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 )
@@ -127,12 +128,51 @@ func (f *Feed) Builds(ctx context.Context) ([]api.Build, error) {
 	return slices.Clone(f.builds), err
 }
 
-// update reads the index. It lets go of the mutex meanwhile.
-func (f *Feed) update(ctx context.Context) error {
+// Check returns an error if a build of a feed cannot be used, or does not exist; "": the newest. It
+// writes nothing, and reads no index of another machine: what is not known of it is not an error.
+func Check(ctx context.Context, name, dir string, c config.Feed, build string) error {
+	f, err := newFeed(name, dir, c, time.Now)
+	if err != nil {
+		return err
+	}
+	if err = f.load(); err == nil && f.local {
+		var listed []api.Build
+		if listed, err = f.list(ctx, f.known()); err == nil {
+			f.builds, err = merge(name, f.builds, listed, f.partial)
+		}
+	}
+	usual := func(b api.Build) bool { return b.State == usable }
+	switch found, is, _ := f.find(build); {
+	case err != nil:
+		return fmt.Errorf("feed %s cannot be read: %w", name, err)
+	case !f.local && len(f.builds) == 0, build == "" && slices.ContainsFunc(f.builds, usual):
+		return nil
+	case build == "":
+		return fmt.Errorf("feed %s has no usable build yet", name)
+	case !is:
+		var names []string
+		for _, b := range f.builds {
+			names = append(names, b.Name)
+		}
+		return fmt.Errorf("feed %s has no build %s yet%s", name, build, wording.Near(build, names))
+	case found.State != usable:
+		return fmt.Errorf("build %s of feed %s is %s: %s", found.Name, name, found.State, found.Reason)
+	}
+	return nil
+}
+
+// known returns the known builds by name.
+func (f *Feed) known() map[string]api.Build {
 	known := map[string]api.Build{}
 	for _, b := range f.builds {
 		known[b.Name] = b
 	}
+	return known
+}
+
+// update reads the index. It lets go of the mutex meanwhile.
+func (f *Feed) update(ctx context.Context) error {
+	known := f.known()
 	f.mu.Unlock()
 	listed, err := f.list(ctx, known)
 	f.mu.Lock()

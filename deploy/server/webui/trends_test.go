@@ -126,6 +126,7 @@ func TestTrendsPages(t *testing.T) {
 			"chrome,control,firefox"},
 		{`document.querySelector('[data-change="5"] a').hash`, "#/compare?a=c-5-k7f2%7Ebefore&b=c-5-k7f2%7Eafter"},
 		{`document.querySelector('.spot-about a').hash`, "#/runs?set=s-80-k7f2"},
+		{`document.querySelector('.spot-about code').textContent`, "s-80-k7f2"}, // for remove-points
 	} {
 		if got := browsertest.Eval[string](b.Tab, c.script); got != c.want {
 			t.Errorf("%s is %q, want %q", c.script, got, c.want)

@@ -209,7 +209,8 @@ class SeriesPage {
     });
     return [h('b', null, point.build), point.revision ? ` (${point.revision})` : '', ': ', h('b', null, point.text),
       ` (${intervalText(unit, point)})`, ` in ${counted(point.runs, 'run')} · `,
-      h('a', {href: setAddress(point.set)}, 'its runs'), ` · ${moment(point.wall_ns)}`,
+      h('a', {href: setAddress(point.set)}, 'its runs'), ` · ${moment(point.wall_ns)} · set `,
+      h('code', null, point.set),
       others.length ? h('small', null, `beside it: ${others.join(' · ')}`) : ''];
   }
 

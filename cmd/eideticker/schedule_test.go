@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// TestScheduleCheckDoubts: names that cannot be used now are warnings of the check, and of the
+// service. The check leaves nothing in the data directory.
+func TestScheduleCheckDoubts(t *testing.T) {
+	data, feed := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(feed, "v1.0.zip"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := writeConfig(t, fmt.Sprintf(`data_dir = %q
+listen = "127.0.0.1:0"
+feed.main = { kind = "folder", dir = %q }
+feed.away = { kind = "folder", dir = "/nonexistent/builds" }
+[schedule.good]
+on = "feed.main"
+tests = ["load"]
+browsers = ["firefox@main"]
+[schedule.odd]
+on = "feed.away"
+tests = ["load"]
+devices = ["locl"]
+browsers = ["firefox@away", "firefox"]
+control = "firefox@main:v1.1"
+`, data, feed))
+	want := []string{
+		"schedule odd: feed away cannot be read: open /nonexistent/builds: no such file or directory",
+		`schedule odd: no device "locl"; did you mean local?`,
+		"schedule odd: feed main has no build v1.1 yet; did you mean v1.0?",
+	}
+	var out, errOut output
+	if code := run(t.Context(), []string{"schedule", "check", "--config", config}, nil, &out, &errOut); code != exitOK ||
+		!strings.Contains(out.String(), "odd: 1 job") ||
+		errOut.String() != "warning: "+strings.Join(want, "\nwarning: ")+"\n" {
+		t.Errorf("exit code %d:\n%s%s", code, out.String(), errOut.String())
+	}
+	if left, err := os.ReadDir(data); len(left) > 0 || err != nil {
+		t.Errorf("the data directory has %v, %v", left, err)
+	}
+	served, logged := serving(t, "--config", config)
+	served.line(t, "http://")
+	for _, text := range want {
+		if !strings.Contains(strings.ReplaceAll(logged.String(), `\"`, `"`), text) {
+			t.Errorf("serve does not log %s:\n%s", text, logged.String())
+		}
+	}
+}
+
+// TestSchedulePoints: the list of points has the sets that remove-points takes, also those of a
+// fleet.
+func TestSchedulePoints(t *testing.T) {
+	data, feed := t.TempDir(), t.TempDir()
+	db, err := trend.Open(t.Context(), filepath.Join(data, trendFile), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const set = "lab-07/s-000081-k7f2.2"
+	for seq := range int64(3) {
+		var all []trend.Measured
+		for _, role := range []string{trend.Subject, trend.Control} {
+			all = append(all, trend.Measured{Key: trend.SeriesKey{Schedule: "nightly", Test: "load", Measure: "fps",
+				Value: "framerate", Unit: "fps", Device: "lab-07/local", Product: "firefox", Feed: "main", Role: role},
+				Point: trend.Point{Seq: 79 + seq, Build: fmt.Sprint("v", 79+seq), WallNS: seq + 1,
+					Values: []trend.Value{{Run: "run-01", Block: 1, Value: 60}}}})
+		}
+		if err := db.Add(t.Context(), strings.Replace(set, "81", fmt.Sprint(79+seq), 1), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	served, _ := serving(t, "--config", writeConfig(t, fmt.Sprintf("data_dir = %q\nlisten = \"127.0.0.1:0\"\n"+
+		"feed.main = { kind = \"folder\", dir = %q }\n", data, feed)))
+	address := "http://" + served.line(t, "http://")
+	command := func(args ...string) string {
+		t.Helper()
+		var out, errOut output
+		if code := run(t.Context(), append(append([]string{"schedule"}, args...), "--rig", address), nil, &out,
+			&errOut); code != exitOK {
+			t.Fatalf("%q: exit code %d: %s", args, code, errOut.String())
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	got := command("points", "nightly", "--limit", "2")
+	if !strings.HasPrefix(got, "set point "+set+" v81: framerate 60 fps; load on lab-07/local, 1 run, ") ||
+		!strings.Contains(got, " lab-07/s-000080-k7f2.2 v80: ") || strings.Contains(got, "v79") {
+		t.Errorf("%s", got)
+	}
+	if got := command("remove-points", strings.Fields(got)[2]); got != "2 points removed" {
+		t.Errorf("%s", got)
+	}
+	if got := command("points", "nightly", "--json"); strings.Contains(got, set) || !strings.Contains(got, "v80") {
+		t.Errorf("%s", got)
+	}
+}
