@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -278,6 +279,30 @@ func TestClockChanges(t *testing.T) {
 			if now = at.Next(now); now.UTC().Format(time.RFC3339) != w {
 				t.Errorf("after %s: %v, want %s", from, now.UTC(), w)
 			}
+		}
+	}
+}
+
+// TestMostSchedules: a rig has at most 500 schedules and 50 feeds.
+func TestMostSchedules(t *testing.T) {
+	for _, tc := range []struct {
+		feeds, schedules int
+		want             string
+	}{
+		{50, 500, ""},
+		{51, 1, "feed has 51 tables: must be at most 50"},
+		{1, 501, "501 schedules: must be at most 500"},
+	} {
+		var b strings.Builder
+		for i := range tc.feeds {
+			fmt.Fprintf(&b, "[feed.f%d]\nkind = \"folder\"\ndir = \"/b\"\n", i)
+		}
+		for i := range tc.schedules {
+			fmt.Fprintf(&b, "[schedule.s%d]\ntests = [\"b\"]\nbrowsers = [\"firefox@f0\"]\non = \"feed.f0\"\n", i)
+		}
+		_, err := parse("c.toml", b.String())
+		if err == nil && tc.want != "" || err != nil && (tc.want == "" || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%d feeds, %d schedules: %v, want %q", tc.feeds, tc.schedules, err, tc.want)
 		}
 	}
 }

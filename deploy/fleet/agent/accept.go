@@ -124,10 +124,16 @@ func (a *Agent) labels(d *api.Device) map[string]string {
 	if m := sizeForm.FindStringSubmatch(d.Source); m != nil {
 		all["size"] = m[1]
 	}
-	if d.Signal != nil {
-		a.signals[d.Name] = *d.Signal
+	if d.Signal != nil && a.state.Signals[d.Name] != *d.Signal {
+		if a.state.Signals == nil {
+			a.state.Signals = map[string]api.Signal{}
+		}
+		a.state.Signals[d.Name] = *d.Signal
+		if err := a.save(); err != nil { // only a restart needs the file
+			a.o.Log.Warn("the size of a device could not be kept", "device", d.Name, "error", err)
+		}
 	}
-	if s, is := a.signals[d.Name]; is {
+	if s, is := a.state.Signals[d.Name]; is {
 		all["size"] = fmt.Sprintf("%dx%d", s.Width, s.Height)
 		if s.PeriodNS > 0 {
 			all["hz"] = strconv.FormatFloat(1e9/s.PeriodNS, 'f', 0, 64)

@@ -106,9 +106,8 @@ type Agent struct {
 	tests     []string // names of the rig's, since listed
 	profiled  []string
 	listed    time.Time
-	kept      []string              // reasons of the last poll, by device
-	facts     map[string]facts      // by device
-	signals   map[string]api.Signal // last ones, by device
+	kept      []string         // reasons of the last poll, by device
+	facts     map[string]facts // by device
 }
 
 // New returns an agent with the state of the one that was here before.
@@ -128,7 +127,7 @@ func New(o Options) (*Agent, error) {
 	if o.Point == nil {
 		o.Point = func(string) {}
 	}
-	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}, signals: map[string]api.Signal{}}
+	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}}
 	return a, a.load()
 }
 
@@ -188,7 +187,8 @@ func (a *Agent) enter(f Fleet) {
 				_ = a.o.Queue.Cancel(t.ID) // it may have ended
 			}
 		}
-		a.state = state{Version: stateVersion, Hub: f.Hub, Rig: f.Rig, Key: f.Key, Done: a.state.Done}
+		a.state = state{Version: stateVersion, Hub: f.Hub, Rig: f.Rig, Key: f.Key, Done: a.state.Done,
+			Signals: a.state.Signals}
 		if err := a.save(); err != nil {
 			a.o.Log.Error("the state of the fleet could not be kept", "error", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
@@ -29,6 +30,8 @@ type state struct {
 	Attempts []attempt `json:"attempts"`
 	// Done are acknowledged results without their runs, oldest first.
 	Done []wire.Ended `json:"done"`
+	// Signals are the last ones, by device.
+	Signals map[string]api.Signal `json:"signals,omitempty"`
 }
 
 // attempt is one that the rig has accepted or refused. It is in the file before it is submitted.

@@ -97,7 +97,7 @@ func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	if there, away, err = h.sched.Fitting(j.wanted()); err != nil {
+	if there, away, err = h.sched.Fitting(j.asked()); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "%v", err)
 	}
 	return there, away, nil
@@ -123,10 +123,25 @@ func (h *Hub) admit(owner string, j *job) error {
 	if n := len(h.jobs) - len(h.over); n >= maxLive {
 		return api.Errorf(api.TooMany, "%d jobs have not ended, the hub takes no more", n)
 	}
-	if err := h.sched.Check(j.wanted()); err != nil {
+	if err := h.sched.Check(j.asked()); err != nil {
 		return api.Errorf(api.InvalidParams, "%v", err)
 	}
 	return nil
+}
+
+// asked is a new job as the scheduler checks it, with the browsers that are no builds.
+func (j *job) asked() sched.Job {
+	w := j.wanted()
+	all := slices.Clone(j.spec.Params.Browsers)
+	for _, v := range j.spec.Params.Variants {
+		all = append(all, v.Browser)
+	}
+	for _, text := range all {
+		if b, err := api.ParseBrowser(text); err == nil && b.Feed == "" && text != "" {
+			w.Browsers = append(w.Browsers, text)
+		}
+	}
+	return w
 }
 
 // newJob checks the parameters of a job. It returns the contents that the job refers to.

@@ -42,6 +42,37 @@ func TestSubmittedTests(t *testing.T) {
 	}
 }
 
+// TestSubmittedBrowsers: a hub refuses a browser that no fitting device has. A device without a
+// list may have any. Builds of feeds are not in a list.
+//
+// Fault: A job of a fleet names a browser that no fitting device has
+func TestSubmittedBrowsers(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	submit := func(p api.StartParams, want string) {
+		t.Helper()
+		p.Test = "load"
+		if _, err := w.hub.Submit(w.Context(), "ann", api.JobParams{StartParams: p}); !strings.Contains(fmt.Sprint(err),
+			want) {
+			t.Errorf("%+v: %v, want %s", p, err, want)
+		}
+	}
+	w.rigs["a"].browsers = "chromium,firefox,firefox-140"
+	w.rigs["a"].poll()
+	submit(api.StartParams{Browsers: []string{"netscape"}}, "<nil>") // b has no list
+	w.rigs["b"].browsers = "opera"
+	w.rigs["b"].poll()
+	submit(api.StartParams{Browsers: []string{"firefox", "netscape"}},
+		"no fitting device has a browser netscape; there are chromium, firefox")
+	submit(api.StartParams{Variants: []api.Variant{{Browser: "firefoxx"}}}, "a browser firefoxx; there are firefox, ")
+	submit(api.StartParams{Browsers: []string{"firefox"}, Devices: []string{"b/phone"}}, "there are opera")
+	submit(api.StartParams{Browsers: []string{"firefox", "typed", "chromium@main:v1"}}, "<nil>")
+	_, _, err := w.hub.Queue().Fitting("schedule s", nil, api.StartParams{Test: "load",
+		Variants: []api.Variant{{Browser: "mosaic"}}})
+	if !strings.Contains(fmt.Sprint(err), "has a browser mosaic") {
+		t.Error(err)
+	}
+}
+
 // TestSubmittedProfiles: a profile in a test's file makes plain runs too. They count in the
 // estimate. A set with more variants than rigs take is refused.
 func TestSubmittedProfiles(t *testing.T) {

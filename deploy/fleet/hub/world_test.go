@@ -163,6 +163,7 @@ type simRig struct {
 	reason   string // for which they take no job
 	progress string
 	profiled []string
+	browsers string // label
 	answer   wire.Polled
 	last     []byte
 }
@@ -192,7 +193,7 @@ func (r *simRig) report() []byte {
 	for _, d := range r.devices {
 		state := map[bool]string{true: "running", false: cmp.Or(r.idle, "free")}[used[d]]
 		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Reason: r.reason,
-			Labels: map[string]string{"os": "android"}})
+			Labels: map[string]string{"os": "android", "browser": r.browsers}})
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {

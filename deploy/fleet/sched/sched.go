@@ -37,6 +37,7 @@ type Job struct {
 	Kind      string // suite, url or upload
 	Feeds     []string
 	Tests     []string // that its rig must have
+	Browsers  []string // that one fitting device must have; only Check and Fitting use them
 	Needs     Needs
 	Devices   int // of one rig; 0: 1
 	Estimate  time.Duration
@@ -279,7 +280,7 @@ func (s *Scheduler) Check(j Job) error {
 		if g == nil {
 			g = s.newGroup(j)
 		}
-		err = s.unfit(g, j.Owner, true)
+		err = cmp.Or(s.unfit(g, j.Owner, true), g.unbrowsed(j.Browsers))
 	}
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
@@ -361,6 +362,25 @@ func (g *group) untested(all []*device, named bool) error {
 		return fmt.Errorf("%w; there are %s", err, few(there, test))
 	}
 	return fmt.Errorf("no rig with a fitting device has all of the tests %s", strings.Join(g.job.Tests, ", "))
+}
+
+// unbrowsed names a browser that no fitting device has, or returns nil. Devices without a list, or
+// with one that may be cut off, can have any.
+func (g *group) unbrowsed(browsers []string) error {
+	var there []string
+	for _, d := range g.fitting {
+		label := d.Labels["browser"]
+		if label == "" || len(label) > maxLabel/2 {
+			return nil
+		}
+		there = append(there, strings.Split(label, ",")...)
+	}
+	for _, b := range browsers {
+		if !slices.Contains(there, b) && b != "typed" {
+			return fmt.Errorf("no fitting device has a browser %.80s; there are %s", b, few(there, b))
+		}
+	}
+	return nil
 }
 
 // Add makes a job wait. A waiting job of this ID is replaced. A running one is not changed.
