@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -21,6 +22,7 @@ type scheduleCmd struct {
 	Run   scheduleRunCmd   `cmd:"" help:"Queue the jobs of a schedule now."`
 	Pause schedulePauseCmd `cmd:"" help:"Pause a schedule, or let it go on."`
 
+	Alerts       scheduleAlertsCmd `cmd:"" help:"List alerts, and changes that are not decided."`
 	Points       schedulePointsCmd `cmd:"" help:"List the newest points of a schedule with their sets."`
 	RemovePoints scheduleRemoveCmd `cmd:"" help:"Remove points of a rig, a set or a run from all series."`
 }
@@ -178,6 +180,64 @@ func (s schedulePauseCmd) Run(e *env) error {
 		return ask(c, "schedule.pause", api.SchedulePause{Schedule: s.Name, Paused: !s.Lift, Reason: s.Reason},
 			func(a api.Schedule) error { return c.printSchedules(api.Schedules{Schedules: []api.Schedule{a}}) })
 	})
+}
+
+type scheduleAlertsCmd struct{ scheduleRig }
+
+func (scheduleAlertsCmd) Help() string {
+	return `Example:
+
+  eideticker schedule alerts --rig http://localhost:8430
+
+Closed alerts and decided changes are on the page. bisect list has the searches
+for the builds of alerts.`
+}
+
+// alerts are those that a person has to look at, and the changes that may become alerts.
+type alerts struct {
+	api.AlertList
+	Changes []api.SeriesShift `json:"changes"`
+}
+
+func (s scheduleAlertsCmd) Run(e *env) error {
+	return s.call(e, "schedule", func(c rigCall) error {
+		var all alerts
+		if err := c.rig.Call(c.ctx, "alert.list", api.AlertListParams{Limit: 1000}, &all.AlertList); err != nil {
+			return err
+		}
+		all.Alerts = slices.DeleteFunc(all.Alerts, func(a api.Alert) bool {
+			return a.State != "open" && a.State != "acknowledged"
+		})
+		for _, state := range []string{"confirming", "candidate", "undecided"} {
+			var found api.ChangeList
+			if err := c.rig.Call(c.ctx, "change.list", api.ChangeListParams{State: state, Limit: 1000},
+				&found); err != nil {
+				return err
+			}
+			all.Changes = append(all.Changes, found.Changes...)
+		}
+		if c.JSON {
+			return printJSON(c.out, all)
+		}
+		return c.printAlerts(&all)
+	})
+}
+
+func (c rigCall) printAlerts(all *alerts) error {
+	if len(all.Alerts) == 0 {
+		fmt.Fprintln(c.out, "no alert is open")
+	}
+	for _, a := range all.Alerts {
+		fmt.Fprintf(c.out, "alert %d, %s: %s\n", a.ID, a.State, terminal.Clean(a.Text))
+		if a.Command != "" {
+			fmt.Fprintf(c.out, "  repeat it: %s\n", terminal.Clean(a.Command))
+		}
+	}
+	for _, x := range all.Changes {
+		fmt.Fprintf(c.out, "%s: %s%s\n", x.State, terminal.Clean(x.Text), prefixed(" ", terminal.Clean(x.Reason)))
+	}
+	_, err := fmt.Fprintln(c.out, all.Budget.Text)
+	return err
 }
 
 type schedulePointsCmd struct {

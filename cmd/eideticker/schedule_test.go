@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -39,8 +41,8 @@ control = "firefox@main:v1.1"
 		"schedule odd: feed main has no build v1.1 yet; did you mean v1.0?",
 	}
 	var out, errOut output
-	if code := run(t.Context(), []string{"schedule", "check", "--config", config}, nil, &out, &errOut); code != exitOK ||
-		!strings.Contains(out.String(), "odd: 1 job") ||
+	code := run(t.Context(), []string{"schedule", "check", "--config", config}, nil, &out, &errOut)
+	if code != exitOK || !strings.Contains(out.String(), "odd: 1 job") ||
 		errOut.String() != "warning: "+strings.Join(want, "\nwarning: ")+"\n" {
 		t.Errorf("exit code %d:\n%s%s", code, out.String(), errOut.String())
 	}
@@ -77,7 +79,23 @@ func TestSchedulePoints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
+	list, err := db.Series(t.Context(), api.SeriesListParams{Role: trend.Subject, Limit: 1})
+	if err != nil || len(list.Series) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, state := range []string{"confirmed", "candidate", "refuted"} {
+		x := api.SeriesShift{Series: list.Series[0].ID, FirstSeq: 79, LastSeq: 80, State: state, Shift: -0.3,
+			Relative: true, Direction: "worse", Reason: "It is " + state + "."}
+		err = errors.Join(err, db.PutChange(t.Context(), &x))
+		if state == "confirmed" {
+			for _, open := range []string{"open", "fixed"} {
+				err = errors.Join(err, db.PutAlert(t.Context(), &api.Alert{Schedule: "nightly", Feed: "main",
+					FirstSeq: 79, LastSeq: 80, State: open, Changes: []api.SeriesShift{x},
+					Command: "eideticker run " + open}))
+			}
+		}
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	served, _ := serving(t, "--config", writeConfig(t, fmt.Sprintf("data_dir = %q\nlisten = \"127.0.0.1:0\"\n"+
@@ -91,6 +109,12 @@ func TestSchedulePoints(t *testing.T) {
 			t.Fatalf("%q: exit code %d: %s", args, code, errOut.String())
 		}
 		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	said := command("alerts")
+	const shift = "fps.framerate of load on lab-07/local: 30 % lower since build v80 (worse)"
+	if !strings.HasPrefix(said, "alert 1, open: "+shift+" repeat it: eideticker run open candidate: "+shift+
+		" It is candidate. 0 of ") || strings.Contains(said, "fixed") || strings.Contains(said, "refuted") {
+		t.Errorf("%s", said)
 	}
 	got := command("points", "nightly", "--limit", "2")
 	if !strings.HasPrefix(got, "set point "+set+" v81: framerate 60 fps; load on lab-07/local, 1 run, ") ||

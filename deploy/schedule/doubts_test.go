@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// TestDoubts: each name of a schedule that cannot be used is stated once, before it runs. Devices of
-// other machines are not judged.
+// TestDoubts: each name of a schedule that cannot be used is stated once, before it runs. Devices
+// of other machines are not judged.
 //
 // Fault: A schedule names a device, a browser or a build that does not exist
 func TestDoubts(t *testing.T) {
