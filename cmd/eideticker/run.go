@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,6 +161,9 @@ func (c runCmd) Run(e *env) error {
 		return usagef("--needs, --replace, --job and --class need --hub")
 	case c.Rig != "":
 		return c.onRig(e)
+	}
+	if i := slices.IndexFunc(c.Browser, func(b string) bool { return strings.Contains(b, "@") }); i >= 0 {
+		return usagef("browser %s: builds of feeds run on a rig; add --rig URL", c.Browser[i])
 	}
 	if c.Baseline != "" {
 		return usagef("--baseline needs --rig; on this machine use eideticker compare")

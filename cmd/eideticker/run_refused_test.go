@@ -33,7 +33,9 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 			"did you mean fps.framerate?",
 		"run event.yaml --rig x:1 --primary response.p50": "--primary: response.p50 is not a value of response; " +
 			"known: answered, ",
-		"run framerate --rig x:1 --primary fsp.framerate":       "--primary: no measure fsp here; did you mean fps?",
+		"run framerate --rig x:1 --primary fsp.framerate": "--primary: no measure fsp here; did you mean fps?",
+		"run framerate --browser firefox@b:v1": "browser firefox@b:v1: builds of feeds run on a rig; " +
+			"add --rig URL",
 		"run framerate --adapt live":                            "--adapt and --share need policies for scripts",
 		"run framerate --script calls --adapt life":             "adapt \"life\": must be loads or live",
 		"run framerate --script calls --share 0.2":              "--share: ",

@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/schedule"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 type scheduleCmd struct {
@@ -219,18 +220,26 @@ func (s scheduleAlertsCmd) Run(e *env) error {
 		if c.JSON {
 			return printJSON(c.out, all)
 		}
-		return c.printAlerts(&all)
+		return c.printAlerts(&all, s.Rig)
 	})
 }
 
-func (c rigCall) printAlerts(all *alerts) error {
+// ofFleet matches a command that names a device as RIG/DEVICE.
+var ofFleet = pattern.New(` --device \S+/`)
+
+// printAlerts prints alerts with commands for the rig at an address.
+func (c rigCall) printAlerts(all *alerts, at string) error {
 	if len(all.Alerts) == 0 {
 		fmt.Fprintln(c.out, "no alert is open")
 	}
 	for _, a := range all.Alerts {
 		fmt.Fprintf(c.out, "alert %d, %s: %s\n", a.ID, a.State, terminal.Clean(a.Text))
+		on := "--rig"
+		if ofFleet.MatchString(a.Command) {
+			on = "--hub"
+		}
 		if a.Command != "" {
-			fmt.Fprintf(c.out, "  repeat it: %s\n", terminal.Clean(a.Command))
+			fmt.Fprintf(c.out, "  repeat it: %s %s %s\n", terminal.Clean(a.Command), on, at)
 		}
 	}
 	for _, x := range all.Changes {

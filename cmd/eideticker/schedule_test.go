@@ -91,7 +91,7 @@ func TestSchedulePoints(t *testing.T) {
 			for _, open := range []string{"open", "fixed"} {
 				err = errors.Join(err, db.PutAlert(t.Context(), &api.Alert{Schedule: "nightly", Feed: "main",
 					FirstSeq: 79, LastSeq: 80, State: open, Changes: []api.SeriesShift{x},
-					Command: "eideticker run " + open}))
+					Command: "eideticker run " + open + " --device lab-07/local"}))
 			}
 		}
 	}
@@ -112,8 +112,9 @@ func TestSchedulePoints(t *testing.T) {
 	}
 	said := command("alerts")
 	const shift = "fps.framerate of load on lab-07/local: 30 % lower since build v80 (worse)"
-	if !strings.HasPrefix(said, "alert 1, open: "+shift+" repeat it: eideticker run open candidate: "+shift+
-		" It is candidate. 0 of ") || strings.Contains(said, "fixed") || strings.Contains(said, "refuted") {
+	if !strings.HasPrefix(said, "alert 1, open: "+shift+" repeat it: eideticker run open --device lab-07/local "+
+		"--hub "+address+" candidate: "+shift+" It is candidate. 0 of ") ||
+		strings.Contains(said, "fixed") || strings.Contains(said, "refuted") {
 		t.Errorf("%s", said)
 	}
 	got := command("points", "nightly", "--limit", "2")

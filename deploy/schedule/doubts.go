@@ -18,7 +18,7 @@ type Surroundings struct {
 }
 
 // Doubts returns a sentence for each name in schedules that cannot be used now. Devices and builds
-// may come later, so these are no errors. Devices of a fleet's rigs are left out.
+// may come later, so it returns no error. Devices of a fleet's rigs are left out.
 func Doubts(schedules map[string]config.Schedule, s Surroundings) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(schedules)) {
 		c := schedules[name]

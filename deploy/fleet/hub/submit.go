@@ -129,7 +129,7 @@ func (h *Hub) admit(owner string, j *job) error {
 	return nil
 }
 
-// asked is a new job as the scheduler checks it, with the browsers that are no builds.
+// asked is a new job as the scheduler checks it, with its installed browsers.
 func (j *job) asked() sched.Job {
 	w := j.wanted()
 	all := slices.Clone(j.spec.Params.Browsers)

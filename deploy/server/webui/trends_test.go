@@ -52,7 +52,8 @@ func TestTrendsPages(t *testing.T) {
 	b.open("#/trends")
 	b.await("all are listed",
 		`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`)
-	b.says("1 open alert", "framerate is worse in firefox", "12 of 200 confirmations", "1 closed alert", "--repeat 24",
+	b.says("1 open alert", "framerate is worse in firefox", "12 of 200 confirmations", "1 closed alert",
+		"--repeat 24 --rig http://127.0.0.1:",
 		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath,
 		"latest gap: load, 20261130-0300: no browser", "not while paused")
 	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('[data-schedule] small a')].map((a) =>

@@ -27,6 +27,9 @@ export function showAlerts(rig, box, {alerts, budget}, changed) {
       closed.map((a) => alertCard(rig, a, changed))) : null);
 }
 
+/** ofFleet fits a command that names a device as RIG/DEVICE. */
+const ofFleet = / --device \S+\//;
+
 /**
  * @param {import('./api.js').Rig} rig
  * @param {Alert} a
@@ -70,7 +73,8 @@ function alertCard(rig, a, changed) {
             : [b.state, b.reason].filter(Boolean).join(': ')].filter(Boolean).join(' · '))))))),
     h('div.fields', null, field('State', state, 'state'), field('Owner', text(a.owner, 128), 'owner'),
       field('Note', text(a.note, 1000), 'note')),
-    a.command ? copied(a.command, 'Repeat it: ') : null,
+    a.command ? copied(`${a.command} ${ofFleet.test(a.command) ? '--hub' : '--rig'} ${location.origin}`,
+      'Repeat it: ') : null,
     may && a.changes.length && a.builds.length ? h('p', null, h('button.button.small',
       {'data-do': 'bisect', onclick: () => bisectAlert(rig, a)}, 'Bisect …')) : null);
 }
