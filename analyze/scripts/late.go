@@ -74,12 +74,9 @@ func (r *Run) during(l *lateFrame) (busiest []trace.Share) {
 	return slices.DeleteFunc(busiest, func(s trace.Share) bool { return s.Self.Value <= 0 })
 }
 
-// callers returns the callers of the first function of a late frame.
-func (r *Run) callers(l *lateFrame) (all []result.Place) {
-	if len(l.shares) == 0 {
-		return nil
-	}
-	for _, number := range l.realm.Callers(l.shares[0].Function, r.callerOf, timeline.Time(l.FromNS),
+// callers returns the callers of a function of a late frame.
+func (r *Run) callers(l *lateFrame, function uint32) (all []result.Place) {
+	for _, number := range l.realm.Callers(function, r.callerOf, timeline.Time(l.FromNS),
 		timeline.Time(l.ToNS), result.MaxCallers) {
 		p, f := r.Function(number)
 		if f == nil {

@@ -39,10 +39,13 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	r.reportsTo(s)
 	for _, l := range late {
 		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
-			UnexplainedNS: l.unexplained, Callers: r.callers(&l), Brief: r.brief(l.FromNS, l.ToNS)}
+			UnexplainedNS: l.unexplained, Brief: r.brief(l.FromNS, l.ToNS)}
 		for _, share := range l.shares {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
+				if len(of.Functions) == 1 {
+					of.Callers = r.callers(&l, share.Function)
+				}
 				if all := l.natives[share.Function]; len(all) > 0 && len(of.Functions) == 1 &&
 					4*all[0].Self.Value >= share.Self.Value {
 					native := r.nativeOf(all[0])

@@ -9,8 +9,9 @@ import (
 )
 
 // Callers returns the functions that called a function within a span of the recording, the nearest
-// one first. They are those of its longest time. The nearest one has at least half of the self time
-// there, or the result is empty. Calls count for the function that of returns. A function that
+// one first. They are those of its longest time. The nearest one has at least three quarters of the
+// self time there, or the result is empty. Calls that were suspended do not count for a caller:
+// somebody else may have resumed them. Calls count for the function that of returns. A function that
 // calls itself is not among them.
 func (r *Realm) Callers(function uint32, of func(uint32) uint32, from, to timeline.Time, most int) (all []uint32) {
 	mid := window{int64(from - r.Offset.Mid()), int64(to - r.Offset.Mid())}
@@ -45,14 +46,16 @@ func (r *Realm) Callers(function uint32, of func(uint32) uint32, from, to timeli
 		}
 		ran := mid.overlap(r.at[i], end)
 		whole += ran
-		if c := caller(int32(top >> 2)); c >= 0 {
+		if call := int32(top >> 2); r.Calls[call].spans > 1 {
+			continue
+		} else if c := caller(call); c >= 0 {
 			calls[c] += ran
-			functions[r.Calls[c].Function] += ran
+			functions[of(r.Calls[c].Function)] += ran
 		}
 	}
 	longest := int32(-1)
 	for c, ran := range calls {
-		if n := functions[r.Calls[c].Function]; 2*n >= whole && whole > 0 && (longest < 0 ||
+		if n := functions[of(r.Calls[c].Function)]; 4*n >= 3*whole && whole > 0 && (longest < 0 ||
 			cmp.Or(cmp.Compare(ran, calls[longest]), cmp.Compare(longest, c)) > 0) {
 			longest = c
 		}

@@ -182,7 +182,7 @@ var languages = map[activity.Language]string{activity.Native: "native", activity
 func functionOf(f activity.Function) result.ProfileFunction {
 	of := result.ProfileFunction{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line,
 		Language: languages[f.Lang], Calls: -1}
-	if f.Lang == activity.Script {
+	if f.Lang == activity.Script && f.File != "" { // WebAssembly has an index there
 		of.Column = int(f.Offset)
 	}
 	return of

@@ -288,8 +288,8 @@ func place(name, module string, offset uint64, build string, kernel bool) activi
 		f.Lang = activity.Unknown
 	case strings.HasPrefix(module, "/tmp/perf-") && strings.HasSuffix(module, ".map"):
 		f.Module = "[jit]"
-		if name, ok := wasm(f.Name); ok {
-			f.Name, f.Module, f.Offset, f.Lang = name, "WebAssembly", 0, activity.Script
+		if name, index, ok := wasm(f.Name); ok {
+			f.Name, f.Module, f.Offset, f.Lang = name, "WebAssembly", index, activity.Script
 		} else {
 			script(&f)
 		}
@@ -297,19 +297,19 @@ func place(name, module string, offset uint64, build string, kernel bool) activi
 	return f
 }
 
-// wasm returns the name of a WebAssembly function: "JS:NAME-INDEX-COMPILER". Functions without a
-// name have one with their index. Code of both compilers is one function.
-func wasm(text string) (name string, ok bool) {
+// wasm returns the name and the index of a WebAssembly function: "JS:NAME-INDEX-COMPILER". Functions
+// without a name have one with their index. Code of both compilers is one function.
+func wasm(text string) (name string, index uint64, ok bool) {
 	text, ok = strings.CutSuffix(strings.TrimPrefix(text, "JS:"), "-turbofan")
 	if !ok {
 		text, ok = strings.CutSuffix(text, "-liftoff")
 	}
 	i := strings.LastIndexByte(text, '-')
 	if !ok || i <= 0 {
-		return "", false
+		return "", 0, false
 	}
-	_, err := strconv.ParseUint(text[i+1:], 10, 31)
-	return text[:i], err == nil
+	index, err := strconv.ParseUint(text[i+1:], 10, 31)
+	return text[:i], index, err == nil
 }
 
 // script completes a function that V8 compiled: "JS:^NAME URL:LINE:COLUMN". The sign before the

@@ -163,7 +163,7 @@ func Lookup(data []byte, places []Place) ([]Source, error) {
 			break
 		}
 		until(s.Offset.Line, s.Offset.Column)
-		last = Source{}
+		last, content = Source{}, nil
 		err = one(&s.Map, s.Offset.Line, s.Offset.Column)
 	}
 	if err != nil {

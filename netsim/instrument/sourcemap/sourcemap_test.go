@@ -241,6 +241,60 @@ func TestNamesInSources(t *testing.T) {
 	}
 }
 
+// TestSourceWords: words that are no names, and texts of code that makers of code map to a place,
+// are no names of functions.
+func TestSourceWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"private run() {": "", "await x": "", "if (x)": "", "import x": "", "null": "", "div>": "", "div class=": "",
+		"async\tload() {": "", "draw = 1": "draw", "load(x) {": "load", "Point extends Place {": "Point", "x": "x",
+		"#key = 1": "#key", "item of items": "item",
+	} {
+		data, err := json.Marshal(map[string]any{"sources": []any{"a.js"}, "sourcesContent": []any{text},
+			"mappings": "AAAA"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sourcemap.Lookup(data, []sourcemap.Place{{Line: 1, Column: 1}})
+		if err != nil || got[0].Rename("c") != cmp.Or(want, "c") {
+			t.Errorf("%s: %q, %v", text, got[0].Rename("c"), err)
+		}
+	}
+}
+
+// TestSourceLines: a source with other ends of lines, and a place in a long line, have no text.
+func TestSourceLines(t *testing.T) {
+	const segments = "AAAA;AACA" // places 1:1 and 2:1 of the source
+	for text, want := range map[string]string{
+		"a = 1\nb = 2": "b", "a = 1\r\nb = 2": "b", "a = '\u2028';\nb = 2": "", "a\rb\nc = 2": "",
+	} {
+		data, err := json.Marshal(map[string]any{"sources": []any{"a.js"}, "sourcesContent": []any{text},
+			"mappings": segments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sourcemap.Lookup(data, []sourcemap.Place{{Line: 2, Column: 1}})
+		if err != nil || got[0].Rename("u") != cmp.Or(want, "u") {
+			t.Errorf("%q: %q, %v", text, got[0].Rename("u"), err)
+		}
+	}
+	long := strings.Repeat("f(x);", 1000)
+	data, err := json.Marshal(map[string]any{"sources": []any{"a.js"}, "sourcesContent": []any{long},
+		"mappings": "AAA" + "gjB"}) // column 560
+	if err == nil {
+		var got []sourcemap.Source
+		if got, err = sourcemap.Lookup(data, []sourcemap.Place{{Line: 1, Column: 1}}); err == nil && got[0].Text == "" {
+			t.Errorf("column 560 has no text")
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = []byte(strings.Replace(string(data), "AAAgjB", "AAAg+D", 1)) // column 2000
+	if got, err := sourcemap.Lookup(data, []sourcemap.Place{{Line: 1, Column: 1}}); err != nil || got[0].Text != "" {
+		t.Errorf("column 2000: %.20q, %v", got[0].Text, err)
+	}
+}
+
 // FuzzMaps: a map without insertions keeps its sources. Insertions move them.
 func FuzzMaps(f *testing.F) {
 	for _, mappings := range []string{"EAWA,IAEA;ACAA", "AAAAA,C;;;gBAAgB", "A,A;D", "gggggE"} {

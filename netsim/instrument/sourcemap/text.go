@@ -1,13 +1,19 @@
 package sourcemap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/pattern"
 )
 
-// maxLines limits the lines of all sources whose texts are read.
-const maxLines = 4 << 20
+const (
+	// maxLines limits the lines of all sources whose texts are read.
+	maxLines = 4 << 20
+	// maxColumn limits the columns at which texts are read. Sources with longer lines are no texts of
+	// people.
+	maxColumn = 1000
+)
 
 // texts has the begins of the lines of sources.
 type texts struct {
@@ -15,25 +21,34 @@ type texts struct {
 	lines  int
 }
 
+// linesOf returns the begins of a source's lines, and its end. It is empty beyond maxLines, and for
+// sources in which lines end otherwise than with \n or \r\n.
+func (t *texts) linesOf(source string) (begins []int32) {
+	n := strings.Count(source, "\n") + 1
+	t.lines += n
+	if t.lines > maxLines || strings.ContainsAny(source, "\u2028\u2029") ||
+		strings.Count(source, "\r") != strings.Count(source, "\r\n") {
+		return nil
+	}
+	for at := 0; n > 0; n-- {
+		begins = append(begins, int32(at))
+		at += strings.IndexByte(source[at:], '\n') + 1
+	}
+	return append(begins, int32(len(source)))
+}
+
 // from returns the text of a source from a place on, up to the end of its line. It is empty if the
 // place is outside of the source.
 func (t *texts) from(source *string, line, column int) string {
 	begins, known := t.begins[source]
 	if !known {
-		n := strings.Count(*source, "\n") + 1
-		if t.lines += n; t.lines > maxLines {
-			n = 0
-		}
-		for at := 0; n > 0; n-- {
-			begins = append(begins, int32(at))
-			at += strings.IndexByte((*source)[at:], '\n') + 1
-		}
+		begins = t.linesOf(*source)
 		t.begins[source] = begins
 	}
-	if line < 0 || line >= len(begins) || column < 0 {
+	if line < 0 || line >= len(begins)-1 || column < 0 || column > maxColumn {
 		return ""
 	}
-	text, _, _ := strings.Cut((*source)[begins[line]:], "\n")
+	text := strings.TrimRight((*source)[begins[line]:begins[line+1]], "\r\n")
 	units := 0
 	for i, r := range text {
 		if units >= column {
@@ -46,14 +61,23 @@ func (t *texts) from(source *string, line, column int) string {
 	return ""
 }
 
-// begin returns the begin of a text that may have a name.
-func begin(text string) string { return clean(text[:min(len(text), maxName)]) }
+// begin returns the begin of a text that may have a name. It does not keep the text in memory.
+func begin(text string) string {
+	return strings.Clone(clean(strings.ReplaceAll(text[:min(len(text), maxName)], "\t", " ")))
+}
 
 var (
-	identifierText = pattern.New(`^#?[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*`)
+	// identifierText is a declared name, with the sign that follows it.
+	identifierText = pattern.New(`^(#?[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*)\s*(?:$|[=(:{<,;)]|extends\b|in\b|of\b)`)
 	functionText   = pattern.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b\s*\*?\s*` +
 		`([\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*)`)
 )
+
+// reserved are words that are no names, and modifiers of TypeScript.
+var reserved = strings.Fields("abstract async await break case catch class const continue debugger declare default " +
+	"delete do else enum export extends false finally for function get if implements import in instanceof " +
+	"interface let new null of override package private protected public readonly return set static super " +
+	"switch this throw true try typeof undefined var void while with yield")
 
 // minified is the largest length of names that compilers make.
 const minified = 3
@@ -71,13 +95,11 @@ func (s *Source) Rename(name string) string {
 }
 
 func (s *Source) identifier() string {
-	switch name := identifierText.FindString(s.Text); name {
-	case "async", "class", "const", "default", "export", "function", "get", "let", "new", "return", "set", "static",
-		"this", "var":
+	found := identifierText.FindStringSubmatch(s.Text)
+	if found == nil || slices.Contains(reserved, found[1]) {
 		return ""
-	default:
-		return name
 	}
+	return found[1]
 }
 
 // Function returns the name of the function whose head begins at the place in the source.
