@@ -80,30 +80,33 @@ const (
 // stillness waits until the picture is still and the page has nothing to compute or to draw. It
 // returns whether the content drew its red before.
 func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Condition) (red bool, err error) {
-	// A quarter of the time is left for a page that always computes.
+	// A quarter of the time is left for a page that never rests.
 	patience := min(busyLimit, limit/4)
-	for waited := timeline.Time(0); ; {
+	var last *Seen // stillness after which the page did not rest
+	var until timeline.Time
+	for {
 		// Stillness before the content began, or while a step waited, does not count: a page that
 		// begins late has not ended.
 		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still,
 			Since: r.Clock.Now()}, isRed)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}) {
+		switch {
+		case err != nil && last != nil && ctx.Err() == nil: // it moves since
+			which, seen = 0, *last
+		case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}):
 			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
-		}
-		if err != nil {
+		case err != nil:
 			return false, err
-		}
-		now := r.Clock.Now()
-		if waited == 0 {
-			waited = now
-		}
-		if which == 0 && r.Busy != nil {
-			why, err := r.restless(ctx, limit, now.Sub(seen.At.Latest.Add(r.Test.Sync.Still)))
-			if err != nil {
-				return false, err
+		case which == 1:
+			r.played.Restless = ""
+		case r.Busy != nil:
+			now := r.Clock.Now()
+			if last == nil {
+				until = now.Add(patience)
 			}
-			if why != "" && now.Sub(waited) < patience {
-				r.Log.Info("the picture was still, but the page has not ended", "why", why)
+			r.played.Restless = r.restless(ctx, now.Sub(seen.At.Latest.Add(r.Test.Sync.Still)))
+			if limit = until.Sub(r.Clock.Now()); r.played.Restless != "" && limit > 0 {
+				last = &seen
+				r.Log.Info("the picture was still, but the page has not ended", "why", r.played.Restless)
 				continue
 			}
 		}
@@ -115,19 +118,19 @@ func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Conditio
 
 // restless returns why a page has not ended though the picture was still; "": it has. The stillness
 // was seen late.
-func (r *run) restless(ctx context.Context, limit, late time.Duration) (why string, err error) {
-	if r.played.Busy = r.Busy(ctx); r.played.Busy != "" {
-		return r.played.Busy + " computes", nil
+func (r *run) restless(ctx context.Context, late time.Duration) (why string) {
+	if busy := r.Busy(ctx); busy != "" {
+		return busy + " computed"
 	}
 	if late > maxLate {
-		return fmt.Sprintf("it was seen %v late", late), nil
+		return fmt.Sprintf("the machine was busy for %v", late.Round(time.Millisecond))
 	}
-	_, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: drawing,
+	_, seen, err := r.awaitAny(ctx, 2*drawing, Condition{Kind: Still, Region: r.played.Area, For: drawing,
 		Since: r.Clock.Now()})
-	if err == nil && seen.Region.Width > caretWidth {
-		why = "the picture changed then"
+	if err != nil || seen.Region.Width > caretWidth {
+		return "the picture changed"
 	}
-	return why, err
+	return ""
 }
 
 // timeLeft is until the test's own limit.

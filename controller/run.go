@@ -81,7 +81,8 @@ type Played struct {
 	Misses  int       // of Pings, as it was seen while recording
 	Answers []Answers // what counts as an answer, of each ping step
 	Still   bool      // the end was a stillness
-	Busy    string    // a thread that computed when the picture was still; "": none
+	// Restless states what the page did after the stillness that ended the test; "": nothing.
+	Restless string
 }
 
 // Answers is what counts as an answer to pings, in pixels of the screen.

@@ -103,16 +103,18 @@ func TestAddressWithoutMarkers(t *testing.T) {
 // computes ends after a time, and the thread is named.
 func TestBusyPage(t *testing.T) {
 	for name, tc := range map[string]struct {
-		busy time.Duration // after the first words
-		late time.Duration // of the look at the first stillness
-		want string
-		seen time.Duration // of the end, after the first words
+		busy  time.Duration // after the first words
+		late  time.Duration // of the look at the first stillness
+		moves bool          // for ever, after a stillness
+		want  string        // the test ends without rest
+		seen  time.Duration // of the end, after the first words
 	}{
-		"draws late":      {6 * time.Second, 0, "", 9 * time.Second},
-		"always computes": {time.Hour, 0, "Main", 18 * time.Second},
-		"rests":           {0, 0, "", 3 * time.Second},
-		"is seen late":    {0, 2 * time.Second, "", 8 * time.Second},
-		"just computed":   {3 * time.Second, 0, "", 6 * time.Second},
+		"draws late":      {6 * time.Second, 0, false, "", 9 * time.Second},
+		"always computes": {time.Hour, 0, false, "Main computed", 18 * time.Second},
+		"rests":           {0, 0, false, "", 3 * time.Second},
+		"is seen late":    {0, 2 * time.Second, false, "", 8 * time.Second},
+		"just computed":   {3 * time.Second, 0, false, "", 6 * time.Second},
+		"moves then":      {3 * time.Second, 0, true, "the picture changed", 18 * time.Second},
 	} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
@@ -121,8 +123,12 @@ func TestBusyPage(t *testing.T) {
 			w.loaded = func(w *world) {
 				words = w.Now().Add(300 * time.Millisecond)
 				w.later(300*time.Millisecond, "words")
-				if tc.want == "" && tc.busy > 0 { // drawn some time after
-					w.later(450*time.Millisecond+tc.busy, "pictures")
+				frames := []any{450*time.Millisecond + tc.busy, "pictures"} // drawn some time after
+				for i := 0; tc.moves && i < 145; i++ {
+					frames = append(frames, 100*time.Millisecond, "a film")
+				}
+				if tc.moves || tc.want == "" && tc.busy > 0 {
+					w.later(frames...)
 				}
 			}
 			w.busy = func(context.Context) string {
@@ -134,7 +140,7 @@ func TestBusyPage(t *testing.T) {
 			played, err := w.run(t.Context(), &suite.Test{Name: "t", URL: "https://a.example/",
 				Sync: suite.Sync{Still: 3 * time.Second}, Timeout: 3 * time.Minute}, false)
 			ended := w.Now()
-			if err != nil || !played.Still || played.Busy != tc.want {
+			if err != nil || !played.Still || played.Restless != tc.want {
 				t.Fatalf("%s: %+v, %v", name, played, err)
 			}
 			if after := ended.Sub(words); after < tc.seen || after > tc.seen+3*time.Second/2 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -91,30 +92,48 @@ func (s *Set) totals(name string) (all []found) {
 	return all
 }
 
-// placed is a function with a line. Its first group has the name and the file.
-var placed = pattern.New(`^(.* \([^:]+):\d+\)$`)
+// placed is a function with a line. Its groups are the name and the file. Minified functions, whose
+// place has a column, have other names in each build.
+var placed = pattern.New(`^(.+) \((.*[^\d:]|.*[^:]\d+):\d+\)$`)
 
-// places returns the places of functions by name and file. Minified functions, whose place has a
-// column, have other names in each build.
-func (s *Set) places() map[string][]string {
+// places returns the places of functions by name and file, or by the name alone. Then it leaves out
+// functions at a place of the other set. Unnamed functions keep their lines.
+func (s *Set) places(other *Set, moved map[string]string, file bool) map[string][]string {
+	there := map[string]bool{}
+	for i := range other.Runs {
+		for name := range other.Runs[i].functions.times {
+			there[name] = true
+		}
+	}
 	all := map[string][]string{}
 	for i := range s.Runs {
 		for name := range s.Runs[i].functions.times {
-			if m := placed.FindStringSubmatch(name); m != nil && !slices.Contains(all[m[1]], name) {
-				all[m[1]] = append(all[m[1]], name)
+			m := placed.FindStringSubmatch(name)
+			if m == nil || moved[name] != "" || there[name] && !file || strings.HasPrefix(name, "anonymous function") {
+				continue
+			}
+			short := m[1]
+			if file {
+				short += " " + m[2]
+			}
+			if !slices.Contains(all[short], name) {
+				all[short] = append(all[short], name)
 			}
 		}
 	}
 	return all
 }
 
-// at returns the set with the places of functions in another build, which has other lines. A name
-// that a file has several times keeps its line.
+// at returns the set with the places of functions in another build. Their lines may differ, and the
+// names of documents with scripts. A name that a file has several times keeps its line.
 func (s *Set) at(other *Set) *Set {
-	moved, places := map[string]string{}, other.places()
-	for short, own := range s.places() {
-		if there := places[short]; len(own) == 1 && len(there) == 1 {
-			moved[own[0]] = there[0]
+	moved, back := map[string]string{}, map[string]string{}
+	for _, file := range []bool{true, false} {
+		places := other.places(s, back, file)
+		for short, own := range s.places(other, moved, file) {
+			if there := places[short]; len(own) == 1 && len(there) == 1 {
+				moved[own[0]], back[there[0]] = there[0], own[0]
+			}
 		}
 	}
 	s = s.clone()
@@ -131,6 +150,11 @@ func (s *Set) at(other *Set) *Set {
 
 // explain compares the functions of the sets, or those of their further runs with measuring code.
 func (c *Comparison) explain(a, b *Set, paired bool) error {
+	for _, s := range []*Set{a, b} {
+		if s.unread != nil {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("further runs cannot be read: %v", s.unread))
+		}
+	}
 	if a.why == nil || b.why == nil {
 		return c.compareFunctions(a, b, paired, c.alpha())
 	}
@@ -153,18 +177,25 @@ func (c *Comparison) Cause() string {
 		return ""
 	}
 	size := func(v *Value) float64 { return math.Abs(v.Shift.Estimate) }
-	var found *Value
+	var found, largest *Value
 	for i := range c.Functions { // the largest difference first
 		f := &c.Functions[i]
-		small := v.Measure.Unit == f.Measure.Unit && size(f) < smallCause*size(v) ||
-			found != nil && size(f) < innerCause*size(&c.Functions[0])
-		inner := found == nil || math.Max(f.MedianA.Estimate, f.MedianB.Estimate) <
-			math.Max(found.MedianA.Estimate, found.MedianB.Estimate)
-		if f.Verdict == v.Verdict && !small && inner {
+		if f.Verdict != v.Verdict || v.Measure.Unit == f.Measure.Unit && size(f) < smallCause*size(v) {
+			continue
+		}
+		if largest == nil {
+			largest, found = f, f
+		}
+		if size(f) >= innerCause*size(largest) && math.Max(f.MedianA.Estimate, f.MedianB.Estimate) <
+			math.Max(found.MedianA.Estimate, found.MedianB.Estimate) {
 			found = f
 		}
 	}
-	if found == nil {
+	undecided := func(f Value) bool { return f.Verdict == stats.Inconclusive || f.Verdict == stats.Different }
+	switch {
+	case found == nil && slices.ContainsFunc(c.Functions, undecided):
+		return "Its functions are not decided."
+	case found == nil:
 		return "No measured function explains it."
 	}
 	text := fmt.Sprintf("%s ran for %s ms instead of %s ms, %s", found.Key.Value,

@@ -124,6 +124,15 @@ func TestFunctionsMoved(t *testing.T) {
 			f.Name, f.URL, f.Source, f.Line, f.Column = "ae", "http://a.test/app.js", "", 1, column
 		}
 	}
+	inDocument := func(url string) func(*result.Script) {
+		return func(s *result.Script) {
+			f := &s.Functions[0]
+			f.URL, f.Source, f.Line, f.Column = url, "", 3, 1
+		}
+	}
+	unnamed := func(line int) func(*result.Script) {
+		return func(s *result.Script) { s.Functions[0].Name, s.Functions[0].SourceLine = "", line }
+	}
 	for name, c := range map[string]struct {
 		a, b func(*result.Script)
 		want []string
@@ -131,6 +140,12 @@ func TestFunctionsMoved(t *testing.T) {
 		"moved": {at(7), at(12), []string{"rank (src/rank.ts:12) 190.4 190.4"}},
 		"two": {at(7), at(12, other),
 			[]string{"rank (src/rank.ts:12) 0.0 190.4", "rank (src/rank.ts:7) 190.4 0.0"}},
+		"documents": {inDocument("http://127.0.0.1:1/before.html"), inDocument("http://127.0.0.1:2/after.html"),
+			[]string{"rank (after.html:3) 190.4 190.4"}},
+		"servers": {inDocument("http://localhost:3000/"), inDocument("http://localhost:3001/"),
+			[]string{"rank (localhost:3001/:3) 190.4 190.4"}},
+		"unnamed": {unnamed(7), unnamed(12),
+			[]string{"anonymous function (src/rank.ts:12) 0.0 190.4", "anonymous function (src/rank.ts:7) 190.4 0.0"}},
 		"minified": {minified(400), minified(500),
 			[]string{"ae (app.js:1:400) 190.4 0.0", "ae (app.js:1:500) 0.0 190.4"}},
 	} {
@@ -153,6 +168,8 @@ func TestCause(t *testing.T) {
 	after := map[string][2]float64{"load": {6, 298}, "price": {290, 290}, "render": {20, 20}}
 	tiny := map[string][2]float64{"load": {16, 208}, "price": {190, 190}, "render": {20, 20}}
 	none := map[string][2]float64{"none": {90, 90}}
+	other := map[string][2]float64{"load": {6, 198}, "price": {190, 190}, "render": {20, 20}, "cache": {900, 900}}
+	others := map[string][2]float64{"load": {6, 298}, "price": {290, 290}, "render": {20, 20}, "cache": {100, 100}}
 	shorter := map[string][2]float64{"price": {20, 20}}
 	const slower = "price (src/price.ts:7) ran for 290.4 ms instead of 190.4 ms, slower by 52.5 % ("
 	for name, c := range map[string]struct {
@@ -165,6 +182,7 @@ func TestCause(t *testing.T) {
 		"in further runs":  {500, 700, before, after, true, slower},
 		"improved": {700, 500, after, before, true,
 			"price (src/price.ts:7) ran for 190.4 ms instead of 290.4 ms"},
+		"beside another":   {500, 700, other, others, true, slower},
 		"little of it":     {500, 700, before, tiny, true, "No measured function explains it."},
 		"the other way":    {500, 700, after, before, true, "No measured function explains it."},
 		"all short":        {500, 700, nil, nil, true, "No measured function explains it."},

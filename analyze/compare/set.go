@@ -28,7 +28,8 @@ type Set struct {
 	Without []string
 
 	// why are further runs with measuring code, which name the functions of a change; nil: none.
-	why *Set
+	why    *Set
+	unread error // why they cannot be read; nil: they can, or there are none
 }
 
 // Run is what comparing takes of one run's results; series are not kept.
@@ -103,8 +104,8 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze",
 			path, result.FileName)
 	}
-	s.why, err = loadWhy(ctx, path)
-	return s, err
+	s.why, s.unread = loadWhy(ctx, path)
+	return s, ctx.Err()
 }
 
 const (

@@ -45,7 +45,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyThread: a thread may miss two of the samples.
+// TestBusyThread: a thread needs a processor if it runs or waits for one.
 func TestBusyThread(t *testing.T) {
 	const stat = "7 (page) S 1 7 7 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 2 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 	for state, want := range map[string]string{"R": "Main", "S": "", "D": ""} {

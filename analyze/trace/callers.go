@@ -10,8 +10,8 @@ import (
 
 // Callers returns the functions that called a function within a span of the recording, the nearest
 // one first. They are those of its longest time. The nearest one has at least three quarters of the
-// self time there, or the result is empty. Calls that were suspended do not count for a caller:
-// somebody else may have resumed them. Calls count for the function that of returns. A function that
+// self time there, or the result is empty. Calls that were suspended have no caller: another
+// function may have resumed them. Calls count for the function that of returns. A function that
 // calls itself is not among them.
 func (r *Realm) Callers(function uint32, of func(uint32) uint32, from, to timeline.Time, most int) (all []uint32) {
 	mid := window{int64(from - r.Offset.Mid()), int64(to - r.Offset.Mid())}

@@ -451,8 +451,8 @@ func TestCallers(t *testing.T) {
 			"9 leave 1;10 end", "[6 5]"},
 		{"as a part of another", "1 enter 5;1 enter 6;2 enter 70;9 leave 3;9 leave 2;9 leave 1;10 end", "[6 5]"},
 		{"a part of itself", "1 enter 5;1 enter 7;2 enter 71;9 leave 3;9 leave 2;9 leave 1;10 end", "[5]"},
-		{"several parts of a caller", "1 enter 5;1 enter 6;1 enter 7;3 leave 3;3 enter 60;3 enter 7;6 leave 5;6 leave 4;" +
-			"6 enter 61;6 enter 7;9 leave 7;9 leave 6;9 leave 2;9 leave 1;10 end", "[6 5]"},
+		{"several parts of a caller", "1 enter 5;1 enter 6;1 enter 7;3 leave 3;3 enter 60;3 enter 7;6 leave 5;" +
+			"6 leave 4;6 enter 61;6 enter 7;9 leave 7;9 leave 6;9 leave 2;9 leave 1;10 end", "[6 5]"},
 		{"a generator", "1 enter 5;1 enter 7;2 suspend 2;2 leave 1;2 enter 6;2 resume 2;9 leave 2;9 leave 3;10 end",
 			"[]"},
 		{"two halves", "1 enter 5;1 enter 7;5 leave 2;5 leave 1;5 enter 6;5 enter 7;9 leave 4;9 leave 3;10 end", "[]"},

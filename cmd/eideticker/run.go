@@ -204,7 +204,11 @@ func (c runCmd) measured(e *env) (*testRun, error) {
 	r.options.Decided = r.decided
 	r.set, err = session.RunSet(e.ctx, r.options)
 	if c.WhyChanged && err == nil {
-		err = r.explainChange()
+		if failed := r.explainChange(); e.ctx.Err() != nil {
+			err = failed
+		} else if failed != nil { // the plain runs decide
+			fmt.Fprintf(e.err, "the change is not explained: %v\n", failed)
+		}
 	}
 	for _, v := range o.Variants {
 		if p, ok := v.Device.(*session.Powered); ok {
@@ -253,7 +257,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if (c.FailOnRegression || c.Markdown != "") && len(o.Compared()) < 2 {
 		return o, usagef("--fail-on-regression and --markdown need two tests, variants, browsers or devices")
 	}
-	if err := c.checkWhyChanged(&o); err != nil {
+	if err := c.checkWhyChanged(e, &o); err != nil {
 		return o, err
 	}
 	looks, err := c.looks(&o)

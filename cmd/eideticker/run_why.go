@@ -13,35 +13,32 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// explaining has tests record what --why needs. It says once where scripts cannot be instrumented.
-type explaining struct {
-	*env
-	said string
-}
-
-// test returns a test that records. Its network and archive are set.
-func (x *explaining) test(t *suite.Test) *suite.Test {
+// explained returns a test that records what --why needs, and why its scripts cannot be
+// instrumented; nil: they can. Its network and archive are set.
+func explained(t *suite.Test) (*suite.Test, error) {
 	own := *t
-	if err := session.Explain(&own, siterecord.Follows(&own)); err != nil && err.Error() != x.said {
-		x.said = err.Error()
-		fmt.Fprintf(x.err, "--why without calls of scripts: %s\n", x.said)
-	}
-	return &own
+	err := session.Explain(&own, siterecord.Follows(&own))
+	return &own, err
 }
 
-// recordWhy has each test record what --why needs.
+// recordWhy has each test record what --why needs. It says once why scripts cannot be instrumented.
 func (c runCmd) recordWhy(e *env, subjects []session.Subject) {
 	if c.ObserverEffect != nil {
 		subjects = subjects[1:] // the first is plain
 	}
-	x := explaining{env: e}
+	said := ""
 	for i := range subjects {
-		subjects[i].Test = x.test(subjects[i].Test)
+		var err error
+		if subjects[i].Test, err = explained(subjects[i].Test); err != nil && err.Error() != said {
+			said = err.Error()
+			fmt.Fprintf(e.err, "--why without calls of scripts: %s\n", said)
+		}
 	}
 }
 
-// checkWhyChanged rejects --why-changed where nothing is compared, or where runs have load anyway.
-func (c runCmd) checkWhyChanged(o *session.SetOptions) error {
+// checkWhyChanged rejects --why-changed where nothing is compared, where runs have load anyway, and
+// where functions cannot be measured.
+func (c runCmd) checkWhyChanged(e *env, o *session.SetOptions) error {
 	switch {
 	case !c.WhyChanged:
 		return nil
@@ -54,8 +51,12 @@ func (c runCmd) checkWhyChanged(o *session.SetOptions) error {
 		if t := o.TestOf(i); t.Script.Given() || t.Profile.Given() {
 			return usagef("--why-changed adds runs to plain ones; omit --why, --script and --profile")
 		}
+		if _, err := explained(o.TestOf(i)); err != nil {
+			return usagef("--why-changed: %w", err)
+		}
 	}
-	return nil
+	later := further(*o)
+	return c.check(e, &later)
 }
 
 // explainChange plays further runs with measuring code, if a primary value changed. Comparisons
@@ -77,29 +78,31 @@ func (r *testRun) explainChange() error {
 	if !changed {
 		return nil
 	}
-	further := &testRun{env: r.env, cmd: r.cmd, options: r.further()}
-	further.options.Ran = further.ran
-	o := &further.options
+	more := &testRun{env: r.env, cmd: r.cmd, options: further(r.options)}
+	more.options.Ran = more.ran
+	o := &more.options
 	fmt.Fprintf(r.err, "a primary value changed: %s with --why\n", plural(o.Repeat, "further block"))
-	if further.set, err = session.RunSet(r.ctx, *o); err != nil {
+	if more.set, err = session.RunSet(r.ctx, *o); err != nil {
 		return err
+	}
+	if failed := more.set.Failed(); len(failed) > 0 {
+		fmt.Fprintf(r.err, "%s of %s failed: %s\n", countText(len(failed)), plural(len(more.set.Made), "further run"),
+			failed[0].Record.Reason)
 	}
 	_, err = writeSet(r.env, o.Dir, filepath.Join(o.Dir, report.PageName), setOptions{noVideo: true})
 	return err
 }
 
 // further returns the options of the runs that explain a change. They can decide all functions.
-func (r *testRun) further() session.SetOptions {
-	o := r.options
+func further(o session.SetOptions) session.SetOptions {
 	o.Variants = slices.Clone(o.Variants)
-	x := explaining{env: r.env}
 	for i := range o.Variants {
-		o.Variants[i].Test = x.test(o.TestOf(i))
+		o.Variants[i].Test, _ = explained(o.TestOf(i)) // checked before
 	}
 	comparisons := len(o.Compared()) - 1
 	o.Repeat = stats.SignedRank.Needed(compare.MaxPrimary*comparisons, stats.Alpha)
 	o.Retries = o.Repeat * len(o.Variants)
 	o.WarmUp, o.Looks, o.Decided, o.NoVideo = 0, nil, nil, true
-	o.Dir = filepath.Join(r.options.Dir, session.WhyDir)
+	o.Dir = filepath.Join(o.Dir, session.WhyDir)
 	return o
 }

@@ -66,6 +66,7 @@ func TestWhyChanged(t *testing.T) {
 		"one test":  {func(c *runCmd) { c.Tests, c.UntilSure = c.Tests[:1], false }, "--why-changed needs two tests"},
 		"why":       {func(c *runCmd) { c.Why, c.ProfiledOnly = true, true }, "omit --why, --script and --profile"},
 		"script":    {func(c *runCmd) { c.Script = []string{"calls"} }, "omit --why, --script and --profile"},
+		"no server": {func(c *runCmd) { c.Tests = []string{"https://example.org", "framerate"} }, "add --network"},
 		"a failure": {func(c *runCmd) { c.UntilSure, c.UntilFail = false, true }, "--until-fail"},
 	} {
 		c := two
@@ -83,8 +84,7 @@ func TestWhyChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &testRun{env: e, cmd: c, options: o}
-		further := r.further()
+		further := further(o)
 		if further.Repeat != 8 || further.Looks != nil || o.Looks == nil ||
 			further.Dir != filepath.Join(c.Output, "why") || further.Seed != o.Seed {
 			t.Errorf("%+v", further)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,8 +13,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -66,7 +71,8 @@ func (p *pages) serveDirect(ctx context.Context, t *suite.Test, d *direct) (err 
 		if p.folder, err = os.OpenRoot(filepath.Dir(d.file)); err != nil {
 			return fmt.Errorf("serve %s: %w", d.file, err)
 		}
-		handler = visible(http.FileServerFS(p.folder.FS()))
+		p.missing = &missing{}
+		handler = visible(p.folder.FS(), p.missing)
 	} else if err := d.server.answers(ctx, t); err != nil {
 		return err
 	} else {
@@ -90,22 +96,65 @@ func (p *pages) serveDirect(ctx context.Context, t *suite.Test, d *direct) (err 
 	if u, err := url.Parse(t.URL); err == nil {
 		at.RawQuery, at.Fragment = u.RawQuery, u.Fragment
 	}
-	at.Path = strings.TrimSuffix(at.Path, "index.html") // where the file server would redirect it to
 	p.address = at.String()
 	return nil
 }
 
-// visible answers requests of hidden files, and of folders but the first, as if they were missing.
-// So it does for names that other sites give this machine (DNS rebinding).
-func visible(h http.Handler) http.Handler {
+// missing are paths that a page asked for and its folder does not have. It is safe for use from
+// several goroutines.
+type missing struct {
+	mu    sync.Mutex
+	paths []string
+}
+
+const maxMissing = 20
+
+func (m *missing) add(path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if path != "/favicon.ico" && len(m.paths) < maxMissing && !slices.Contains(m.paths, path) {
+		m.paths = append(m.paths, path)
+	}
+}
+
+// text returns a note of the run; "": nothing is missing.
+func (m *missing) text() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.paths) == 0 {
+		return ""
+	}
+	return "the folder of the page lacks " + wording.Few(m.paths) + "; files of other folders are not served"
+}
+
+// visible serves a folder without its hidden files. To requests of other sites, also by a name that
+// they give this machine (DNS rebinding), the files are missing.
+func visible(folder fs.FS, gone *missing) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		at := path.Clean(r.URL.Path)
+		at := path.Clean("/" + r.URL.Path)
 		host, err := netip.ParseAddrPort(r.Host)
-		listed := at != "/" && strings.HasSuffix(r.URL.Path, "/")
-		if err != nil || !host.Addr().IsLoopback() || strings.Contains(at, "/.") || listed {
+		if err != nil || !host.Addr().IsLoopback() || r.Header.Get("Sec-Fetch-Site") == "cross-site" ||
+			strings.Contains(at, "/.") {
 			http.NotFound(w, r)
 			return
 		}
-		h.ServeHTTP(w, r)
+		name := strings.TrimPrefix(at, "/")
+		if strings.HasSuffix(r.URL.Path, "/") {
+			name = path.Join(name, "index.html")
+		}
+		st, err := fs.Stat(folder, name)
+		if err != nil || !st.Mode().IsRegular() {
+			gone.add(at)
+			http.NotFound(w, r)
+			return
+		}
+		f, err := folder.Open(name)
+		content, seeks := f.(io.ReadSeeker)
+		if err != nil || !seeks {
+			http.Error(w, "cannot be read", http.StatusInternalServerError)
+			return
+		}
+		defer f.Close() // was only read
+		http.ServeContent(w, r, name, st.ModTime(), content)
 	})
 }

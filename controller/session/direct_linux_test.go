@@ -98,7 +98,8 @@ func TestDirectlyRefused(t *testing.T) {
 func TestVisibleFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"index.html", "app.js", ".env", ".git/config", "js/a.js"} {
+	for _, name := range []string{"index.html", "app.js", ".env", ".git/config", "js/a.js", "sub/index.html",
+		"old-index.html"} {
 		path := filepath.Join(dir, name)
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
@@ -108,8 +109,10 @@ func TestVisibleFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := visible(http.FileServerFS(os.DirFS(dir)))
-	for at, want := range map[string]int{"/": 200, "/app.js": 200, "/js/a.js": 200, "/js/": 404, "/js//": 404,
+	var gone missing
+	h := visible(os.DirFS(dir), &gone)
+	for at, want := range map[string]int{"/": 200, "/index.html": 200, "/app.js": 200, "/js/a.js": 200, "/js/": 404,
+		"/sub/": 200, "/sub/index.html": 200, "/old-index.html": 200, "/js": 404, "/no.css": 404, "/favicon.ico": 404,
 		"/.env": 404, "/.git/config": 404, "/x/../.env": 404, "/js/%2e%2e/.env": 404,
 		"http://evil.example:8000/app.js": 404, "http://localhost:8000/app.js": 404} {
 		w := httptest.NewRecorder()
@@ -120,5 +123,16 @@ func TestVisibleFiles(t *testing.T) {
 		if h.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("%s: %d, want %d", at, w.Code, want)
 		}
+	}
+	if text := gone.text(); !strings.Contains(text, "/no.css") || strings.Contains(text, "favicon") ||
+		strings.Contains(text, ".env") {
+		t.Errorf("the note is %q", text)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/app.js", nil)
+	r.Host = "127.0.0.1:8000"
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != http.StatusNotFound {
+		t.Errorf("a script of another site: %d", w.Code)
 	}
 }

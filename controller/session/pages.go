@@ -47,6 +47,7 @@ type pages struct {
 	// instead is the port of the rig in place of the test's server; nil: the browser reaches that
 	instead *device.Instead
 	folder  *os.Root // of a page that is a file; nil: it is not, or the browser reads it
+	missing *missing // in the folder
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none

@@ -156,8 +156,11 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 	t.Played, err = controller.Run(ctx, setup)
 	err = watched(err)
 	detach()
-	if t.Busy != "" {
-		r.note("%s computed while the picture was still: the content may be incomplete; see --end", t.Busy)
+	if t.Restless != "" {
+		r.note("the content may be incomplete: after a stillness, %s; see --end", t.Restless)
+	}
+	if p.pages.missing != nil {
+		r.note("%s", p.pages.missing.text())
 	}
 	ended := timeline.Monotonic().Now()
 	if r.vitals() && err == nil { // before the same connection fetches the trace

@@ -188,6 +188,27 @@ func TestOthersChangeFolders(t *testing.T) {
 	}
 }
 
+// TestFurtherRunsAreNotIndexed: baselines and trends do not contain the runs with measuring code
+// that explain a change of a set.
+func TestFurtherRunsAreNotIndexed(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	set := putSet(t, s, 10, 60, 61)
+	for _, name := range []string{"before~run-01", "why~before~run-01"} {
+		run(3, 60).write(t, s.path(set+"~"+name))
+	}
+	if err := os.WriteFile(filepath.Join(s.path(set), session.SetFile), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Reconcile(background, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := ids(t, s, Query{Set: set})
+	if slices.Sort(got); !slices.Equal(got, []string{set + "~before~run-01", set + "~run-01", set + "~run-02"}) {
+		t.Errorf("runs of the set: %q", got)
+	}
+}
+
 // TestUnreadable: a folder that cannot be understood is listed with the reason, and hides no other.
 //
 // Fault: A run folder has bad JSON or another version

@@ -69,7 +69,11 @@ func (s *Store) walk(id string, depth int, known stamps, judged *Verdict, rows *
 		*rows = append(*rows, s.readRun(id, entries, known, judged))
 		return
 	}
+	isSet := has(entries, session.SetFile)
 	for _, e := range entries {
+		if isSet && e.Name() == session.WhyDir {
+			continue // runs with measuring code are not compared with others
+		}
 		below := id + "~" + e.Name()
 		if e.IsDir() && depth < maxDepth && CheckID(below) == nil {
 			s.walk(below, depth+1, known, judged, rows)

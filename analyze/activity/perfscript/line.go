@@ -297,8 +297,8 @@ func place(name, module string, offset uint64, build string, kernel bool) activi
 	return f
 }
 
-// wasm returns the name and the index of a WebAssembly function: "JS:NAME-INDEX-COMPILER". Functions
-// without a name have one with their index. Code of both compilers is one function.
+// wasm returns the name and the index of a WebAssembly function: "JS:NAME-INDEX-COMPILER".
+// Functions without a name have one with their index. Code of both compilers is one function.
 func wasm(text string) (name string, index uint64, ok bool) {
 	text, ok = strings.CutSuffix(strings.TrimPrefix(text, "JS:"), "-turbofan")
 	if !ok {

@@ -241,8 +241,7 @@ func TestNamesInSources(t *testing.T) {
 	}
 }
 
-// TestSourceWords: words that are no names, and texts of code that makers of code map to a place,
-// are no names of functions.
+// TestSourceWords: keywords, modifiers and texts that declare nothing do not become names.
 func TestSourceWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"private run() {": "", "await x": "", "if (x)": "", "import x": "", "null": "", "div>": "", "div class=": "",

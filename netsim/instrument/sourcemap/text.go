@@ -10,8 +10,7 @@ import (
 const (
 	// maxLines limits the lines of all sources whose texts are read.
 	maxLines = 4 << 20
-	// maxColumn limits the columns at which texts are read. Sources with longer lines are no texts of
-	// people.
+	// maxColumn limits the columns at which texts are read. People write shorter lines.
 	maxColumn = 1000
 )
 
@@ -68,12 +67,13 @@ func begin(text string) string {
 
 var (
 	// identifierText is a declared name, with the sign that follows it.
-	identifierText = pattern.New(`^(#?[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*)\s*(?:$|[=(:{<,;)]|extends\b|in\b|of\b)`)
-	functionText   = pattern.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b\s*\*?\s*` +
+	identifierText = pattern.New(`^(#?[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*)\s*` +
+		`(?:$|[=(:{<,;)]|extends\b|in\b|of\b)`)
+	functionText = pattern.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b\s*\*?\s*` +
 		`([\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}$_]*)`)
 )
 
-// reserved are words that are no names, and modifiers of TypeScript.
+// reserved are keywords, and modifiers of TypeScript.
 var reserved = strings.Fields("abstract async await break case catch class const continue debugger declare default " +
 	"delete do else enum export extends false finally for function get if implements import in instanceof " +
 	"interface let new null of override package private protected public readonly return set static super " +
