@@ -90,7 +90,7 @@ func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Conditio
 		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still,
 			Since: r.Clock.Now()}, isRed)
 		switch {
-		case err != nil && last != nil && ctx.Err() == nil: // it moves since
+		case last != nil && errors.As(err, new(*UnseenError)): // it moves since
 			which, seen = 0, *last
 		case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}):
 			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)

@@ -50,7 +50,8 @@ func TestScriptChecks(t *testing.T) {
 			false, ""},
 		"site":             {"url: https://a.example\nend: 2s\n", false, "this program serves; add --network"},
 		"live, no network": {live, false, "pages that this program serves; add --network"},
-		"file":             {"url: file:///a.html\nend: 2s\n", false, "serve it at localhost and add --network"},
+		"file, network":    {"url: file:///a.html\nend: 2s\nnetwork: 3g\n", false, "omit --network"},
+		"file":             {"url: file:///a.html\nend: 2s\n", true, ""},
 		"live with TLS":    {"url: https://localhost/\nend: 2s\nnetwork: 3g\n", true, "localhost/ has TLS of its own"},
 		"steps":            {"page: /load.html\nsteps: [{load: b.example}]\n", false, "an archive if steps load pages"},
 	} {
