@@ -236,6 +236,12 @@ func TestInjectedErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, params string) {
+				// An error that the test before has not met shows here.
+				if earlier, err := Open(t.Context(), hdmi, nil); err == nil {
+					if err := earlier.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
 				src, tap := openTapped(t, hdmi, params)
 				r := record(t, src)
 				r.some(5)

@@ -260,7 +260,7 @@ func (s *Server) moveJobs(ctx context.Context) error {
 }
 
 // repeat repeats a request that changes nothing twice while it has no answer: a cluster does not
-// answer before it has a leader.
+// answer before it has a leader. A new leader does not know the other servers yet.
 func repeat(ctx context.Context, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
@@ -268,10 +268,26 @@ func repeat(ctx context.Context, request func(context.Context) error) error {
 		try, stop := context.WithTimeout(ctx, answerTime)
 		err := request(try)
 		stop()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		if !errors.Is(err, context.DeadlineExceeded) && !unplaced(err) || ctx.Err() != nil {
 			return err
 		}
+		if unplaced(err) {
+			select {
+			case <-time.After(placeTime):
+			case <-ctx.Done():
+			}
+		}
 	}
+}
+
+// placeTime is the time between two requests to a leader that does not know the other servers.
+const placeTime = 100 * time.Millisecond
+
+// unplaced reports whether a cluster found no servers for a stream: JSClusterNoPeersErrF of NATS.
+func unplaced(err error) bool {
+	const noPeers = 10005
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == noPeers
 }
 
 func (s *Server) keepRoom(ctx context.Context) error {
