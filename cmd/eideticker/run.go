@@ -128,14 +128,15 @@ X,Y are pixels or percent of the page's window. Use them for a page that moves b
 --vitals needs a browser on a virtual display of this machine. A script in the page reads its claims after the run.
 
 --script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions that ran
-while a frame was late. It needs a built-in page, or --network. Its records use no bandwidth of the page.
+while a frame was late. It needs a built-in page, a file, a server at localhost, or --network. Its
+records use no bandwidth of the page.
 --adapt live or --adapt loads measures slow functions only, and --share 20% a part of all functions in each run.
 --observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
 --profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
 of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost.
 --why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
---why-changed leaves the runs that decide plain. If a primary value changed, each variant has 8 more runs with --why.
-They name the function that changed. They are in the folder why of the set.
+--why-changed leaves the runs that decide plain. If a primary value changed, each of two variants has 8 more runs
+with --why. They name the function that changed. They are in the folder why of the set.
 --ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
 The runs take turns. The screen, the function's times and its exceptions are compared.
 
