@@ -59,11 +59,8 @@ func busy(ctx context.Context, root fs.FS, pid int, step time.Duration) string {
 	return found
 }
 
-// needsProcessor reads /proc/PID/task/TID/stat: proc_pid_stat(5).
+// needsProcessor reads /proc/PID/task/TID/stat.
 func needsProcessor(stat string) (name string, needs bool) {
-	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return "", false
-	}
-	return printable(stat[open+1:end], maxName), strings.HasPrefix(stat[end+1:], " R")
+	name, state, ok := cutName(stat)
+	return name, ok && strings.HasPrefix(state, " R")
 }

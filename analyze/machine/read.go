@@ -239,14 +239,21 @@ func processes(root fs.FS) map[int]process {
 	return all
 }
 
-// parseProcess reads /proc/PID/stat: proc_pid_stat(5). The name may have spaces and parentheses.
-func parseProcess(text string) (p process, ok bool) {
-	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+// cutName returns the name in /proc/PID/stat, and the text behind it: proc_pid_stat(5). The name
+// may have spaces and parentheses.
+func cutName(stat string) (name, rest string, ok bool) {
+	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
-		return p, false
+		return "", "", false
 	}
-	fields := strings.Fields(text[end+1:])
-	if len(fields) < 20 {
+	return printable(stat[open+1:end], maxName), stat[end+1:], true
+}
+
+// parseProcess reads /proc/PID/stat.
+func parseProcess(text string) (p process, ok bool) {
+	name, rest, ok := cutName(text)
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
 		return p, false
 	}
 	const kernelThread = 0x200000 // PF_KTHREAD of the kernel's sched.h
@@ -255,6 +262,6 @@ func parseProcess(text string) (p process, ok bool) {
 	if ids == nil || used == nil || started == nil || flags == nil {
 		return p, false
 	}
-	return process{printable(text[open+1:end], maxName), int(ids[0]), int(ids[1]), int(ids[2]), sum(used[:2]),
+	return process{name, int(ids[0]), int(ids[1]), int(ids[2]), sum(used[:2]),
 		sum(used[2:]), *started, int64(*flags)&kernelThread != 0}, true
 }

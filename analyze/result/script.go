@@ -224,7 +224,8 @@ type LateFrame struct {
 	Functions []RanMeantime `json:"functions"` // longest first
 	// Native is the longest call in the first function, if it has a quarter of that time.
 	Native *NativeCall `json:"native,omitempty"`
-	// Callers are those of the first function, nearest first. The nearest one has half of that time.
+	// Callers are those of the first function, nearest first. The nearest one has three quarters of
+	// its time.
 	Callers []Place `json:"callers,omitempty"`
 	// Brief are the calls without records that happened meanwhile; absent: none.
 	Brief *BriefCalls `json:"brief,omitempty"`

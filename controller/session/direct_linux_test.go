@@ -63,6 +63,9 @@ func TestScriptsOfThisMachine(t *testing.T) {
 		}) {
 			t.Errorf("%+v", s)
 		}
+		if slices.Contains(made.Record.Notes, "") { // of files that are not missing
+			t.Errorf("notes %q", made.Record.Notes)
+		}
 	})
 }
 

@@ -160,7 +160,9 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 		r.note("the content may be incomplete: after a stillness, %s; see --end", t.Restless)
 	}
 	if p.pages.missing != nil {
-		r.note("%s", p.pages.missing.text())
+		if text := p.pages.missing.text(); text != "" {
+			r.note("%s", text)
+		}
 	}
 	ended := timeline.Monotonic().Now()
 	if r.vitals() && err == nil { // before the same connection fetches the trace
