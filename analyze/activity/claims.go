@@ -146,6 +146,10 @@ func (c *Claims) Seen(at int64) {
 	c.End = max(c.End, at)
 }
 
+// FromBefore is the kind of an end whose begin is not there. A thread may be in a slice while its
+// trace begins, so these are no damage. Records that were lost are counted by themselves.
+const FromBefore = "ends of slices that began before the trace"
+
 // Skip counts a damaged record.
 func (c *Claims) Skip(kind string) {
 	if c.Skipped == nil {

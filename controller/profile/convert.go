@@ -39,7 +39,8 @@ func convert(dir string, info activity.Info, spans []timeline.Interval,
 	return info, info.Write(dir)
 }
 
-// incomplete adds skipped records to an info, and a warning for each kind and for an early end.
+// incomplete adds skipped records to an info, and a warning for each kind of damage and for an early
+// end.
 func incomplete(info *activity.Info, skipped map[string]int64) {
 	all := map[string]int64{}
 	maps.Copy(all, info.Skipped)
@@ -50,6 +51,9 @@ func incomplete(info *activity.Info, skipped map[string]int64) {
 		info.Warnings = append(info.Warnings, "The trace ends early: "+info.Cut+".")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(skipped)) {
+		if kind == activity.FromBefore {
+			continue
+		}
 		info.Warnings = append(info.Warnings, fmt.Sprintf("%d records were skipped: %s.", skipped[kind], kind))
 	}
 }

@@ -205,3 +205,15 @@ func TestLostRecordsCountOnce(t *testing.T) {
 		t.Errorf("%d records are lost, want 5 (%v)", info.Lost, err)
 	}
 }
+
+// TestDamageIsWarnedOf: each kind of damaged records has a warning. A slice that began before the
+// trace is counted without one.
+func TestDamageIsWarnedOf(t *testing.T) {
+	info, err := convert(t.TempDir(), activity.Info{}, nil, func(activity.Sink) (map[string]int64, error) {
+		return map[string]int64{"cut records": 2, activity.FromBefore: 1}, nil
+	})
+	if err != nil || info.Skipped[activity.FromBefore] != 1 ||
+		!slices.Equal(info.Warnings, []string{"2 records were skipped: cut records."}) {
+		t.Errorf("%+v, %v", info, err)
+	}
+}

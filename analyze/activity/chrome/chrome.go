@@ -280,7 +280,7 @@ func (r *Events) Add(e *Event) error {
 		r.claims.Seen(e.At)
 		t := r.thread(p)
 		if len(t.open) == 0 {
-			r.claims.Skip("ends without a begin")
+			r.claims.Skip(activity.FromBefore)
 			return nil
 		}
 		last := t.open[len(t.open)-1]

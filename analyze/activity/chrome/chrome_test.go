@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 		{"begin without end", `{"ph":"B","name":"a","pid":1,"tid":2,"ts":1},
 			{"ph":"i","name":"x","pid":1,"tid":2,"ts":9}`,
 			"1000 Main slice a 8000, 9000 Main instant x 0", ""},
-		{"end without begin", `{"ph":"E","pid":1,"tid":2,"ts":3}`, "", "ends without a begin"},
+		{"end without begin", `{"ph":"E","pid":1,"tid":2,"ts":3}`, "", activity.FromBefore},
 		{"end before begin", `{"ph":"B","name":"a","pid":1,"tid":2,"ts":9},{"ph":"E","pid":1,"tid":2,"ts":3}`, "",
 			"ends before their begin"},
 		{"counter", `{"ph":"C","name":"heap","pid":1,"tid":2,"ts":1,"args":{"used":5,"text":"x"}}`,
