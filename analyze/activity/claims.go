@@ -146,8 +146,8 @@ func (c *Claims) Seen(at int64) {
 	c.End = max(c.End, at)
 }
 
-// FromBefore is the kind of an end whose begin is not there. A thread may be in a slice while its
-// trace begins, so these are no damage. Records that were lost are counted by themselves.
+// FromBefore is the kind of an end without its begin. A thread may be in a slice while its trace
+// begins, so such a trace is whole. Lost records are counted by themselves.
 const FromBefore = "ends of slices that began before the trace"
 
 // Skip counts a damaged record.

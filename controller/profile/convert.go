@@ -39,8 +39,7 @@ func convert(dir string, info activity.Info, spans []timeline.Interval,
 	return info, info.Write(dir)
 }
 
-// incomplete adds skipped records to an info, and a warning for each kind of damage and for an early
-// end.
+// incomplete adds skipped records to an info, and warnings about damaged ones and an early end.
 func incomplete(info *activity.Info, skipped map[string]int64) {
 	all := map[string]int64{}
 	maps.Copy(all, info.Skipped)
