@@ -321,8 +321,8 @@ func (c *collector) end() {
 	var best *total
 	for _, t := range c.totals {
 		f := c.of.Group(t.Group)
-		if entry(f) && 2*t.self < t.NS {
-			continue // it describes the thread only
+		if !describes(f, t.self, t.NS) {
+			continue
 		}
 		if whole := max(c.all.NS, c.called.NS); f.Name != "" && 2*t.NS >= whole && (best == nil || c.deeper(t, best)) {
 			best = t
@@ -333,15 +333,18 @@ func (c *collector) end() {
 	}
 }
 
-// entry reports whether a function begins a program or a thread. Released browsers have names for
-// such functions only.
-func entry(f activity.Function) bool {
+// describes reports whether a function's name describes its total time. Released browsers have names
+// only for functions that begin a program or a thread. Such a name describes its own work. A sample
+// waits while the kernel keeps interrupts off (without NMIs). So functions that turn them on get the
+// samples of others.
+func describes(f activity.Function, self, total int64) bool {
 	switch f.Name {
 	case "main", "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "__clone3",
 		"ChromeMain", "XRE_main", "XRE_InitChildProcess":
-		return f.Lang == activity.Native
+		return f.Lang != activity.Native || 2*self >= total
 	}
-	return false
+	return f.Lang != activity.Kernel ||
+		!strings.Contains(f.Name, "irq_enable") && !strings.HasSuffix(f.Name, "irqrestore")
 }
 
 // deeper reports whether a function describes the time better than another one.

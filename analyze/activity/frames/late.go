@@ -112,7 +112,7 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := choose(all, func(g int) bool { return entry(s.Group(int32(g))) })
+	chosen := choose(all, func(g int, w weight) bool { return describes(s.Group(int32(g)), w.self, w.total) })
 	column := make([]int, len(s.named))
 	for i, g := range chosen {
 		column[g] = i + 1
@@ -174,12 +174,12 @@ func (s *Source) Compare(windows [][]result.FrameSpan) (*Comparison, error) {
 	return c, nil
 }
 
-// choose returns the functions with the most time, longest first.
-// Functions that begin a thread take part if half of their time is self time.
-func choose(all []weight, entry func(int) bool) (chosen []int32) {
+// choose returns the functions with the most time, longest first. Those whose names do not describe
+// their time take no part.
+func choose(all []weight, describes func(int, weight) bool) (chosen []int32) {
 	best := map[uint64]int32{}
 	for g, w := range all {
-		if 2*w.self < w.total && entry(g) {
+		if !describes(g, w) {
 			continue
 		}
 		if had, ok := best[w.sum]; w.total > 0 && (!ok || all[had].self < w.self) {
