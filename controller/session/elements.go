@@ -90,15 +90,16 @@ func (s *setRun) elementsOf(ctx context.Context, t *suite.Test, v Variant) (e el
 		return e, err
 	}
 	r.phase("looking for the elements of " + t.Name)
-	if _, err := p.stage.Launch(ctx, t.URL); err != nil {
+	address := p.pages.address // where its scripts run; those of a module do not run in a file
+	if _, err := p.stage.Launch(ctx, address); err != nil {
 		return e, err
 	}
 	stage, ok := p.stage.(interface{ launched() *device.Browser })
 	if !ok || stage.launched() == nil {
 		return e, fmt.Errorf("device %s starts no browser; use X,Y: %w", v.Device.Name(), errors.ErrUnsupported)
 	}
-	found, err := locate.Find(ctx, stage.launched(), t.URL, t.Selectors())
-	if err == nil && !locate.Same(t.URL, found.Address) {
+	found, err := locate.Find(ctx, stage.launched(), address, t.Selectors())
+	if err == nil && !locate.Same(address, found.Address) {
 		e.led = locate.Shown(found.Address)
 	}
 	e.places = found.Places
