@@ -44,7 +44,7 @@ func newAnswer(w *Window, declared []string, why causes) Answer {
 	measure, _, _ := strings.Cut(a.Primary[0], ".")
 	switch measure {
 	case "response":
-		a.Sentence, a.Moments = w.responseSentence(why), w.slowAnswers()
+		a.Sentence, a.Moments = w.responseSentence(why), append(w.slowAnswers(), why.moments()...)
 	case "speedindex", "windowopen":
 		prefix := measure + "."
 		if _, ok := w.value(prefix + "first_visual_change"); !ok {

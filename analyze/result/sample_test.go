@@ -164,7 +164,7 @@ func sampleScript() *Script {
 		Late: []LateFrame{{Window: 0, Frame: 104, Response: true, FromNS: 1_016_683_350, ToNS: 1_050_050_050,
 			Functions:     []RanMeantime{{0, span(30, 29.6, 30.4)}, {1, span(1, 0.9, 1.1)}},
 			Native:        &NativeCall{Name: "JSON.parse()", Line: 14, Column: 9, Self: span(29, 28.5, 29.5)},
-			Callers:       []Place{brief},
+			Callers:       []Place{brief}, Within: true,
 			UnexplainedNS: span(2.37, 1.9, 2.8), Brief: &BriefCalls{Calls: 70_000, Most: brief}}},
 		Brief: &BriefCalls{Calls: 80_000, Most: brief},
 		Plan: &ScriptPlan{Adapt: "live", Probability: 0.2, Points: 1200, Active: 40, Slow: 3, Share: 0.61, Loads: 4,

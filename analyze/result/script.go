@@ -224,9 +224,10 @@ type LateFrame struct {
 	Functions []RanMeantime `json:"functions"` // longest first
 	// Native is the longest call in the first function, if it has a quarter of that time.
 	Native *NativeCall `json:"native,omitempty"`
-	// Callers are those of the first function, nearest first. The nearest one has three quarters of
-	// its time.
+	// Callers are those of the first function, nearest first. The first one has three quarters of its
+	// time: it called the function, or with Within the functions that did.
 	Callers []Place `json:"callers,omitempty"`
+	Within  bool    `json:"within,omitempty"`
 	// Brief are the calls without records that happened meanwhile; absent: none.
 	Brief *BriefCalls `json:"brief,omitempty"`
 	// UnexplainedNS is the time in which no instrumented script ran.

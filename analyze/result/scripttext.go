@@ -378,7 +378,8 @@ func (r *Results) came(l *FrameSpan) (text string, usual float64) {
 	if w.T0 != nil {
 		zero = w.T0.AtNS
 	}
-	if pauses := w.pauses(); len(pauses) > 0 {
+	pauses := w.pauses()
+	if len(pauses) > 0 {
 		usual = 1e6 * pauses[len(pauses)/2].ms
 	}
 	stood := float64(l.ToNS) - float64(l.FromNS)
@@ -387,6 +388,9 @@ func (r *Results) came(l *FrameSpan) (text string, usual float64) {
 	case l.Response:
 		usual = 0
 		text = fmt.Sprintf("The answer at %s came after %s. ", seconds(l.ToNS-zero, 2), span(stood/1e6))
+	case len(pauses) == 0:
+		usual = 0
+		text += span(stood/1e6) + " after the one before it. "
 	case late > 0:
 		text += span(late/1e6) + " late. "
 	default:
@@ -424,8 +428,11 @@ func (s *Script) ran(l *LateFrame, stood float64) string {
 		}
 		text := s.Functions[f.Function].label() + ran + "for " + f.Self.time()
 		if i == 0 && len(l.Callers) > 0 {
-			c := &l.Callers[0]
-			text += ", called by " + inSourceOf(c.Function, c.Source, c.SourceLine, place(c.URL, c.Line, c.Column))
+			c, how := &l.Callers[0], ", called by "
+			if l.Within {
+				how = ", within "
+			}
+			text += how + inSourceOf(c.Function, c.Source, c.SourceLine, place(c.URL, c.Line, c.Column))
 		}
 		if i == 0 && l.Native != nil {
 			text += ", of it " + l.Native.Text

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -14,6 +15,9 @@ const (
 	longFactor = 2.01 // as for the value long_frames: the 0.01 covers rounding of a period
 	LongPause  = 50 * time.Millisecond
 )
+
+// progress is the series of speedindex that has each changed frame.
+const progress = "pixel.progress"
 
 // FrameSpan is the time from one changed frame to the next, or from an input to its answer.
 type FrameSpan struct {
@@ -34,16 +38,14 @@ func (s *FrameSpan) Busy(ran time.Duration) bool {
 }
 
 // FrameSpans returns the spans of a window's frames, and then those of its answers to inputs. Each
-// part is in the order of the frames.
+// part is in the order of the frames. Without the measure fps, none is late by the median.
 func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 	w := &windows[i]
-	add := func(of, name string, response bool, span func(s *analyze.Series, k int) (frame int, from, to int64)) {
-		s, ok := w.series(of, name)
-		if !ok || len(s.Values) == 0 {
-			return
+	add := func(s analyze.Series, response bool, span func(s *analyze.Series, k int) (frame int, from, to int64)) {
+		limit := time.Duration(math.MaxInt64)
+		if sorted := slices.Sorted(slices.Values(s.Values)); s.Name != progress && len(sorted) > 0 {
+			limit = time.Duration(longFactor * sorted[len(sorted)/2] * float64(time.Millisecond))
 		}
-		sorted := slices.Sorted(slices.Values(s.Values))
-		limit := time.Duration(longFactor * sorted[len(sorted)/2] * float64(time.Millisecond))
 		for k := range s.Frames {
 			frame, from, to := span(&s, k)
 			one := FrameSpan{Window: i, Frame: frame, FromNS: from, ToNS: to, Response: response}
@@ -52,17 +54,28 @@ func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 			}
 		}
 	}
-	add("fps", "frame_time", false, func(s *analyze.Series, k int) (int, int64, int64) {
+	add(w.changes(), false, func(s *analyze.Series, k int) (int, int64, int64) {
 		if k+1 == len(s.Frames) { // until the end of the window
 			return 0, -1, -1
 		}
 		return s.Frames[k+1], w.at(s.Frames[k]), w.at(s.Frames[k+1])
 	})
-	add("response", "latency", true, func(s *analyze.Series, k int) (int, int64, int64) {
+	answers, _ := w.series("response", "latency")
+	add(answers, true, func(s *analyze.Series, k int) (int, int64, int64) {
 		to := w.at(s.Frames[k])
 		return s.Frames[k], to - int64(s.Values[k]*float64(time.Millisecond)), to
 	})
 	return all
+}
+
+// changes returns the series of the changed frames: that of the frame times, or without that
+// measure the progress, which has no usual time.
+func (w *Window) changes() analyze.Series {
+	s, ok := w.series("fps", "frame_time")
+	if !ok {
+		s, _ = w.series("speedindex", progress)
+	}
+	return s
 }
 
 // at returns the time of a frame; -1: it is not in the window.
@@ -94,11 +107,9 @@ func FrameAfter(windows []Window, ns int64) int {
 		if ns < start {
 			continue
 		}
-		if s, ok := windows[i].series("fps", "frame_time"); ok {
-			for _, frame := range s.Frames {
-				if windows[i].at(frame) > ns {
-					return frame
-				}
+		for _, frame := range windows[i].changes().Frames {
+			if windows[i].at(frame) > ns {
+				return frame
 			}
 		}
 	}

@@ -74,17 +74,19 @@ func (r *Run) during(l *lateFrame) (busiest []trace.Share) {
 	return slices.DeleteFunc(busiest, func(s trace.Share) bool { return s.Self.Value <= 0 })
 }
 
-// callers returns the callers of a function of a late frame.
-func (r *Run) callers(l *lateFrame, function uint32) (all []result.Place) {
-	for _, number := range l.realm.Callers(function, r.callerOf, timeline.Time(l.FromNS),
-		timeline.Time(l.ToNS), result.MaxCallers) {
+// callers returns the callers of a function of a late frame. They are within if none of them has
+// most of the function's calls.
+func (r *Run) callers(l *lateFrame, function uint32) (all []result.Place, within bool) {
+	numbers, direct := l.realm.Callers(function, r.callerOf, timeline.Time(l.FromNS), timeline.Time(l.ToNS),
+		result.MaxCallers)
+	for _, number := range numbers {
 		p, f := r.Function(number)
 		if f == nil {
 			break
 		}
 		all = append(all, placeOf(p, f))
 	}
-	return all
+	return all, len(all) > 0 && !direct
 }
 
 func placeOf(p *Program, f *Function) result.Place {

@@ -44,7 +44,7 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
 				if len(of.Functions) == 1 {
-					of.Callers = r.callers(&l, share.Function)
+					of.Callers, of.Within = r.callers(&l, share.Function)
 				}
 				if all := l.natives[share.Function]; len(all) > 0 && len(of.Functions) == 1 &&
 					4*all[0].Self.Value >= share.Self.Value {

@@ -333,10 +333,10 @@ func (c *collector) end() {
 	}
 }
 
-// describes reports whether a function's name describes its total time. Released browsers have names
-// only for functions that begin a program or a thread. Such a name describes its own work. A sample
-// waits while the kernel keeps interrupts off (without NMIs). So functions that turn them on get the
-// samples of others.
+// describes reports whether a function's name describes its total time. Released browsers have
+// names only for functions that begin a program or a thread. Such a name describes its own work.
+// A sample waits while the kernel keeps interrupts off (without NMIs). So functions that turn
+// them on get the samples of others.
 func describes(f activity.Function, self, total int64) bool {
 	switch f.Name {
 	case "main", "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "__clone3",

@@ -371,6 +371,7 @@ export interface LateFrame {
   functions: RanMeantime[];
   native?: NativeCall;
   callers?: Place[];
+  within?: boolean;
   brief?: BriefCalls;
   unexplained_ns: Span;
   sentence: string;
