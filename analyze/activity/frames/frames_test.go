@@ -358,8 +358,8 @@ func TestSwitchesAreExact(t *testing.T) {
 }
 
 // TestNamesDescribeTheirTime: a function that begins a thread is the cause of its own work only.
-// "ChromeMain ran for 305 ms" was the cause of late frames in released browsers, and
-// "pvm_irq_enable (kernel) ran for 23 ms" in a VM without NMIs.
+// "ChromeMain ran for 305 ms" was the cause of late frames in released browsers. In a VM without
+// NMIs it was "pvm_irq_enable (kernel) ran for 23 ms".
 func TestNamesDescribeTheirTime(t *testing.T) {
 	for _, tc := range []struct {
 		stack string
