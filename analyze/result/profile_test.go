@@ -74,6 +74,11 @@ func TestProfileTexts(t *testing.T) {
 			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, " +
 				"below heavyLoop; woken by Compositor."},
 		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
+		{func(p *Profile) { p.Tests, p.Late, p.Functions[0].Name = nil, nil, "" },
+			"The busiest thread, CrRendererMain, ran for 31 ms."},
+		{func(p *Profile) {
+			p.Tests, p.Late, p.Functions[0].Name, p.Functions[0].Language = nil, nil, "pvm_irq_enable", "kernel"
+		}, "The busiest thread, CrRendererMain, ran for 31 ms."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions[0].Calls = nil, nil, 4 },
 			"heavyLoop (app.js:4) took longest: 29 ms, with its waits."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },

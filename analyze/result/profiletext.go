@@ -378,6 +378,11 @@ func (p *Profile) summary() string {
 	case len(p.Functions) > 0 && p.Functions[0].Calls > 0 && p.Functions[0].SelfNS > 0:
 		return fmt.Sprintf("%s took longest: %s, with its waits.", p.Functions[0].label(),
 			duration(p.Functions[0].SelfNS))
+	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0 && !p.Functions[0].described() && len(p.Threads) > 0:
+		i := slices.IndexFunc(p.Threads, func(t ProfileThread) bool {
+			return !slices.ContainsFunc(p.Threads, func(o ProfileThread) bool { return o.RunningNS > t.RunningNS })
+		})
+		return fmt.Sprintf("The busiest thread, %s, ran for %s.", p.thread(i), duration(p.Threads[i].RunningNS))
 	case len(p.Functions) > 0 && p.Functions[0].SelfNS > 0:
 		return fmt.Sprintf("%s ran longest: %s.", p.Functions[0].label(), duration(p.Functions[0].SelfNS))
 	case len(p.Events) > 0:
@@ -387,6 +392,17 @@ func (p *Profile) summary() string {
 		return "Longest event: " + longest.words(p) + "."
 	}
 	return "The traces have no functions."
+}
+
+// described reports whether a function has a name that describes its self time.
+func (f *ProfileFunction) described() bool {
+	return f.Name != "" && (f.Language != "kernel" || !EnablesInterrupts(f.Name))
+}
+
+// EnablesInterrupts reports whether a function of the kernel turns interrupts on. Without NMIs, a
+// sample waits until then. So such a function gets the samples of others.
+func EnablesInterrupts(name string) bool {
+	return strings.Contains(name, "irq_enable") || strings.HasSuffix(name, "irqrestore")
 }
 
 // causes returns the activity before late frames of a window, the worst first.

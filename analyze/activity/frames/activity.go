@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // Activity is the activity of a thread within a span of the trace's clock.
@@ -335,16 +336,13 @@ func (c *collector) end() {
 
 // describes reports whether a function's name describes its total time. Released browsers have
 // names only for functions that begin a program or a thread. Such a name describes its own work.
-// A sample waits while the kernel keeps interrupts off (without NMIs). So functions that turn
-// them on get the samples of others.
 func describes(f activity.Function, self, total int64) bool {
 	switch f.Name {
 	case "main", "_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "__clone3",
 		"ChromeMain", "XRE_main", "XRE_InitChildProcess":
 		return f.Lang != activity.Native || 2*self >= total
 	}
-	return f.Lang != activity.Kernel ||
-		!strings.Contains(f.Name, "irq_enable") && !strings.HasSuffix(f.Name, "irqrestore")
+	return f.Lang != activity.Kernel || !result.EnablesInterrupts(f.Name)
 }
 
 // deeper reports whether a function describes the time better than another one.

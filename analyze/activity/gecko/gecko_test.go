@@ -75,6 +75,24 @@ func TestProcessed(t *testing.T) {
 	}
 }
 
+// TestMetricsAreInstants: the time until something is there is not work of its thread. "In 6 late
+// frames TimeToFirstInteractive (TTFI) took 447 ms" was the cause of late frames.
+func TestMetricsAreInstants(t *testing.T) {
+	for name, kind := range map[string]string{"Styles": "slice Styles 2000000",
+		"TimeToFirstInteractive (TTFI)":     "instant TimeToFirstInteractive (TTFI) 0",
+		"ContentPaint Payload Presented":    "instant ContentPaint Payload Presented 0",
+		"GCSlice":                           "slice GCSlice 2000000",
+		"MouseUp Payload Presented by Page": "slice MouseUp Payload Presented by Page 2000000"} {
+		var s activitytest.Sink
+		if _, err := Read(strings.NewReader(strings.Replace(processed, `"Styles"`, `"`+name+`"`, 1)), &s); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Lines()[1], "1000000 GeckoMain "+kind; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestHostile(t *testing.T) {
 	const begin = `{"meta":{"interval":1},"threads":[{"name":"a",`
 	for _, tc := range []struct{ name, text, skipped string }{

@@ -84,9 +84,15 @@ const (
 	intervalEnd = 3
 )
 
-// waits are names of markers of a time in which the thread may do other work.
-var waits = map[string]bool{"FirstContentfulPaint": true, "FirstContentfulComposite": true, "DocumentLoad": true,
-	"Image Load": true, "Awake": true}
+// waits are names of markers of a time in which the thread may do other work. Many are metrics: the
+// time until something is there.
+var waits = map[string]bool{"FirstContentfulPaint": true, "FirstContentfulComposite": true, "FirstNonBlankPaint": true,
+	"LargestContentfulPaint": true, "TimeToFirstInteractive (TTFI)": true, "DocumentLoad": true, "Image Load": true,
+	"Awake": true, "CONTENT_FRAME_TIME": true, "CONTENT_FULL_PAINT_TIME": true, "CSS animation": true,
+	"CSS transition": true, "GCMajor": true, "LongTask": true, "LongIdleTask": true}
+
+// presented is the end of the names of markers from an input or a change to the screen.
+const presented = " Payload Presented"
 
 // span is a marker with begin and end.
 type span struct {
@@ -122,7 +128,7 @@ func (r *reader) markers(p *process, t *thread, number uint32) error {
 		name := r.to.Function(activity.Function{Name: cmp.Or(text, "(no name)"), Module: "gecko",
 			Lang: activity.Category})
 		switch {
-		case phase == interval && !waiting && !waits[text]:
+		case phase == interval && !waiting && !waits[text] && !strings.HasSuffix(text, presented):
 			spans = append(spans, span{from, to, name})
 		case phase == intervalEnd: // its begin was passed on
 		default:
