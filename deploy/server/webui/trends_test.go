@@ -3,7 +3,6 @@ package webui
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -203,13 +202,11 @@ func TestTrendsPages(t *testing.T) {
 	b.Quiet()
 }
 
-// says fails the test for each text that the page does not show.
+// says waits until the page shows each text.
 func (b *tab) says(texts ...string) {
 	b.Helper()
-	shown := browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
 	for _, want := range texts {
-		if !strings.Contains(shown, want) {
-			b.Errorf("the page does not say %q: %s", want, shown)
-		}
+		b.await(fmt.Sprintf("the page says %q", want),
+			fmt.Sprintf(`document.getElementById('main').textContent.includes(%q)`, want))
 	}
 }
