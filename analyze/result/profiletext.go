@@ -416,10 +416,13 @@ func (p *Profile) causes(window int) (all causes) {
 			continue
 		}
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
-		text := ""
+		text, name := "", ""
 		switch {
 		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
+			if f := &p.Functions[a.Function]; f.Name != "" {
+				name = called(f.Name, "") + " " + text
+			}
 			text = p.function(a.Function) + " ran for " + text
 		case a.Blocked && len(a.Waits) > 0:
 			text = p.thread(a.Thread) + " waited for " + duration(a.Waits[0].NS)
@@ -429,7 +432,7 @@ func (p *Profile) causes(window int) (all causes) {
 		default:
 			continue
 		}
-		all = append(all, cause{l.Frame, lasted / 1e6, text})
+		all = append(all, cause{l.Frame, lasted / 1e6, text, l.FromNS, name})
 	}
 	return all
 }

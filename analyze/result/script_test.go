@@ -111,7 +111,8 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 	speed := analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}}
-	why := causes{{15, 700, "longer than the answer"}, {15, 500, "slow (app.js:12) ran for 380 ms"}}
+	why := causes{{frame: 15, ms: 700, text: "longer than the answer"},
+		{frame: 15, ms: 500, text: "slow (app.js:12) ran for 380 ms"}}
 	for _, tc := range []struct {
 		of   *Window
 		want string
@@ -155,13 +156,31 @@ func TestLateByLostFrames(t *testing.T) {
 	}
 }
 
+// TestLateMarks: the frame that was shown while a function ran has its name in the video.
+func TestLateMarks(t *testing.T) {
+	r := sample()
+	w := &r.Windows[0]
+	l := &r.Script.Late[0]
+	l.FromNS = w.StartNS + w.Times.Time[2] + 1
+	l.ToNS = l.FromNS + 40e6
+	got := r.LateMarks(0)
+	if len(got) != 1 || got[0].Frame != w.Times.First+2 || !strings.HasPrefix(got[0].Label, "slow 30 ") {
+		t.Errorf("%+v", got)
+	}
+	l.FromNS = w.StartNS + w.Times.Time[0] - 1
+	if got := r.LateMarks(0); len(got) > 0 {
+		t.Errorf("before the window: %+v", got)
+	}
+}
+
 // TestCausesOfLoads: the sentence of a load is about its picture, so late frames are moments.
 func TestCausesOfLoads(t *testing.T) {
 	w := window(analyze.Result{Measure: "speedindex", Values: []analyze.Value{
 		value("first_visual_change", 50, "ms", analyze.Lower, 10),
 		value("pixel.complete_100", 1250, "ms", analyze.Lower, 18)}})
-	why := causes{{15, 400, "slow (app.js:12) ran for 380 ms"}, {15, 390, "slow (app.js:12) ran for 370 ms"},
-		{12, 100, "draw ran for 90 ms"}, {13, 90, "third ran for 80 ms"}}
+	why := causes{{frame: 15, ms: 400, text: "slow (app.js:12) ran for 380 ms"},
+		{frame: 15, ms: 390, text: "slow (app.js:12) ran for 370 ms"},
+		{frame: 12, ms: 100, text: "draw ran for 90 ms"}, {frame: 13, ms: 90, text: "third ran for 80 ms"}}
 	var said []string
 	for _, m := range newAnswer(w, nil, why).Moments {
 		said = append(said, m.At+" "+m.What)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -455,9 +456,38 @@ type cause struct {
 	frame int
 	ms    float64 // before the frame: of a pause, or of an answer
 	text  string
+	from  int64  // when the frame before it was shown, or the input happened
+	name  string // of the function, with its time; empty: it has none
 }
 
 type causes []cause
+
+// Mark is a short text for a frame.
+type Mark struct {
+	Frame int
+	Label string // such as "findPaths 333 ms"
+}
+
+// LateMarks returns the functions that ran before a window's late frames, for the frames that were
+// shown meanwhile.
+func (r *Results) LateMarks(window int) (marks []Mark) {
+	w := &r.Windows[window]
+	for _, c := range r.causes(window) {
+		i := sort.Search(len(w.Times.Time), func(i int) bool { return w.StartNS+w.Times.Time[i] > c.from })
+		if c.name != "" && i > 0 {
+			marks = append(marks, Mark{w.Times.First + i - 1, c.name})
+		}
+	}
+	return marks
+}
+
+// causes returns those of the scripts, or of the profile without them.
+func (r *Results) causes(window int) causes {
+	if all := r.Script.causes(window); len(all) > 0 {
+		return all
+	}
+	return r.Profile.causes(window)
+}
 
 // of returns the cause of a late frame behind a colon, or "". A pause and an answer may end with
 // one frame. The cause is that of the longest which is not longer than the given time.
@@ -500,7 +530,8 @@ func (s *Script) causes(window int) (all causes) {
 			continue
 		}
 		text, _ := f.Self.texts(f.Self.unit())
-		all = append(all, cause{l.Frame, lasted / 1e6, s.Functions[f.Function].label() + " ran for " + text})
+		all = append(all, cause{l.Frame, lasted / 1e6, s.Functions[f.Function].label() + " ran for " + text, l.FromNS,
+			called(s.Functions[f.Function].Name, "") + " " + text})
 	}
 	return all
 }

@@ -105,11 +105,7 @@ func (r *Results) fill() {
 		r.Profile.fill(r)
 	}
 	for i := range r.Windows {
-		why := r.Script.causes(i)
-		if len(why) == 0 {
-			why = r.Profile.causes(i)
-		}
-		r.Windows[i].Answer = newAnswer(&r.Windows[i], r.Settings.Primary, why)
+		r.Windows[i].Answer = newAnswer(&r.Windows[i], r.Settings.Primary, r.causes(i))
 	}
 }
 

@@ -21,23 +21,29 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/serve"
+	"github.com/eideticker/eideticker/pattern"
 )
 
-// direct is a page of this machine whose scripts are instrumented without a test network. The rig
-// serves it on a port of the loopback.
+// direct is a page of this machine whose scripts are instrumented without a test network, or a
+// file with modules. The rig serves it on a port of the loopback.
 type direct struct {
 	server *localServer // reached in place of itself; nil: the page is a file
 	file   string
 }
 
-// directly returns the page of a test that is instrumented without a network; nil: it is not. Names
-// are those of the hosts file.
+// directly returns the page of a test that the rig serves without a network; nil: it does not.
+// Names are those of the hosts file.
 func directly(t *suite.Test) *direct {
-	if !t.Script.Given() || t.Network.Given() || t.Page != "" || len(loaded(t.Steps)) > 0 {
+	if t.Network.Given() || t.Page != "" || len(loaded(t.Steps)) > 0 {
 		return nil
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.Scheme == "file" {
-		return &direct{file: filepath.FromSlash(u.Path)}
+		if file := filepath.FromSlash(u.Path); t.Script.Given() || hasModules(file) {
+			return &direct{file: file}
+		}
+	}
+	if !t.Script.Given() {
+		return nil
 	}
 	if s := localServerOf(context.Background(), t.URL, hostsFile); s != nil {
 		return &direct{server: s}
@@ -45,10 +51,25 @@ func directly(t *suite.Test) *direct {
 	return nil
 }
 
+var module = pattern.New(`(?i)<script\b[^>]*\btype\s*=\s*["']?module\b`)
+
+// hasModules reports whether a page has scripts that are modules. Browsers run them from servers,
+// but not from files.
+func hasModules(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false // the browser reports it
+	}
+	defer f.Close()
+	const most = 1 << 20
+	text, _ := io.ReadAll(io.LimitReader(f, most))
+	return module.Match(text)
+}
+
 // checkDirect returns an error if a device's browser does not reach the rig's port in place of the
 // page.
 func checkDirect(t *suite.Test, d device.Description) error {
-	if directly(t) == nil || d.Source == device.Virtual {
+	if !t.Script.Given() || directly(t) == nil || d.Source == device.Virtual {
 		return nil
 	}
 	return fmt.Errorf("test %s: device %s: only a virtual display of this machine instruments the scripts of %s "+
@@ -58,7 +79,7 @@ func checkDirect(t *suite.Test, d device.Description) error {
 // directed returns an error if an untrusted test would reach the files or a server of this machine.
 func (r *run) directed() error {
 	if d := directly(r.Test); d != nil && r.Untrusted && !r.AllowLoopback {
-		return fmt.Errorf("instrument the scripts of %s: %w", r.Test.URL, device.ErrInside)
+		return fmt.Errorf("serve %s: %w", r.Test.URL, device.ErrInside)
 	}
 	return nil
 }

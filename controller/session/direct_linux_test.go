@@ -97,6 +97,30 @@ func TestDirectlyRefused(t *testing.T) {
 	}
 }
 
+// TestModulesAreServed: browsers run no modules of files, so the page of a built application was
+// measured without its content.
+func TestModulesAreServed(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]bool{`<script type="module" crossorigin src="./a.js"></script>`: true,
+		"<SCRIPT src=a.js TYPE = module>": true, "<script type=text/javascript>": false,
+		"<p>a script of type=module</p>": false, "<script type=modules>": false} {
+		file := filepath.Join(t.TempDir(), "index.html")
+		if err := os.WriteFile(file, []byte("<!doctype html><body>"+page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		test := URLTest("file://" + file)
+		if d := directly(test); (d != nil) != want || d != nil && d.file != file {
+			t.Errorf("%s: %+v", page, d)
+		}
+		if err := checkDirect(test, device.Description{Name: "desk", Source: "x11::0"}); err != nil {
+			t.Errorf("%s on a screen of this machine: %v", page, err)
+		}
+	}
+	if d := directly(URLTest("file:///no-such-page.html")); d != nil {
+		t.Errorf("a missing page is served: %+v", d)
+	}
+}
+
 // TestVisibleFiles: the folder of a page is served without its hidden files and its lists.
 func TestVisibleFiles(t *testing.T) {
 	t.Parallel()
