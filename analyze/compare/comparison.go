@@ -27,12 +27,13 @@ type Comparison struct {
 	divergence *divergence
 	pair       *pairVideo
 	strips     *strips
-	page       string   // path; "": not written
-	further    int      // runs of each side that measured the functions; 0: those of the sets did
-	unpaired   string   // why runs are not paired by block
-	oneSided   []string // names of declared primary values that one set lacks
-	withheld   string   // why no verdict is given; "": they are
-	cost       bool     // B is A with a profile, see Cost
+	page       string            // path; "": not written
+	callers    map[string]string // sentences about functions that changed by as much, by function
+	further    int               // runs of each side that measured the functions; 0: those of the sets did
+	unpaired   string            // why runs are not paired by block
+	oneSided   []string          // names of declared primary values that one set lacks
+	withheld   string            // why no verdict is given; "": they are
+	cost       bool              // B is A with a profile, see Cost
 }
 
 // Value is one value of one measure in one window, of B against A.

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ const (
 	leastSelf    = 5          // ms: the median of a compared function, in A or in B
 	// smallCause is the share of a changed time from which on a function's change explains it.
 	smallCause = 0.1
+	// callerFactor is how much more a caller changed relatively than the function that it called.
+	callerFactor = 1.25
 	// innerCause is the share of the largest change that an inner function has, too.
 	innerCause = 0.8
 	// functionThreshold is the fraction below which a difference is of no interest.
@@ -203,7 +206,40 @@ func (c *Comparison) Cause() string {
 	if c.further > 0 {
 		text += " with measuring code"
 	}
-	return text + "."
+	return text + "." + c.callers[found.Key.Value]
+}
+
+// callerOf returns a sentence about a function that changed by as much as another one, and
+// relatively by more. If a helper has several callers, it is the one that changed.
+func callerOf(a, b *Set, of *Value) string {
+	was, is := of.MedianA.Estimate, of.MedianB.Estimate
+	relative := func(a, b float64) float64 { return max(a, b) / max(min(a, b), leastSelf) }
+	best, most, text := math.Inf(1), callerFactor*relative(was, is), ""
+	for _, name := range slices.Sorted(maps.Keys(b.Runs[0].functions.times)) {
+		x, fewer := a.medianTotal(name)
+		y, few := b.medianTotal(name)
+		share := (y - x) / (is - was)
+		if name == of.Key.Value || fewer || few || share < innerCause || share > 1/innerCause {
+			continue
+		}
+		if r := relative(x, y); r > most || r == most && y < best {
+			best, most = y, r
+			text = fmt.Sprintf(" %s changed by as much: %s ms instead of %s ms.", name, wording.Number(y),
+				wording.Number(x))
+		}
+	}
+	return text
+}
+
+// medianTotal returns the median total time of a function in the runs of a set. There may be few: a
+// run may lack some of its calls.
+func (s *Set) medianTotal(name string) (ms float64, few bool) {
+	var all []float64
+	for i := range s.Runs {
+		t, ran := s.Runs[i].functions.times[name]
+		all, few = append(all, t.total.Value), few || t.brief || !ran && !s.Runs[i].functions.all
+	}
+	return stats.Summarize(all).Estimate, few
 }
 
 // unmeasured reports whether the functions of a run were not measured.
@@ -259,8 +295,12 @@ func (c *Comparison) compareFunctions(a, b *Set, paired bool, alpha float64) err
 	if err != nil {
 		return err
 	}
+	c.callers = map[string]string{}
 	for i := range c.Functions {
-		c.Functions[i].Difference = differences[i]
+		f := &c.Functions[i]
+		if f.Difference = differences[i]; f.Verdict == stats.Regressed || f.Verdict == stats.Improved {
+			c.callers[f.Key.Value] = callerOf(a, b, f)
+		}
 	}
 	slices.SortStableFunc(c.Functions, func(a, b Value) int {
 		return cmp.Compare(math.Abs(b.Shift.Estimate), math.Abs(a.Shift.Estimate))

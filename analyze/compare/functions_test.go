@@ -170,6 +170,9 @@ func TestCause(t *testing.T) {
 	none := map[string][2]float64{"none": {90, 90}}
 	other := map[string][2]float64{"load": {6, 198}, "price": {190, 190}, "render": {20, 20}, "cache": {900, 900}}
 	others := map[string][2]float64{"load": {6, 298}, "price": {290, 290}, "render": {20, 20}, "cache": {100, 100}}
+	// helper runs for price and for draw, and price calls it more often
+	helped := map[string][2]float64{"load": {1, 201}, "price": {1, 61}, "helper": {180, 180}, "draw": {1, 121}}
+	more := map[string][2]float64{"load": {1, 301}, "price": {1, 161}, "helper": {280, 280}, "draw": {1, 121}}
 	shorter := map[string][2]float64{"price": {20, 20}}
 	const slower = "price (src/price.ts:7) ran for 290.4 ms instead of 190.4 ms, slower by 52.5 % ("
 	for name, c := range map[string]struct {
@@ -183,6 +186,9 @@ func TestCause(t *testing.T) {
 		"improved": {700, 500, after, before, true,
 			"price (src/price.ts:7) ran for 190.4 ms instead of 290.4 ms"},
 		"beside another":   {500, 700, other, others, true, slower},
+		"a helper": {500, 700, helped, more, true, "helper (src/helper.ts:7) ran for 280.4 ms " +
+			"instead of 180.4 ms, slower by 55.4 % (55.3–55.5 %), 8 blocks with measuring code. " +
+			"price (src/price.ts:7) changed by as much: 161.4 ms instead of 61.44 ms."},
 		"little of it":     {500, 700, before, tiny, true, "No measured function explains it."},
 		"the other way":    {500, 700, after, before, true, "No measured function explains it."},
 		"all short":        {500, 700, nil, nil, true, "No measured function explains it."},
@@ -216,6 +222,9 @@ func TestCause(t *testing.T) {
 		cause := got.Cause()
 		if !strings.HasPrefix(cause, c.want) || c.want == "" && cause != "" {
 			t.Errorf("%s: %q, want %q", name, cause, c.want)
+		}
+		if strings.Contains(cause, "as much") != (name == "a helper") {
+			t.Errorf("%s: %q", name, cause)
 		}
 		if strings.Contains(cause, "with measuring code") != (c.further && strings.Contains(cause, "ran for")) {
 			t.Errorf("%s: %q", name, cause)
