@@ -185,7 +185,7 @@ func TestCause(t *testing.T) {
 		"in further runs":  {500, 700, before, after, true, slower},
 		"improved": {700, 500, after, before, true,
 			"price (src/price.ts:7) ran for 190.4 ms instead of 290.4 ms"},
-		"beside another":   {500, 700, other, others, true, slower},
+		"beside another": {500, 700, other, others, true, slower},
 		"a helper": {500, 700, helped, more, true, "helper (src/helper.ts:7) ran for 280.4 ms " +
 			"instead of 180.4 ms, slower by 55.4 % (55.3–55.5 %), 8 blocks with measuring code. " +
 			"price (src/price.ts:7) changed by as much: 161.4 ms instead of 61.44 ms."},
