@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -174,16 +175,44 @@ func (c *Comparison) explain(a, b *Set, paired bool) error {
 // changed, or no functions were measured. It is the innermost of the functions whose times changed
 // about as much.
 func (c *Comparison) Cause() string {
-	v := c.Deciding()
-	if v.Verdict != stats.Regressed && v.Verdict != stats.Improved || c.cost ||
-		len(c.Functions) == 0 && c.further == 0 {
+	if !c.Changed() || c.cost || len(c.Functions) == 0 && c.further == 0 {
 		return ""
+	}
+	v := c.Deciding()
+	return c.cause(Change{Verdict: v.Verdict, Unit: v.Measure.Unit, Size: math.Abs(v.Shift.Estimate)})
+}
+
+// Change is a change of a value.
+type Change struct {
+	Verdict stats.Verdict // empty: neither direction is better
+	Unit    string
+	Size    float64 // in the unit; 0: unknown
+}
+
+// CauseOf returns the sentence of [Comparison.Cause] about a change that other runs have shown. The
+// sets have runs with measuring code.
+func CauseOf(a, b *Set, of Change) (string, error) {
+	if unmeasured(a, b) {
+		return "", errors.New("compare functions: calls of scripts were not measured")
+	}
+	c := &Comparison{further: min(len(a.Runs), len(b.Runs))}
+	both, _ := blocks(a, b)
+	if err := c.compareFunctions(a, b, both != nil, stats.Alpha); err != nil {
+		return "", err
+	}
+	return c.cause(of), nil
+}
+
+func (c *Comparison) cause(of Change) string {
+	changed := func(f *Value) bool {
+		return f.Verdict == of.Verdict ||
+			of.Verdict == "" && (f.Verdict == stats.Regressed || f.Verdict == stats.Improved)
 	}
 	size := func(v *Value) float64 { return math.Abs(v.Shift.Estimate) }
 	var found, largest *Value
 	for i := range c.Functions { // the largest difference first
 		f := &c.Functions[i]
-		if f.Verdict != v.Verdict || v.Measure.Unit == f.Measure.Unit && size(f) < smallCause*size(v) {
+		if !changed(f) || of.Unit == f.Measure.Unit && size(f) < smallCause*of.Size {
 			continue
 		}
 		if largest == nil {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -225,6 +226,17 @@ func TestCause(t *testing.T) {
 		}
 		if strings.Contains(cause, "as much") != (name == "a helper") {
 			t.Errorf("%s: %q", name, cause)
+		}
+		if c.further && c.first != c.second {
+			of := Change{got.Deciding().Verdict, "ms", math.Abs(c.second - c.first)}
+			alone, err := CauseOf(a.why, b.why, of)
+			if alone != cause || (err != nil) != (name == "not instrumented") {
+				t.Errorf("%s: the further runs alone give %q, %v, want %q", name, alone, err, cause)
+			}
+			of.Verdict = "" // either way explains it
+			if alone, _ = CauseOf(a.why, b.why, of); name == "the other way" && !strings.Contains(alone, "ran for") {
+				t.Errorf("%s: without a direction %q", name, alone)
+			}
 		}
 		if strings.Contains(cause, "with measuring code") != (c.further && strings.Contains(cause, "ran for")) {
 			t.Errorf("%s: %q", name, cause)

@@ -73,6 +73,16 @@ func (c *Comparison) Deciding() *Value {
 	return c.Primary
 }
 
+// Changed reports if a primary value regressed or improved.
+func (c *Comparison) Changed() bool {
+	verdict := c.Deciding().Verdict
+	return verdict == stats.Regressed || verdict == stats.Improved
+}
+
+// Blocks returns the number of complete blocks that can decide all primary values, or all
+// functions, of so many comparisons.
+func Blocks(comparisons int) int { return stats.SignedRank.Needed(MaxPrimary*comparisons, stats.Alpha) }
+
 func decided(o Outcome, by []*Value) string {
 	why := fmt.Sprintf("%s: %s: %s", o, by[0].Key, by[0].Sentence())
 	if more := len(by) - 1; more > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -134,6 +135,12 @@ func (h *hubRun) outcome() error {
 			if err := h.printCosts(a.Set); err != nil { // the job's result does not depend on it
 				fmt.Fprintf(h.err, "the cost of a profile is unknown: %v\n", err)
 			}
+			if !h.cmd.WhyChanged {
+				continue
+			}
+			if err := h.printCauses(a.Set); err != nil { // as above
+				fmt.Fprintf(h.err, "the change is not explained: %v\n", err)
+			}
 		}
 	}
 	if j.State != "ok" {
@@ -162,17 +169,8 @@ func (h *hubRun) printCosts(set string) error {
 		return fmt.Errorf("read %s: %w", session.SetFile, err)
 	}
 	for _, pair := range pairs {
-		var got api.Compared
-		p := api.CompareParams{Base: set + "~" + pair[0], With: set + "~" + pair[1],
-			Primary: strings.Join(h.cmd.Primary, ",")}
-		if err := h.client.Call(h.ctx, "compare", p, &got); err != nil {
-			return err
-		}
-		var c struct {
-			Answer string `json:"answer"`
-			Cost   bool   `json:"cost"`
-		}
-		if err := json.Unmarshal(got.Comparison, &c); err != nil {
+		c, err := h.compare(set, pair[0], pair[1])
+		if err != nil {
 			return err
 		}
 		text := c.Answer
@@ -182,4 +180,44 @@ func (h *hubRun) printCosts(set string) error {
 		fmt.Fprintln(h.out, terminal.Clean(text))
 	}
 	return nil
+}
+
+// printCauses compares the variants of a set with the first one, and prints the functions that
+// explain changes.
+func (h *hubRun) printCauses(set string) error {
+	body, err := h.client.FleetFile(h.ctx, set, session.SetFile)
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, maxResults))
+	var plan struct {
+		Variants []string `json:"variants"`
+	}
+	if err = errors.Join(err, body.Close()); err == nil {
+		err = json.Unmarshal(raw, &plan)
+	}
+	for i := 1; err == nil && i < len(plan.Variants); i++ {
+		var c compared
+		if c, err = h.compare(set, plan.Variants[0], plan.Variants[i]); err == nil {
+			fmt.Fprintln(h.out, terminal.Clean(strings.TrimSpace(c.Answer+" "+c.Cause)))
+		}
+	}
+	return err
+}
+
+// compared is a part of a comparison's JSON.
+type compared struct {
+	Answer string `json:"answer"`
+	Cause  string `json:"cause"`
+	Cost   bool   `json:"cost"`
+}
+
+// compare has the hub compare two variants of a set.
+func (h *hubRun) compare(set, base, with string) (c compared, err error) {
+	var got api.Compared
+	p := api.CompareParams{Base: set + "~" + base, With: set + "~" + with, Primary: strings.Join(h.cmd.Primary, ",")}
+	if err = h.client.Call(h.ctx, "compare", p, &got); err == nil {
+		err = json.Unmarshal(got.Comparison, &c)
+	}
+	return c, err
 }

@@ -75,7 +75,7 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		Baseline: c.Baseline, JudgeUnlike: c.JudgeUnlike,
 		FilmstripStepNS: int64(c.FilmstripStep), Vitals: c.Vitals, Fresh: c.Fresh, Script: c.Script,
 		Profile: c.Profile.text, TraceLimit: int64(c.TraceLimit), Strict: c.Strict,
-		ProfiledOnly: c.ProfiledOnly,
+		ProfiledOnly: c.ProfiledOnly, WhyChanged: c.WhyChanged,
 	}
 	switch {
 	case len(c.Tests) == 0 && len(c.Variant) == 0:
@@ -94,8 +94,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		return p, usagef("--end cannot be used with --rig; set end in a test file")
 	case c.Why:
 		return p, usagef("--why cannot be used with --rig; use --profile samples,js,sockets and --script calls,errors")
-	case c.WhyChanged:
-		return p, usagef("--why-changed cannot be used with --rig")
+	case c.WhyChanged && (c.Threshold.given || len(c.Primary) > 0 || c.JudgeAll):
+		return p, usagef("--why-changed with --rig decides by the test; omit --threshold, --primary and --judge-all")
 	case len(c.AB) > 0:
 		return p, usagef("--ab cannot be used with --rig")
 	case c.Markdown != "" && c.sides() < 2:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -137,7 +138,52 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 		}
 		t.set.Dirs = append(t.set.Dirs, of)
 	}
+	if !r.cmd.WhyChanged {
+		return nil
+	}
+	if err := r.fetchFurther(ctx, dir); err != nil { // the plain runs decide
+		fmt.Fprintf(r.err, "the change is not explained: %v\n", err)
+	}
 	return nil
+}
+
+// fetchFurther gets the results of the runs with measuring code, if the job made any.
+func (r *remoteRun) fetchFurther(ctx context.Context, dir string) error {
+	id := r.job.ID + "~" + session.WhyDir
+	body, err := r.client.File(ctx, id, session.SetFile)
+	var status *client.StatusError
+	if errors.As(err, &status) && status.Status == 404 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, maxResults))
+	var further struct {
+		Runs []struct {
+			Dir    string        `json:"dir"`
+			State  session.State `json:"state"`
+			Reason string        `json:"reason"`
+		} `json:"runs"`
+	}
+	if err = errors.Join(err, body.Close()); err == nil {
+		err = json.Unmarshal(raw, &further)
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range further.Runs {
+		switch one.State {
+		case session.Passed:
+			if _, _, err := r.fetchRun(ctx, dir, id+"~"+strings.ReplaceAll(one.Dir, "/", "~")); err != nil {
+				return err
+			}
+		case session.Failed:
+			fmt.Fprintf(r.err, "a further run failed: %s\n", terminal.Clean(one.Reason))
+		}
+	}
+	why := filepath.Join(dir, session.WhyDir)
+	return errors.Join(os.MkdirAll(why, 0o755), os.WriteFile(filepath.Join(why, session.SetFile), raw, 0o644))
 }
 
 // fetchRun gets the record and results of a run.

@@ -160,6 +160,8 @@ func TestRunTestsOnRig(t *testing.T) {
 	for want, args := range map[string][]string{
 		"an archive is not sent":      {"scene", "--variant", "a=archive:x.zip", "--variant", "b=network:3g"},
 		"--until-sure cannot be used": {"scene", "judged", "--until-sure"},
+		"omit --threshold, --primary": {"scene", "judged", "--why-changed", "--primary", "fps.framerate"},
+		"why_changed: ":               {"scene", "judged", "--why-changed"},
 		"unknown network":             {"scene", "judged", "--network", "5g"},
 		"unknown test":                {"scene", "scenes"},
 		"given once":                  {"scene", "--variant", "a=network:3g"},

@@ -193,7 +193,7 @@ func (c runCmd) usualBlocks(comparisons int) int {
 	if c.UntilSure {
 		return 50
 	}
-	return stats.SignedRank.Needed(compare.MaxPrimary*comparisons, stats.Alpha)
+	return compare.Blocks(comparisons)
 }
 
 // looks returns the looks of a set that grows until it is decided; nil: it has a fixed size.

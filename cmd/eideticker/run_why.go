@@ -7,7 +7,6 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -42,20 +41,13 @@ func (c runCmd) checkWhyChanged(e *env, o *session.SetOptions) error {
 	switch {
 	case !c.WhyChanged:
 		return nil
-	case len(o.Compared()) < 2:
-		return usagef("--why-changed needs two tests, variants, browsers or devices")
-	case c.ObserverEffect != nil || c.UntilFail || len(c.AB) > 0:
-		return usagef("--why-changed cannot be used with --observer-effect, --until-fail or --ab")
+	case c.ObserverEffect != nil || len(c.AB) > 0:
+		return usagef("--why-changed cannot be used with --observer-effect or --ab")
 	}
-	for i := range o.Variants {
-		if t := o.TestOf(i); t.Script.Given() || t.Profile.Given() {
-			return usagef("--why-changed adds runs to plain ones; omit --why, --script and --profile")
-		}
-		if _, err := explained(o.TestOf(i)); err != nil {
-			return usagef("--why-changed: %w", err)
-		}
+	later, err := further(*o)
+	if err != nil {
+		return usagef("--why-changed: %w", err)
 	}
-	later := further(*o)
 	return c.check(e, &later)
 }
 
@@ -70,15 +62,14 @@ func (r *testRun) explainChange() error {
 	if err != nil || len(all) == 0 {
 		return nil // the comparison at the end has the error
 	}
-	changed := false
-	for _, c := range all {
-		verdict := c.Deciding().Verdict
-		changed = changed || verdict == stats.Regressed || verdict == stats.Improved
-	}
-	if !changed {
+	if !slices.ContainsFunc(all, (*compare.Comparison).Changed) {
 		return nil
 	}
-	more := &testRun{env: r.env, cmd: r.cmd, options: further(r.options)}
+	options, err := further(r.options)
+	if err != nil {
+		return err
+	}
+	more := &testRun{env: r.env, cmd: r.cmd, options: options}
 	more.options.Ran = more.ran
 	o := &more.options
 	fmt.Fprintf(r.err, "a primary value changed: %s with --why\n", plural(o.Repeat, "further block"))
@@ -93,16 +84,7 @@ func (r *testRun) explainChange() error {
 	return err
 }
 
-// further returns the options of the runs that explain a change. They can decide all functions.
-func further(o session.SetOptions) session.SetOptions {
-	o.Variants = slices.Clone(o.Variants)
-	for i := range o.Variants {
-		o.Variants[i].Test, _ = explained(o.TestOf(i)) // checked before
-	}
-	comparisons := len(o.Compared()) - 1
-	o.Repeat = stats.SignedRank.Needed(compare.MaxPrimary*comparisons, stats.Alpha)
-	o.Retries = o.Repeat * len(o.Variants)
-	o.WarmUp, o.Looks, o.Decided, o.NoVideo = 0, nil, nil, true
-	o.Dir = filepath.Join(o.Dir, session.WhyDir)
-	return o
+// further returns the options of the runs that explain a change.
+func further(o session.SetOptions) (session.SetOptions, error) {
+	return session.Further(o, compare.Blocks(max(1, len(o.Compared())-1)), siterecord.Follows)
 }

@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // TestWhyRecordsScripts: --why records the calls of scripts that can be instrumented. A flag or a
@@ -63,11 +69,11 @@ func TestWhyChanged(t *testing.T) {
 		want string // of the error
 	}{
 		"two tests": {func(*runCmd) {}, ""},
-		"one test":  {func(c *runCmd) { c.Tests, c.UntilSure = c.Tests[:1], false }, "--why-changed needs two tests"},
-		"why":       {func(c *runCmd) { c.Why, c.ProfiledOnly = true, true }, "omit --why, --script and --profile"},
-		"script":    {func(c *runCmd) { c.Script = []string{"calls"} }, "omit --why, --script and --profile"},
+		"one test":  {func(c *runCmd) { c.Tests, c.UntilSure = c.Tests[:1], false }, "changed: it needs two tests"},
+		"why":       {func(c *runCmd) { c.Why, c.ProfiledOnly = true, true }, "without script and profile"},
+		"script":    {func(c *runCmd) { c.Script = []string{"calls"} }, "must be plain, without script and profile"},
 		"no server": {func(c *runCmd) { c.Tests = []string{"https://example.org", "framerate"} }, "add --network"},
-		"a failure": {func(c *runCmd) { c.UntilSure, c.UntilFail = false, true }, "--until-fail"},
+		"a failure": {func(c *runCmd) { c.UntilSure, c.UntilFail = false, true }, "ends with a failure"},
 	} {
 		c := two
 		c.Output = filepath.Join(t.TempDir(), "set")
@@ -84,16 +90,59 @@ func TestWhyChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		further := further(o)
-		if further.Repeat != 8 || further.Looks != nil || o.Looks == nil ||
+		further, err := further(o)
+		if err != nil || further.Repeat != 8 || further.Looks != nil || o.Looks == nil ||
 			further.Dir != filepath.Join(c.Output, "why") || further.Seed != o.Seed {
-			t.Errorf("%+v", further)
+			t.Errorf("%+v, %v", further, err)
 		}
 		for i, v := range further.Variants {
 			if plain := o.TestOf(i); v.Name() != o.Variants[i].Name() || !v.Test.Script.Given() ||
 				!v.Test.Profile.Given() || plain.Script.Given() || plain.Profile.Given() {
 				t.Errorf("%s: %+v", v.Name(), v.Test)
 			}
+		}
+	}
+}
+
+// TestFetchFurther: runs with measuring code come from the folder why of a rig's set. A job without
+// them has none.
+func TestFetchFurther(t *testing.T) {
+	for name, one := range map[string]struct {
+		set        string
+		said, fail string
+		runs       int
+	}{
+		"none": {"", "", "", 0},
+		"some": {`{"runs":[{"dir":"a/run-01","state":"ok"},{"dir":"b/run-01","state":"ok"},
+			{"dir":"a/failed/run-02.1","state":"failed","reason":"loose\u001b"}]}`, "further run failed: loose", "",
+			2},
+		"hostile": {`{"runs":[{"dir":"../../x","state":"ok"}]}`, "", "invalid run ID", 0},
+		"broken":  {"{", "", "unexpected end", 0},
+	} {
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			text := map[string]string{"set.json": one.set,
+				"run.json": `{"schema":"eideticker.run","version":1,"state":"ok","test":"t"}`}[path.Base(r.URL.Path)]
+			if text == "" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			_, _ = io.WriteString(w, text) // the client sees it
+		}))
+		c, err := client.New(h.URL, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var says bytes.Buffer
+		dir := t.TempDir()
+		r := &remoteRun{env: &env{ctx: t.Context(), err: &says}, client: c, job: api.Job{ID: "job"}}
+		err = r.fetchFurther(t.Context(), dir)
+		h.Close()
+		if one.fail == "" && err != nil || one.fail != "" && (err == nil || !strings.Contains(err.Error(), one.fail)) ||
+			!strings.Contains(says.String(), one.said) || strings.Contains(says.String(), "\x1b") {
+			t.Errorf("%s: %v, %s", name, err, &says)
+		}
+		runs, _ := filepath.Glob(filepath.Join(dir, "why", "*", "run-*", "run.json"))
+		if len(runs) != one.runs || exists(filepath.Join(dir, "why", "set.json")) != (one.runs > 0) {
+			t.Errorf("%s: runs %v", name, runs)
 		}
 	}
 }

@@ -18,8 +18,10 @@ type StartParams struct {
 	TraceLimit int64 `json:"trace_limit_bytes,omitempty" limit:"0 to 2 GiB" doc:"of an engine (default: 2 GiB)"`
 	Strict     bool  `json:"strict,omitempty" doc:"reject runs whose profile is not complete"`
 	// ProfiledOnly leaves the cost of the profile unknown.
-	ProfiledOnly bool      `json:"profiled_only,omitempty" doc:"make no plain runs between several profiled ones"`
-	Variants     []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns, the base first"`
+	ProfiledOnly bool `json:"profiled_only,omitempty" doc:"make no plain runs between several profiled ones"`
+	// WhyChanged leaves the runs that decide plain.
+	WhyChanged bool      `json:"why_changed,omitempty" doc:"explain a changed primary value by more runs"`
+	Variants   []Variant `json:"variants,omitempty" limit:"2 to 16" doc:"take turns, the base first"`
 
 	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
 	Browsers []string `json:"browsers,omitempty" doc:"or KIND@FEED:BUILD, in turns; the device's first if not given"`

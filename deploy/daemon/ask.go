@@ -19,7 +19,6 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -69,8 +68,8 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 		return nil, err
 	}
 	asked := numbers(p)
-	if usual := stats.SignedRank.Needed(compare.MaxPrimary*max(1, len(on)-1), stats.Alpha); len(subjects) > 1 &&
-		asked.Repeat == nil && subjects[0].Test.Repeat == 0 && !p.UntilFail {
+	if usual := compare.Blocks(max(1, len(on)-1)); len(subjects) > 1 && asked.Repeat == nil &&
+		subjects[0].Test.Repeat == 0 && !p.UntilFail {
 		asked.Repeat = &usual // all comparisons can be decided
 	}
 	if out.set, err = session.NewSet(subjects[0].Test, on, asked); err != nil {
@@ -82,28 +81,41 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 			return nil, api.Errorf(api.InvalidParams, "profile: %v; set profiled_only to make none", err)
 		}
 	}
-	follows := false
-	for i, v := range out.set.Variants {
-		t := out.set.TestOf(i)
-		if t.Vitals && untrusted {
-			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
-		}
-		check := session.Check
-		if d.follows(t) {
-			check, follows = session.CheckReplay, true
-		}
-		if err := check(t, v); err != nil {
-			return nil, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
-		}
+	follows, err := d.checkTests(&out.set, untrusted)
+	if err != nil {
+		return nil, err
 	}
 	if p.Fresh && !follows {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
+	}
+	if p.WhyChanged {
+		if err := d.checkWhyChanged(out.set, untrusted); err != nil {
+			return nil, err
+		}
 	}
 	out.set.Seed, out.set.NoVideo, out.set.Videos, out.set.FilmstripStep = p.Seed, p.NoVideo, p.Videos, step
 	// what an address leads to is somebody else's, too
 	out.set.Untrusted, out.set.AllowLoopback = untrusted, d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}
 	return out, nil
+}
+
+// checkTests checks the tests of a set. It reports if archives of some follow.
+func (d *Daemon) checkTests(o *session.SetOptions, untrusted bool) (follows bool, err error) {
+	for i, v := range o.Variants {
+		t := o.TestOf(i)
+		if t.Vitals && untrusted {
+			return false, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, session.ErrUntrustedVitals)
+		}
+		check := session.Check
+		if d.follows(t) {
+			check, follows = session.CheckReplay, true
+		}
+		if err := check(t, v); err != nil {
+			return false, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
+		}
+	}
+	return follows, nil
 }
 
 // follows reports if a test is an address that is recorded once and then replayed.

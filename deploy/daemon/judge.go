@@ -48,8 +48,12 @@ func (d *Daemon) baselineNamed(ctx context.Context, name string) (baseline, erro
 }
 
 // judge compares the runs of each variant of a set with their baseline, and stores the verdict.
-// Plain runs stand for profiled ones. The set is complete without it: errors go to the log.
+// Plain runs stand for profiled ones. Runs of a schedule with measuring code are not judged. The
+// set is complete without it: errors go to the log.
 func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
+	if j.start.Origin != nil && j.start.Script != nil {
+		return
+	}
 	for i, dir := range set.Dirs {
 		if o.HasPlain(i) {
 			continue

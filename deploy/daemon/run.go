@@ -142,6 +142,9 @@ func (d *Daemon) run(j *job) error {
 	}
 	if err == nil {
 		d.judge(j, o, set)
+		if j.start.WhyChanged {
+			d.explain(j, o, set)
+		}
 	}
 	if e := d.store.Add(context.WithoutCancel(j.context), j.dir); e != nil {
 		err = errors.Join(err, fmt.Errorf("put into the store: %w", e))

@@ -95,7 +95,7 @@ func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdi
 				return err
 			}
 			return add(z, name, text)
-		case name == session.OriginFile || name == session.SetFile:
+		case name == session.OriginFile || name == session.SetFile || name == session.WhyDir+"/"+session.SetFile:
 			text, err := readBounded(set, name, maxFile)
 			if err != nil {
 				return err

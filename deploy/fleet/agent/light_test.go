@@ -28,6 +28,7 @@ func TestLightZip(t *testing.T) {
 		set[dir+"pictures/z.png"] = &fstest.MapFile{Data: noise[:500<<10]}
 		set[dir+"recording.eid"] = &fstest.MapFile{Data: noise}
 	}
+	set["why/set.json"] = &fstest.MapFile{Data: []byte("{}")}
 	set["a/run-07/results.json"] = &fstest.MapFile{Data: noise} // does not fit
 	content, runs, verdict, err := lightZip(set, "s-x.1")
 	again, _, _, _ := lightZip(set, "s-x.1")
@@ -37,7 +38,8 @@ func TestLightZip(t *testing.T) {
 	}
 	if len(content) > 40*(420<<10) || bytes.Contains(content, []byte("a/run-07/results.json")) ||
 		!bytes.Contains(content, []byte("a/run-07/pictures/poster.png")) ||
-		!bytes.Contains(content, []byte("a/run-00/video.mp4.json")) || bytes.Contains(content, []byte("z.png")) {
+		!bytes.Contains(content, []byte("a/run-00/video.mp4.json")) || bytes.Contains(content, []byte("z.png")) ||
+		!bytes.Contains(content, []byte("why/set.json")) {
 		t.Errorf("%d bytes", len(content))
 	}
 	for name, text := range map[string]string{"a/run-00/run.json": "{", "set.json": strings.Repeat(" ", maxFile+1)} {

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// further returns the options of the runs that explain a change of a set.
+func (d *Daemon) further(o session.SetOptions) (session.SetOptions, error) {
+	return session.Further(o, compare.Blocks(max(1, len(o.Compared())-1)), d.follows)
+}
+
+// checkWhyChanged rejects a set whose changes cannot be explained.
+func (d *Daemon) checkWhyChanged(o session.SetOptions, untrusted bool) error {
+	later, err := d.further(o)
+	if err != nil {
+		return api.Errorf(api.InvalidParams, "why_changed: %v", err)
+	}
+	_, err = d.checkTests(&later, untrusted)
+	return err
+}
+
+// explain plays further runs with measuring code, if a primary value of a set changed. Comparisons
+// read them from the folder of the set. Errors go to the log: the set is whole without them.
+func (d *Daemon) explain(j *job, o session.SetOptions, set *session.Set) {
+	err := d.playFurther(j, o, set)
+	if err != nil && j.context.Err() == nil {
+		d.log.Warn("the change is not explained", "job", j.ID, "error", err)
+	}
+}
+
+func (d *Daemon) playFurther(j *job, o session.SetOptions, set *session.Set) error {
+	if changed, err := d.changed(j, &o, set); err != nil || !changed {
+		return err
+	}
+	more, err := d.further(o)
+	if err == nil {
+		err = d.diskRoom(j.context)
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	j.Total = j.Done + more.Repeat*len(more.Variants)
+	d.tell(j)
+	d.mu.Unlock()
+	_, end := o.Progress.Phase(fmt.Sprintf("playing %d further blocks: a primary value changed", more.Repeat), 0)
+	end()
+	more.Ran = func(m *session.Made) { d.ranFurther(j, more.Variants[m.Variant], m) }
+	made, err := session.RunSet(j.context, more)
+	if failed := made.Failed(); err == nil && len(failed) > 0 {
+		err = fmt.Errorf("%d of %d further runs failed: %s", len(failed), len(made.Made), failed[0].Record.Reason)
+	}
+	return err
+}
+
+// changed reports if a primary value of a variant differs from that of the first one.
+func (d *Daemon) changed(j *job, o *session.SetOptions, set *session.Set) (bool, error) {
+	var sets []*compare.Set
+	for _, i := range o.Compared() {
+		s, err := compare.Load(j.context, set.Dirs[i])
+		if err != nil {
+			return false, err
+		}
+		compare.SetThresholds(s, o.TestOf(0).Thresholds)
+		sets = append(sets, s)
+	}
+	for _, s := range sets[1:] {
+		c, err := compare.Compare(sets[0], s, compare.Options{Declared: o.TestOf(0).Primary,
+			JudgeUnlike: j.start.JudgeUnlike, Sharing: len(sets) - 1})
+		if err != nil {
+			return false, err
+		}
+		if c.Changed() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// ranFurther notes that a run with measuring code is over. It is not one of the job's set.
+func (d *Daemon) ranFurther(j *job, v session.Variant, m *session.Made) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j.Done++
+	d.figures.made(v.Device.Name(), string(m.Record.State))
+	if j.context.Err() == nil {
+		d.health(v.Device.Name(), m.Record)
+	}
+	d.tell(j)
+}
