@@ -234,6 +234,14 @@ func (c rigCall) printAlerts(all *alerts, at string) error {
 	}
 	for _, a := range all.Alerts {
 		fmt.Fprintf(c.out, "alert %d, %s: %s\n", a.ID, a.State, terminal.Clean(a.Text))
+		for _, x := range a.Changes {
+			if x.Explaining {
+				x.Cause = "runs with measuring code search the cause"
+			}
+			if x.Cause != "" {
+				fmt.Fprintf(c.out, "  change %d: %s\n", x.ID, terminal.Clean(x.Cause))
+			}
+		}
 		on := "--rig"
 		if ofFleet.MatchString(a.Command) {
 			on = "--hub"

@@ -28,6 +28,7 @@ feed.away = { kind = "folder", dir = "/nonexistent/builds" }
 on = "feed.main"
 tests = ["load"]
 browsers = ["firefox@main"]
+explain = false
 [schedule.odd]
 on = "feed.away"
 tests = ["load"]
@@ -86,6 +87,9 @@ func TestSchedulePoints(t *testing.T) {
 	for _, state := range []string{"confirmed", "candidate", "refuted"} {
 		x := api.SeriesShift{Series: list.Series[0].ID, FirstSeq: 79, LastSeq: 80, State: state, Shift: -0.3,
 			Relative: true, Direction: "worse", Reason: "It is " + state + "."}
+		if state == "confirmed" {
+			x.Cause = "price (app.js:3) ran for 9 ms\x1b[2J."
+		}
 		err = errors.Join(err, db.PutChange(t.Context(), &x))
 		if state == "confirmed" {
 			for _, open := range []string{"open", "fixed"} {
@@ -112,7 +116,8 @@ func TestSchedulePoints(t *testing.T) {
 	}
 	said := command("alerts")
 	const shift = "fps.framerate of load on lab-07/local: 30 % lower since build v80 (worse)"
-	if !strings.HasPrefix(said, "alert 1, open: "+shift+" repeat it: eideticker run open --device lab-07/local "+
+	if !strings.HasPrefix(said, "alert 1, open: "+shift+" change 1: price (app.js:3) ran for 9 ms?[2J. "+
+		"repeat it: eideticker run open --device lab-07/local "+
 		"--hub "+address+" candidate: "+shift+" It is candidate. 0 of ") ||
 		strings.Contains(said, "fixed") || strings.Contains(said, "refuted") {
 		t.Errorf("%s", said)

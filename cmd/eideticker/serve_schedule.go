@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -35,16 +36,17 @@ func (s *rigService) openSchedules() (err error) {
 		s.log.Warn(doubt)
 	}
 	s.trends.Changed = s.daemon.TrendChanged
-	queue, read := schedule.Queue(s.daemon.Queue()), s.readSet
+	queue, read, cause := schedule.Queue(s.daemon.Queue()), s.readSet, s.cause
 	devices := s.deviceStates
 	var fitting func(string, []string, api.StartParams) (there, away []string, err error)
 	if s.hub != nil {
 		queue, read, fitting = s.hub.Queue(), s.readLight, s.hub.Queue().Fitting
-		devices = s.fleetStates
+		devices, cause = s.fleetStates, s.causeLight
 	}
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
+		Cause:   cause,
 		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Bisected: s.daemon.BisectChanged,
 		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,
 	})
@@ -120,6 +122,41 @@ func (s *rigService) readSet(_ context.Context, set string) (trend.Origin, []tre
 		return trend.Origin{}, nil, err
 	}
 	return trend.Read(dir)
+}
+
+// cause compares the functions of a set, which is not deleted meanwhile.
+func (s *rigService) cause(ctx context.Context, set string, of compare.Change) (string, error) {
+	release, err := s.store.Use(set)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	dir, err := s.store.Path(set)
+	if err != nil {
+		return "", err
+	}
+	return causeIn(ctx, dir, of)
+}
+
+// causeLight compares the functions of a job of the fleet. Light folders have the results.
+func (s *rigService) causeLight(ctx context.Context, job string, of compare.Change) (string, error) {
+	dir, err := s.hub.Queue().Folder(job)
+	if err != nil {
+		return "", err
+	}
+	return causeIn(ctx, dir, of)
+}
+
+func causeIn(ctx context.Context, dir string, of compare.Change) (string, error) {
+	var sets [2]*compare.Set
+	for i, name := range []string{schedule.CauseBefore, schedule.CauseAfter} {
+		side := filepath.Join(dir, name)
+		var err error
+		if sets[i], err = compare.Load(ctx, side); err != nil {
+			return "", withoutFolders(err, side)
+		}
+	}
+	return compare.CauseOf(sets[0], sets[1], of)
 }
 
 // testNames returns the names of the suite's tests. Files that cannot be read are left out.

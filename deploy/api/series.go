@@ -117,6 +117,9 @@ type SeriesShift struct {
 	Set       string  `json:"set,omitempty" doc:"fresh runs that confirmed or refuted it"`
 	FoundNS   int64   `json:"found_wall_ns"`
 	Text      string  `json:"text" doc:"the change in one sentence, for people"`
+	// Explaining is of a confirmed change that has no cause yet.
+	Explaining bool   `json:"explaining,omitempty" doc:"runs with measuring code search its cause"`
+	Cause      string `json:"cause,omitempty" doc:"a sentence: the function that changed, or why none is named"`
 }
 
 // PointRemove are the parameters of point.remove. It has a rig, or a set or run.

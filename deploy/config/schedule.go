@@ -32,6 +32,7 @@ type Schedule struct {
 	Coalesce string   `toml:"coalesce"` // newest, none
 	Backfill string   `toml:"backfill"` // on-candidate, none
 	Deadline Duration `toml:"deadline"` // of a job, from the build on
+	Explain  *bool    `toml:"explain"`  // runs with measuring code follow a confirmed change; nil: they do
 }
 
 // Needs are labels that a device of a fleet must have, such as model=pixel7,pixel8.

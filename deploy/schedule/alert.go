@@ -12,7 +12,7 @@ import (
 )
 
 // raise puts confirmed changes that are in no alert into one. Changes with overlapping builds of a
-// feed are one alert. A closed alert takes no new changes.
+// feed are one alert. A closed alert takes no new changes. Then it begins explanations.
 func (e *Engine) raise(ctx context.Context) error {
 	if e.raised {
 		return nil
@@ -65,6 +65,9 @@ func (e *Engine) raise(ctx context.Context) error {
 		if err := e.bisectAlert(ctx, a, s, &x); err != nil {
 			e.Log.Error("the bisection of an alert cannot begin", "alert", a.ID, "error", err)
 		}
+	}
+	if err := e.beginCauses(ctx, all, alerts); err != nil {
+		return err
 	}
 	e.raised = true
 	return nil

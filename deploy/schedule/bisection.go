@@ -173,6 +173,7 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		step, is := b.Search.Next()
 		if !is {
 			b.Ended = e.Now().UnixNano()
+			e.raised = false // an explanation may wait for it
 			e.Log.Info("a bisection has ended", "bisect", b.ID, "state", b.Search.Outcome().State)
 			return e.keep(b)
 		}

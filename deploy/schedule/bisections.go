@@ -162,7 +162,7 @@ func (e *Engine) CancelBisect(id, by string) (out api.Bisect, err error) {
 		_ = e.Queue.Cancel(b.Steps[n-1].Task.ID) // it may have ended
 	}
 	b.stop("cancelled by "+by, true)
-	b.Ended = e.Now().UnixNano()
+	b.Ended, e.raised = e.Now().UnixNano(), false // an explanation may wait for it
 	if err := e.keep(b); err != nil {
 		return out, api.Errorf(api.Unavailable, "%v", err)
 	}

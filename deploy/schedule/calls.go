@@ -118,7 +118,7 @@ func (e *Engine) Pause(p api.SchedulePause) (api.Schedule, error) {
 			len(p.Reason))
 	}
 	was := *state
-	state.Paused, state.Reason = p.Paused, ""
+	state.Paused, state.Reason, e.raised = p.Paused, "", false // explanations wait meanwhile
 	if p.Paused {
 		state.Reason = p.Reason
 	}

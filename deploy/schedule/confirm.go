@@ -504,6 +504,7 @@ func (e *Engine) decide(ctx context.Context, c *confirmation, x *api.SeriesShift
 	switch r.State {
 	case stats.Confirmed:
 		x.Direction = direction(data.Series.Better, x.Shift)
+		x.Explaining = e.explains(data.Series.Schedule, x)
 		err = e.explain(ctx, x, confirmed, sentence("%d fresh blocks show it at level %.2g (p = %.2g).", r.Blocks,
 			c.Alpha, r.P))
 	case stats.Refuted:

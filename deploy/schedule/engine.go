@@ -15,6 +15,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -66,6 +67,9 @@ type Options struct {
 	Trends    Trends
 	// Read reads the set of a job.
 	Read func(ctx context.Context, set string) (trend.Origin, []trend.Measured, error)
+	// Cause compares the functions of the runs of a job with measuring code, for a change. Nil: changes
+	// are not explained.
+	Cause func(ctx context.Context, job string, of compare.Change) (string, error)
 	// Browser returns the usual kind of browser of a feed's builds; "": unknown. It may be nil.
 	Browser func(feed string) string
 	// Tests returns the names of all tests, for patterns.
@@ -175,7 +179,8 @@ func (e *Engine) step(ctx context.Context) {
 	e.full = map[string]bool{}
 	err := cmp.Or(e.watch(), e.plan(ctx))
 	if err == nil {
-		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx), e.bisectAll(ctx))
+		err = errors.Join(e.collect(ctx), e.pick(ctx), e.advance(ctx), e.raise(ctx), e.advanceCauses(ctx),
+			e.bisectAll(ctx))
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log.Warn("a schedule could not go on; it is tried again", "error", err)

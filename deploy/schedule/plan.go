@@ -369,10 +369,14 @@ func (e *Engine) submit(ctx context.Context, t *task) (api.Job, error) {
 	if t.Origin.Kind == trend.KindBisect {
 		owner, keep = t.Origin.Schedule, t.Origin.Schedule
 	}
-	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test,
+	var script []string
+	if t.Origin.Kind == trend.KindExplain {
+		script = []string{"calls"}
+	}
+	return e.Queue.Submit(ctx, t.ID, owner, api.StartParams{Test: t.Test, Script: script,
 		Devices: []string{t.Device}, Variants: t.Variants, Repeat: t.Repeat, Class: t.Class, Label: t.Origin.Schedule,
 		Revision: t.Origin.Build, Origin: origin, MaxLost: t.MaxLost,
-		Keep: keep, NoVideo: keep != "", Videos: 1})
+		Keep: keep, NoVideo: keep != "" || script != nil, Videos: 1})
 }
 
 // later reports if a job can be submitted at another time.

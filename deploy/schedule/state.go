@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -19,6 +20,7 @@ type state struct {
 	Schedules map[string]*progress `json:"schedules"`
 	Confirms  []*confirmation      `json:"confirmations"`
 	Spent     []spent              `json:"spent"`
+	Causes    []*explanation       `json:"explanations,omitempty"`
 	Work      []work               `json:"work"`
 	Devices   map[string]*watched  `json:"devices,omitempty"` // those of schedules
 }
@@ -107,6 +109,7 @@ func (e *Engine) load() error {
 	maps.DeleteFunc(read.Devices, func(_ string, w *watched) bool { return w == nil })
 	maps.Copy(e.state.Devices, read.Devices)
 	e.state.Confirms, e.state.Spent, e.state.Work = read.Confirms, read.Spent, read.Work
+	e.state.Causes = slices.DeleteFunc(read.Causes, func(c *explanation) bool { return c == nil })
 	return nil
 }
 

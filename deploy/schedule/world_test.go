@@ -27,26 +27,28 @@ type world struct {
 	file   string
 	o      Options
 
-	builds   []api.Build
-	absent   error // of the feed
-	jobs     map[string]*api.Job
-	refuses  error // of Submit
-	broken   error // of Points
-	released []string
-	refused  int // calls of Submit with new jobs
-	asked    int // calls of Alerts
-	params   map[string]api.StartParams
-	order    []string // of submitted jobs
-	measured map[string][]trend.Measured
-	end      func(j *api.Job) // what becomes of a job; nil: it is ok
-	single   bool             // one job at a time
-	short    int              // runs of each role but the first that jobs which fail do not have
-	level    func(role, build string, seq int64) float64
-	noise    func() float64  // of a run's logarithm; nil: 1 %
-	values   int             // of a test; 0: 1
-	dead     map[string]bool // builds whose runs fail, which ends their sets
-	spoilt   map[string]bool // builds whose runs are all rejected
-	better   string
+	builds  []api.Build
+	absent  error // of the feed
+	jobs    map[string]*api.Job
+	refuses error // of Submit
+	// refuseScripts is of Submit of jobs with measuring code.
+	refuseScripts error
+	broken        error // of Points
+	released      []string
+	refused       int // calls of Submit with new jobs
+	asked         int // calls of Alerts
+	params        map[string]api.StartParams
+	order         []string // of submitted jobs
+	measured      map[string][]trend.Measured
+	end           func(j *api.Job) // what becomes of a job; nil: it is ok
+	single        bool             // one job at a time
+	short         int              // runs of each role but the first that jobs which fail do not have
+	level         func(role, build string, seq int64) float64
+	noise         func() float64  // of a run's logarithm; nil: 1 %
+	values        int             // of a test; 0: 1
+	dead          map[string]bool // builds whose runs fail, which ends their sets
+	spoilt        map[string]bool // builds whose runs are all rejected
+	better        string
 
 	series  []api.Series
 	points  map[int64][]trend.Point
@@ -249,6 +251,9 @@ func (w *world) Submit(_ context.Context, id, owner string, p api.StartParams) (
 	w.tick()
 	if j := w.jobs[id]; j != nil {
 		return *j, nil
+	}
+	if p.Script != nil && w.refuseScripts != nil {
+		return api.Job{}, w.refuseScripts
 	}
 	if w.refused++; w.refuses != nil {
 		return api.Job{}, w.refuses

@@ -88,7 +88,7 @@ func (p *played) makeTrends() {
 	}
 	worse := change(5, 60, 61, "confirmed", "worse", -0.072,
 		"fps.framerate of firefox is 7.2 % lower since "+build(61)+".", "24 fresh blocks confirmed it")
-	worse.Set = "c-5-k7f2"
+	worse.Set, worse.Cause = "c-5-k7f2", "draw (app.js:3) ran for 40 ms instead of 9 ms. "+evilPath
 	subject.Changes = []api.SeriesShift{
 		change(1, 12, 13, "refuted", "worse", -0.02, "fps.framerate was 2 % lower at "+build(13)+".",
 			"12 fresh blocks did not differ"),

@@ -48,7 +48,7 @@ func checkChange(c *api.SeriesShift) error {
 			return errors.New("a number of the change is not finite")
 		}
 	}
-	return errors.Join(checkState(c.State, changeStates()), checkTexts(c.Reason, c.Direction, c.Set, c.Kind))
+	return errors.Join(checkState(c.State, changeStates()), checkTexts(c.Reason, c.Direction, c.Set, c.Kind, c.Cause))
 }
 
 // PutChange adds a change and sets its ID, which is 0, or updates one. A dismissed change stays so:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/controller/session"
@@ -20,6 +21,7 @@ const (
 	KindConfirm = "confirm" // fresh runs of two builds, which judge a change
 	KindCheck   = "check"   // runs of the control alone, which judge the lab
 	KindBisect  = "bisect"  // a step of a bisection, of which incomplete blocks count too
+	KindExplain = "explain" // runs with measuring code, which name the function of a change
 )
 
 // Roles of variants. Before and After are those of a confirmation. A bisection has Middle too.
@@ -40,7 +42,7 @@ type Origin struct {
 	Seq    int64           `json:"seq"`
 	Build  string          `json:"build"`
 	Kind   string          `json:"kind"`
-	Change int64           `json:"change,omitempty"` // that a confirmation is about
+	Change int64           `json:"change,omitempty"` // that a confirmation or explanation is about
 	Value  string          `json:"value,omitempty"`  // MEASURE.VALUE that is read beside the headlines
 	Roles  map[string]Role `json:"roles"`            // by the name of the variant
 }
@@ -93,9 +95,9 @@ func (o *Origin) check() error {
 	if !plainName.MatchString(o.Schedule) {
 		return fmt.Errorf("schedule is %.40q: must be a name", o.Schedule)
 	}
-	if !slices.Contains([]string{KindPoint, KindConfirm, KindCheck, KindBisect}, o.Kind) {
-		return fmt.Errorf("kind is %.40q: must be %s, %s, %s or %s", o.Kind, KindPoint, KindConfirm, KindCheck,
-			KindBisect)
+	kinds := []string{KindPoint, KindConfirm, KindCheck, KindBisect, KindExplain}
+	if !slices.Contains(kinds, o.Kind) {
+		return fmt.Errorf("kind is %.40q: must be one of %s", o.Kind, strings.Join(kinds, ", "))
 	}
 	if o.Seq < 0 || o.Seq > maxSeq || o.Change < 0 || len(o.Roles) == 0 || len(o.Roles) > maxRoles {
 		return fmt.Errorf("seq, change or the number of roles is out of range; roles: 1 to %d", maxRoles)

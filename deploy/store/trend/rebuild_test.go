@@ -245,7 +245,7 @@ func TestRebuild(t *testing.T) {
 		return []api.Build{{Feed: "nightly", Seq: 3, Name: "b3", Revision: "r3", SHA256: sum, State: "usable"}}
 	}
 	change := api.SeriesShift{Series: 1, FirstSeq: 2, LastSeq: 3, State: "confirmed", Shift: -0.25, Relative: true,
-		Low: -0.3, High: -0.2, Direction: "worse"}
+		Low: -0.3, High: -0.2, Direction: "worse", Explaining: true, Cause: "price (app.js:3) ran for 9 ms."}
 	err := errors.Join(d.AddBuilds(t.Context(), hash("aa")), d.AddBuilds(t.Context(), hash("bb")),
 		d.AddGap(t.Context(), trend.Gap{Schedule: "awfy",
 			SeriesGap: api.SeriesGap{Seq: 50, Build: "b50", Reason: "late"}}),

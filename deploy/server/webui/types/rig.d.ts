@@ -1074,6 +1074,7 @@ export interface StartParams {
   trace_limit_bytes?: number;
   strict?: boolean;
   profiled_only?: boolean;
+  why_changed?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];
@@ -1449,6 +1450,8 @@ export interface SeriesShift {
   set?: string;
   found_wall_ns: number;
   text: string;
+  explaining?: boolean;
+  cause?: string;
 }
 
 export interface SeriesData {
@@ -1738,6 +1741,7 @@ export interface JobParams {
   trace_limit_bytes?: number;
   strict?: boolean;
   profiled_only?: boolean;
+  why_changed?: boolean;
   variants?: Variant[];
   devices?: string[];
   browsers?: string[];

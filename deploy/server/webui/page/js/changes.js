@@ -55,6 +55,7 @@ export function changeItem(rig, c, link, changed) {
     h('p', null, stateOf(changeWord(c)), ' ',
       link ? h('a', {href: address(['trends', String(c.series)])}, c.text) : c.text),
     c.reason ? h('p.quiet-text', null, titled(c.reason)) : null,
+    c.cause || c.explaining ? h('p', null, c.cause || 'Runs with measuring code search the cause.') : null,
     h('p.quiet-text', null, [shiftText(c), c.p > 0 ? `p = ${c.p.toPrecision(2)}` : '',
       `found ${moment(c.found_wall_ns)}`].filter(Boolean).join(' · '),
     c.set ? [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs')] : null,
