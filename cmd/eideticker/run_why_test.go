@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -144,5 +146,37 @@ func TestFetchFurther(t *testing.T) {
 		if len(runs) != one.runs || exists(filepath.Join(dir, "why", "set.json")) != (one.runs > 0) {
 			t.Errorf("%s: runs %v", name, runs)
 		}
+	}
+}
+
+// TestHubCauses: the variants of a fleet's set are compared with the first one, by the hub.
+func TestHubCauses(t *testing.T) {
+	var asked []string
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Base(r.URL.Path) == "set.json" {
+			_, _ = io.WriteString(w, `{"variants":["a","b","c"]}`) // the client sees it
+			return
+		}
+		var call struct {
+			ID     json.RawMessage
+			Params api.CompareParams
+		}
+		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, call.Params.Base+" "+call.Params.With)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"comparison":{"answer":"It is worse.","cause":"price ran."}}}`,
+			call.ID)
+	}))
+	defer h.Close()
+	c, err := client.New(h.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var says bytes.Buffer
+	err = (&hubRun{env: &env{ctx: t.Context(), out: &says}, client: c}).printCauses("lab-1/s-x.1")
+	if err != nil || says.String() != strings.Repeat("It is worse. price ran.\n", 2) ||
+		strings.Join(asked, ", ") != "lab-1/s-x.1~a lab-1/s-x.1~b, lab-1/s-x.1~a lab-1/s-x.1~c" {
+		t.Errorf("%v, asked %q: %s", err, asked, &says)
 	}
 }
