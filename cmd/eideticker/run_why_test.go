@@ -165,8 +165,8 @@ func TestHubCauses(t *testing.T) {
 			t.Error(err)
 		}
 		asked = append(asked, call.Params.Base+" "+call.Params.With)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"comparison":{"answer":"It is worse.","cause":"price ran."}}}`,
-			call.ID)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"comparison":{"answer":"It is worse.",
+			"cause":"price ran."}}}`, call.ID)
 	}))
 	defer h.Close()
 	c, err := client.New(h.URL, "")

@@ -59,19 +59,16 @@ func (e *Engine) beginCauses(ctx context.Context, all []api.SeriesShift, alerts 
 			continue
 		}
 		sides, wait, err := e.causeSides(ctx, s, &x, alerts)
-		switch {
-		case err != nil:
-			return err
-		case wait:
-			continue
-		case sides == nil:
-			if err := e.setCause(ctx, &x, "Its points are not there any more."); err != nil {
-				return err
-			}
-			continue
+		if err == nil && sides == nil && !wait {
+			err = e.setCause(ctx, &x, "Its points are not there any more.")
 		}
-		e.addCause(s, x.ID, sides)
-		begun++
+		if err != nil {
+			return err
+		}
+		if sides != nil {
+			e.addCause(s, x.ID, sides)
+			begun++
+		}
 	}
 	if begun == 0 {
 		return nil
