@@ -55,12 +55,16 @@ func TestWhyChangedRefused(t *testing.T) {
 // Fault: The further runs of a job with `why_changed` fail
 func TestWhyChanged(t *testing.T) {
 	if testing.Short() {
-		t.Skip("14 runs in real time")
+		t.Skip("16 runs in real time")
 	}
 	t.Parallel()
 	a, b := daemontest.New("a"), daemontest.New("b")
 	a.Scene, b.Scene = fast, slow
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{a, b}, paged)
+	two := api.StartParams{Test: "paged", Devices: []string{"a", "b"}, Repeat: 1, WhyChanged: true}
+	if j := r.Ended(r.Scene("ci", two).ID); j.State != "ok" || j.Done != 2 || j.Total != 2 {
+		t.Fatalf("two runs decide nothing: %+v", j)
+	}
 	id := r.Scene("ci", api.StartParams{Test: "paged", Devices: []string{"a", "b"}, Repeat: 6, WhyChanged: true}).ID
 	var j api.Job
 	r.Until("further runs, or the end", func() bool {
