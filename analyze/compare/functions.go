@@ -230,12 +230,21 @@ func (c *Comparison) cause(of Change) string {
 	case found == nil:
 		return "No measured function explains it."
 	}
-	text := fmt.Sprintf("%s ran for %s ms instead of %s ms, %s", found.Key.Value,
+	text := fmt.Sprintf("%s ran for %s ms instead of %s ms, %s", shortName(found.Key.Value),
 		wording.Number(found.MedianB.Estimate), wording.Number(found.MedianA.Estimate), found.Sentence())
 	if c.further > 0 {
 		text += " with measuring code"
 	}
 	return text + "." + c.callers[found.Key.Value]
+}
+
+// shortName bounds a name from a page.
+func shortName(name string) string {
+	const most = 100
+	if all := []rune(name); len(all) > most {
+		name = string(all[:most-1]) + "…"
+	}
+	return name
 }
 
 // callerOf returns a sentence about a function that changed by as much as another one, and
@@ -244,7 +253,13 @@ func callerOf(a, b *Set, of *Value) string {
 	was, is := of.MedianA.Estimate, of.MedianB.Estimate
 	relative := func(a, b float64) float64 { return max(a, b) / max(min(a, b), leastSelf) }
 	best, most, text := math.Inf(1), callerFactor*relative(was, is), ""
-	for _, name := range slices.Sorted(maps.Keys(b.Runs[0].functions.times)) {
+	names := map[string]bool{}
+	for _, run := range slices.Concat(a.Runs, b.Runs) {
+		for name := range run.functions.times {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		x, fewer := a.medianTotal(name)
 		y, few := b.medianTotal(name)
 		share := (y - x) / (is - was)
@@ -253,7 +268,7 @@ func callerOf(a, b *Set, of *Value) string {
 		}
 		if r := relative(x, y); r > most || r == most && y < best {
 			best, most = y, r
-			text = fmt.Sprintf(" %s changed by as much: %s ms instead of %s ms.", name, wording.Number(y),
+			text = fmt.Sprintf(" %s changed by as much: %s ms instead of %s ms.", shortName(name), wording.Number(y),
 				wording.Number(x))
 		}
 	}

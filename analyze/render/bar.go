@@ -24,6 +24,7 @@ type bar struct {
 	k     float64
 	o     Overlay // marks sorted
 	hold  int     // frames for which a mark is shown
+	long  []Mark  // that are shown for longer
 	cells []cell
 	chips image.Rectangle
 	shown []chip
@@ -62,6 +63,7 @@ func newBar(o *Overlay, width int, rate float64) (*bar, error) {
 	}
 	b := &bar{o: own, k: math.Min(1.5, math.Max(0.75, float64(width)/1280)), hold: max(1, int(rate)), position: -1}
 	b.o.Marks = sortedByFrame(o.Marks)
+	b.long = longMarks(b.o.Marks, b.hold)
 	var err error
 	if b.fonts, err = newFonts(b.k); err != nil {
 		return nil, err
@@ -280,7 +282,7 @@ func (b *bar) drawChips(n int) {
 		return
 	}
 	var room [maxChips + 1]chip
-	now := chipsAt(room[:0], b.o.Marks, n, b.hold)
+	now := chipsAt(room[:0], b.o.Marks, b.long, n, b.hold)
 	if slices.Equal(now, b.shown) {
 		return
 	}

@@ -104,9 +104,11 @@ func overlayOf(title string, frames, first, done int) Overlay {
 			{Name: "torn", Unit: "frames", Value: 2, Low: 2, High: 2, State: analyze.Exact},
 		},
 		Marks: []Mark{
-			{first, "T0", Neutral}, {first, "s start", Begin}, {first + 4, "first change", Visual},
-			{first + 30, "torn", Fault},
-			{done, "last change", Visual}, {frames - 5, "e end", End}, {frames - 4, "r red", End},
+			{Frame: first, Label: "T0", Tone: Neutral}, {Frame: first, Label: "s start", Tone: Begin},
+			{Frame: first + 4, Label: "first change", Tone: Visual},
+			{Frame: first + 30, Label: "torn", Tone: Fault},
+			{Frame: done, Label: "last change", Tone: Visual},
+			{Frame: frames - 5, Label: "e end", Tone: End}, {Frame: frames - 4, Label: "r red", Tone: End},
 		},
 	}
 }

@@ -54,6 +54,7 @@ func (o *Overlay) part(n int) *Part {
 // Mark names a frame.
 type Mark struct {
 	Frame int    // number
+	Until int    // frame before which it is shown; 0: it is shown for a second
 	Label string // short: "T0", "start", "torn"
 	Tone  Tone
 }
@@ -115,8 +116,8 @@ type chip struct {
 }
 
 // chipsAt appends the marks of frame n and of up to hold frames before it. The latest comes first,
-// and each label once.
-func chipsAt(dst []chip, marks []Mark, n, hold int) []chip {
+// and each label once. Marks that are shown for longer come last.
+func chipsAt(dst []chip, marks, long []Mark, n, hold int) []chip {
 	end, _ := slices.BinarySearchFunc(marks, n+1, func(m Mark, n int) int {
 		if m.Frame < n {
 			return -1
@@ -129,5 +130,21 @@ func chipsAt(dst []chip, marks []Mark, n, hold int) []chip {
 			dst = append(dst, chip{m.Label, m.Tone, m.Frame == n})
 		}
 	}
+	for _, m := range long {
+		if m.Frame <= n && n < m.Until && len(dst) < maxChips+1 &&
+			!slices.ContainsFunc(dst, func(c chip) bool { return c.label == m.Label }) {
+			dst = append(dst, chip{m.Label, m.Tone, m.Frame == n})
+		}
+	}
 	return dst
+}
+
+// longMarks returns the marks that are shown for longer than hold frames.
+func longMarks(marks []Mark, hold int) (long []Mark) {
+	for _, m := range marks {
+		if m.Until > m.Frame+hold {
+			long = append(long, m)
+		}
+	}
+	return long
 }

@@ -14,10 +14,20 @@ import (
 )
 
 func TestChips(t *testing.T) {
-	marks := sortedByFrame([]Mark{
-		{30, "torn", Fault}, {10, "start", Begin}, {12, "torn", Fault}, {10, "T0", Neutral}, {31, "a", End},
-		{31, "b", End}, {32, "c", End}, {33, "d", End},
-	})
+	var marks []Mark
+	for _, m := range []struct {
+		frame int
+		label string
+		tone  Tone
+		until int
+	}{
+		{30, "torn", Fault, 0}, {10, "start", Begin, 0}, {12, "torn", Fault, 0}, {10, "T0", Neutral, 0},
+		{31, "a", End, 0}, {31, "b", End, 0}, {32, "c", End, 0}, {33, "d", End, 0}, {50, "slow", Fault, 75},
+		{50, "brief", Fault, 55},
+	} {
+		marks = append(marks, Mark{Frame: m.frame, Label: m.label, Tone: m.tone, Until: m.until})
+	}
+	marks = sortedByFrame(marks)
 	for _, tc := range []struct {
 		n    int
 		want []chip
@@ -31,8 +41,13 @@ func TestChips(t *testing.T) {
 		{31, []chip{{"b", End, true}, {"a", End, true}, {"torn", Fault, false}}},
 		// one more than there is room for
 		{33, []chip{{"d", End, true}, {"c", End, false}, {"b", End, false}, {"a", End, false}}},
+		{50, []chip{{"brief", Fault, true}, {"slow", Fault, true}}},
+		{59, []chip{{"brief", Fault, false}, {"slow", Fault, false}}},
+		{60, []chip{{"slow", Fault, false}}},
+		{74, []chip{{"slow", Fault, false}}},
+		{75, nil},
 	} {
-		if got := chipsAt(nil, marks, tc.n, 10); !slices.Equal(got, tc.want) {
+		if got := chipsAt(nil, marks, longMarks(marks, 10), tc.n, 10); !slices.Equal(got, tc.want) {
 			t.Errorf("frame %d shows %v, want %v", tc.n, got, tc.want)
 		}
 	}

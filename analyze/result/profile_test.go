@@ -9,6 +9,17 @@ import (
 )
 
 // TestProfilesAreChecked: each fault of a profile is an error that names its place.
+// TestEnablesInterrupts: names of Linux 6.
+func TestEnablesInterrupts(t *testing.T) {
+	for name, want := range map[string]bool{"pvm_irq_enable": true, "__raw_callee_save_pvm_irq_enable": true,
+		"_raw_spin_unlock_irqrestore": true, "_raw_spin_unlock_irq": true, "_raw_spin_lock_irq": false,
+		"_raw_spin_lock_irqsave": false, "handle_irq_event": false} {
+		if got := EnablesInterrupts(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestProfilesAreChecked(t *testing.T) {
 	for _, tc := range []struct {
 		edit func(*Profile)

@@ -402,7 +402,8 @@ func (f *ProfileFunction) described() bool {
 // EnablesInterrupts reports whether a function of the kernel turns interrupts on. Without NMIs, a
 // sample waits until then. So such a function gets the samples of others.
 func EnablesInterrupts(name string) bool {
-	return strings.Contains(name, "irq_enable") || strings.HasSuffix(name, "irqrestore")
+	return strings.Contains(name, "irq_enable") || strings.HasSuffix(name, "irqrestore") ||
+		strings.HasSuffix(name, "unlock_irq")
 }
 
 // causes returns the activity before late frames of a window, the worst first.

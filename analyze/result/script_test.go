@@ -164,7 +164,8 @@ func TestLateMarks(t *testing.T) {
 	l.FromNS = w.StartNS + w.Times.Time[2] + 1
 	l.ToNS = l.FromNS + 40e6
 	got := r.LateMarks(0)
-	if len(got) != 1 || got[0].Frame != w.Times.First+2 || !strings.HasPrefix(got[0].Label, "slow 30 ") {
+	if len(got) != 1 || got[0].Frame != w.Times.First+2 || got[0].Until != l.Frame ||
+		!strings.HasPrefix(got[0].Label, "slow 30 ") {
 		t.Errorf("%+v", got)
 	}
 	l.FromNS = w.StartNS + w.Times.Time[0] - 1

@@ -464,8 +464,8 @@ type causes []cause
 
 // Mark is a short text for a frame.
 type Mark struct {
-	Frame int
-	Label string // such as "findPaths 333 ms"
+	Frame, Until int    // the first frame, and the one after the last
+	Label        string // such as "findPaths 333 ms"
 }
 
 // LateMarks returns the functions that ran before a window's late frames, for the frames that were
@@ -475,7 +475,7 @@ func (r *Results) LateMarks(window int) (marks []Mark) {
 	for _, c := range r.causes(window) {
 		i := sort.Search(len(w.Times.Time), func(i int) bool { return w.StartNS+w.Times.Time[i] > c.from })
 		if c.name != "" && i > 0 {
-			marks = append(marks, Mark{w.Times.First + i - 1, c.name})
+			marks = append(marks, Mark{w.Times.First + i - 1, c.frame, c.name})
 		}
 	}
 	return marks

@@ -113,7 +113,7 @@ func (f *folder) overlay(from, to int) *render.Overlay {
 		o.Parts = append(o.Parts, f.part(i))
 		o.Marks = append(o.Marks, windowMarks(&w)...)
 		for _, m := range f.found.Results.LateMarks(i) {
-			o.Marks = append(o.Marks, render.Mark{Frame: m.Frame, Label: m.Label, Tone: render.Fault})
+			o.Marks = append(o.Marks, render.Mark{Frame: m.Frame, Until: m.Until, Label: m.Label, Tone: render.Fault})
 		}
 		for i := range found.Results {
 			o.Marks = append(o.Marks, torn(&found.Results[i])...)

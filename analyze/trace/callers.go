@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 
@@ -70,8 +71,13 @@ func (r *Realm) Callers(function uint32, of func(uint32) uint32, from, to timeli
 		}
 	}
 	enough := func(f uint32) bool { return f != function && whole > 0 && 4*functions[f] >= 3*whole }
+	mostOf := func(f uint32) bool { return 4*nearest[f] >= 3*whole }
+	direct = slices.ContainsFunc(slices.Collect(maps.Keys(nearest)), mostOf)
 	longest := int32(-1)
 	for c, ran := range calls {
+		if direct && !mostOf(of(r.Calls[c].Function)) {
+			continue
+		}
 		if longest < 0 || cmp.Or(cmp.Compare(ran, calls[longest]), cmp.Compare(longest, c)) > 0 {
 			longest = c
 		}
@@ -88,7 +94,7 @@ func (r *Realm) Callers(function uint32, of func(uint32) uint32, from, to timeli
 			break
 		}
 	}
-	return all, len(all) > 0 && 4*nearest[all[0]] >= 3*whole
+	return all, direct
 }
 
 // above yields the functions of a call and of its callers, the nearest one first. The caller of an

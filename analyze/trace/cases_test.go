@@ -456,6 +456,8 @@ func TestCallers(t *testing.T) {
 		{"a generator", "1 enter 5;1 enter 7;2 suspend 2;2 leave 1;2 enter 6;2 resume 2;9 leave 2;9 leave 3;10 end",
 			"[]"},
 		{"two halves", "1 enter 5;1 enter 7;5 leave 2;5 leave 1;5 enter 6;5 enter 7;9 leave 4;9 leave 3;10 end", "[]"},
+		{"many calls of one", "1 enter 4;1 enter 5;1 enter 7;2 leave 3;2 enter 7;3 leave 4;3 enter 7;4 leave 5;" +
+			"4 enter 7;5 leave 6;5 leave 2;5 enter 6;5 enter 7;6.2 leave 8;6.2 leave 7;9 leave 1;10 end", "[5 4]"},
 		{"two callers in one", "1 enter 4;1 enter 5;1 enter 7;5 leave 3;5 leave 2;5 enter 6;5 enter 7;8 leave 5;" +
 			"8 leave 4;9 leave 1;10 end", "within [4]"},
 		{"two callers in a resumed one", "1 enter 3;1 enter 4;1 suspend 2;1 leave 1;1 enter 2;1 resume 2;1 enter 5;" +

@@ -35,9 +35,18 @@ func (e *Engine) explains(schedule string, x *api.SeriesShift) bool {
 	return is && e.Cause != nil && x.Kind != drift && (conf.Explain == nil || *conf.Explain)
 }
 
-// beginCauses begins the explanations of confirmed changes that are in an alert and have none.
-func (e *Engine) beginCauses(ctx context.Context, all []api.SeriesShift, alerts []api.Alert) error {
-	begun := 0
+// beginCauses begins the explanations of confirmed changes that are in an alert and have none. An
+// explanation that is not saved has not begun.
+func (e *Engine) beginCauses(ctx context.Context, all []api.SeriesShift, alerts []api.Alert) (err error) {
+	begun, was := 0, make([]*explanation, len(e.state.Causes))
+	for i, c := range e.state.Causes {
+		was[i] = &explanation{slices.Clone(c.Changes), c.Task}
+	}
+	defer func() {
+		if err != nil {
+			e.state.Causes = was
+		}
+	}()
 	for _, x := range slices.Backward(all) { // oldest first
 		if !x.Explaining || slices.ContainsFunc(e.state.Causes, func(c *explanation) bool {
 			return slices.Contains(c.Changes, x.ID)
@@ -49,14 +58,14 @@ func (e *Engine) beginCauses(ctx context.Context, all []api.SeriesShift, alerts 
 			return err
 		}
 		s := &data.Series
-		if p := e.state.Schedules[s.Schedule]; p != nil && p.Paused {
-			continue // it begins when the schedule goes on
-		}
 		if !e.explains(s.Schedule, &x) {
 			if err := e.setCause(ctx, &x, ""); err != nil {
 				return err
 			}
 			continue
+		}
+		if e.state.Schedules[s.Schedule].Paused {
+			continue // it begins when the schedule goes on
 		}
 		sides, wait, err := e.causeSides(ctx, s, &x, alerts)
 		if err == nil && sides == nil && !wait {
@@ -106,8 +115,9 @@ func (e *Engine) causeSides(ctx context.Context, s *api.Series, x *api.SeriesShi
 		return slices.ContainsFunc(a.Changes, func(o api.SeriesShift) bool { return o.ID == x.ID })
 	})
 	for _, b := range e.bisections {
-		if alert < 0 || b.Alert != alerts[alert].ID || b.Test != s.Test || b.Device != s.Device {
-			continue
+		if alert < 0 || b.Alert != alerts[alert].ID || b.Test != s.Test || b.Device != s.Device || len(b.All) == 0 ||
+			b.All[0].Seq < x.FirstSeq || b.All[len(b.All)-1].Seq > x.LastSeq {
+			continue // it is about another change of the alert
 		}
 		if b.Ended == 0 {
 			return nil, true, nil
@@ -173,8 +183,12 @@ func (e *Engine) settleCause(ctx context.Context, c *explanation) (over bool, er
 		case state != done:
 			why = "Its runs with measuring code failed: " + j.Reason
 		default:
-			why, err = e.causeOf(ctx, c.Task.ID, x)
-			if unavailable(err) {
+			of, err := e.sizeOf(ctx, x)
+			if err != nil {
+				return false, err
+			}
+			why, err = e.Cause(ctx, c.Task.ID, of)
+			if unavailable(err) || ctx.Err() != nil {
 				return false, nil // a later step reads it
 			}
 			if err != nil {
@@ -188,18 +202,18 @@ func (e *Engine) settleCause(ctx context.Context, c *explanation) (over bool, er
 	return true, nil
 }
 
-// causeOf compares the functions of the runs of a job.
-func (e *Engine) causeOf(ctx context.Context, job string, x *api.SeriesShift) (string, error) {
+// sizeOf returns a change in the unit of its value.
+func (e *Engine) sizeOf(ctx context.Context, x *api.SeriesShift) (of compare.Change, err error) {
 	data, err := e.Trends.Get(ctx, api.SeriesParams{Series: x.Series, Limit: 1})
 	if err != nil {
-		return "", err
+		return of, err
 	}
-	of := compare.Change{Unit: data.Series.Unit, Size: math.Abs(x.Shift),
+	of = compare.Change{Unit: data.Series.Unit, Size: math.Abs(x.Shift),
 		Verdict: map[string]stats.Verdict{"worse": stats.Regressed, "better": stats.Improved}[x.Direction]}
 	if x.Relative {
 		points, err := e.Trends.Points(ctx, x.Series, x.FirstSeq, x.FirstSeq, 1)
 		if err != nil {
-			return "", err
+			return of, err
 		}
 		if len(points) == 0 {
 			of.Size = 0
@@ -207,7 +221,7 @@ func (e *Engine) causeOf(ctx context.Context, job string, x *api.SeriesShift) (s
 			of.Size *= math.Abs(points[0].Median().Estimate)
 		}
 	}
-	return e.Cause(ctx, job, of)
+	return of, nil
 }
 
 // setCause ends the explanation of a change.
@@ -230,5 +244,9 @@ func plainText(text string) string {
 		}
 		return c
 	}, strings.ToValidUTF8(text, "?"))
-	return strings.ToValidUTF8(text[:min(len(text), maxCause)], "") // a cut letter is left out
+	const cut = "…"
+	if len(text) > maxCause {
+		text = strings.ToValidUTF8(text[:maxCause-len(cut)], "") + cut // a part of a letter is left out
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +179,52 @@ func TestCauseDismissed(t *testing.T) {
 	}
 }
 
+// busyTrends cannot read the point of a change at first.
+type busyTrends struct {
+	Trends
+	fails int
+}
+
+func (b *busyTrends) Points(ctx context.Context, series, from, to int64, limit int) ([]trend.Point, error) {
+	if b.fails--; from == to && b.fails >= 0 {
+		return nil, errors.New("database is locked")
+	}
+	return b.Trends.Points(ctx, series, from, to, limit)
+}
+
+// TestCauseRetried: an explanation that could not be saved has not begun. The runs are read again
+// after a fault of the database.
+func TestCauseRetried(t *testing.T) {
+	w := newWorld(t, 1, func(o *Options) { caused(o) })
+	w.level = slower(14, 0.2)
+	e := w.engine()
+	write := e.write
+	e.write = func(path string, content []byte, mode os.FileMode) error {
+		if strings.Contains(string(content), trend.KindExplain) {
+			return errors.New("the disk is full")
+		}
+		return write(path, content, mode)
+	}
+	w.days(e, 1, 20)
+	if jobs := w.explainers(); len(w.alerts) != 1 || len(jobs) != 0 || len(e.state.Causes) != 0 {
+		t.Fatalf("%d alerts, jobs %v, %d explanations", len(w.alerts), jobs, len(e.state.Causes))
+	}
+	e.write = write
+	e.step(t.Context())
+	w.work()
+	busy := &busyTrends{Trends: e.Trends, fails: 1000}
+	e.Trends = busy
+	e.step(t.Context())
+	x := &w.changes[w.alerts[0].Changes[0].ID-1]
+	if len(w.explainers()) != 1 || !x.Explaining || x.Cause != "" {
+		t.Fatalf("jobs %v, %+v", w.explainers(), x)
+	}
+	busy.fails = 0
+	if e.step(t.Context()); x.Explaining || x.Cause != priceCause {
+		t.Errorf("%+v", x)
+	}
+}
+
 // TestCausePaused: runs with measuring code wait while a schedule is paused.
 func TestCausePaused(t *testing.T) {
 	w := newWorld(t, 1, func(o *Options) { caused(o) })
@@ -283,5 +330,16 @@ func TestCauseBisected(t *testing.T) {
 	v := w.params[jobs[0]].Variants
 	if v[0].Browser != "firefox@f:b1026" || v[1].Browser != "firefox@f:b1027" {
 		t.Errorf("%+v", v)
+	}
+	// The search was about the range of one change. Another change of the alert has its own.
+	x := w.changes[w.alerts[0].Changes[0].ID-1]
+	data, err := e.Trends.Get(t.Context(), api.SeriesParams{Series: x.Series, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.FirstSeq, x.LastSeq = 33, 34
+	sides, wait, err := e.causeSides(t.Context(), &data.Series, &x, w.alerts)
+	if err != nil || wait || len(sides) != 2 || sides[0].seq != 33 || sides[1].seq != 34 {
+		t.Errorf("%+v, %t, %v", sides, wait, err)
 	}
 }

@@ -63,8 +63,21 @@ func (a *Agent) pack(id string, e *wire.Ended) error {
 }
 
 // lightZip packs the light folder of a set. Equal folders make equal bytes. Parts of a run above
-// its bound are left out. The map of the video joins the film to the hub's page.
+// its bound are left out. So are the further runs of a set that is too large with them.
 func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdict string, err error) {
+	content, runs, verdict, err = packSet(set, id, true)
+	if err == nil && len(content) > wire.MaxLight {
+		content, runs, verdict, err = packSet(set, id, false)
+	}
+	if err == nil && len(content) > wire.MaxLight {
+		err = fmt.Errorf("pack %s: %d bytes are more than %d", id, len(content), wire.MaxLight)
+	}
+	return content, runs, verdict, err
+}
+
+// packSet packs a set, with or without its further runs. The map of the video joins the film to the
+// hub's page.
+func packSet(set fs.FS, id string, further bool) (content []byte, runs []wire.LightRun, verdict string, err error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
@@ -75,7 +88,7 @@ func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdi
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && name != "." && strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() && (name != "." && strings.HasPrefix(e.Name(), ".") || name == session.WhyDir && !further):
 			return fs.SkipDir
 		case e.IsDir():
 			at := b.Len()
@@ -106,9 +119,6 @@ func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdi
 	})
 	if err == nil {
 		err = z.Close()
-	}
-	if err == nil && b.Len() > wire.MaxLight {
-		err = fmt.Errorf("pack %s: %d bytes are more than %d", id, b.Len(), wire.MaxLight)
 	}
 	slices.Sort(verdicts)
 	return b.Bytes(), runs, strings.Join(verdicts, ", "), err

@@ -42,6 +42,15 @@ func TestLightZip(t *testing.T) {
 		!bytes.Contains(content, []byte("why/set.json")) {
 		t.Errorf("%d bytes", len(content))
 	}
+	for i := range 100 { // with these it is too large
+		dir := fmt.Sprintf("why/a/run-%02d/", i)
+		set[dir+"run.json"] = &fstest.MapFile{Data: []byte(`{"state":"ok"}`)}
+		set[dir+"results.json"] = &fstest.MapFile{Data: noise[:900<<10]}
+	}
+	content, runs, _, err = lightZip(set, "s-x.1")
+	if err != nil || len(runs) != 40 || bytes.Contains(content, []byte("why/")) {
+		t.Errorf("%d bytes of a large set, %d runs, %v", len(content), len(runs), err)
+	}
 	for name, text := range map[string]string{"a/run-00/run.json": "{", "set.json": strings.Repeat(" ", maxFile+1)} {
 		bad := fstest.MapFS{name: {Data: []byte(text)}}
 		if _, _, _, err := lightZip(bad, "s-x.1"); err == nil {

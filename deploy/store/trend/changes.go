@@ -250,7 +250,7 @@ func (d *DB) Dismiss(ctx context.Context, p api.ChangeID) (api.SeriesShift, erro
 		if err != nil {
 			return err
 		}
-		c.State, c.Reason = Dismissed, p.Reason
+		c.State, c.Reason, c.Explaining = Dismissed, p.Reason, false
 		return w.putChange(&c)
 	})
 	if err != nil {

@@ -369,7 +369,7 @@ func TestRebuildLight(t *testing.T) {
 // TestDismissed: what a person has dismissed stays so.
 func TestDismissed(t *testing.T) {
 	d, _ := open(t)
-	c := api.SeriesShift{Series: 1, LastSeq: 1, State: "candidate"}
+	c := api.SeriesShift{Series: 1, LastSeq: 1, State: "candidate", Explaining: true}
 	if err := d.Add(t.Context(), "a", point(1, "a", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +384,7 @@ func TestDismissed(t *testing.T) {
 	if err := d.PutChange(t.Context(), &c); !errors.As(err, &told) || told.Code != api.Conflict {
 		t.Errorf("%v", err)
 	}
-	if got, err := d.Change(t.Context(), c.ID); err != nil || got.State != trend.Dismissed {
+	if got, err := d.Change(t.Context(), c.ID); err != nil || got.State != trend.Dismissed || got.Explaining {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
