@@ -24,6 +24,7 @@ type runCmd struct {
 	Tests    []string       `arg:"" name:"test|url" optional:"" complete:"@tests files" help:"Tests, files or URLs."`
 	Variant  []string       `placeholder:"NAME=CHANGE" sep:"none" help:"Variant of the test; at least two take turns."`
 	Device   []string       `short:"d" placeholder:"NAME" complete:"@devices" help:"Devices in turns (default: local)."`
+	Site     []string       `placeholder:"DIR" sep:"none" help:"Folder of a built web site; several take turns."`
 	Devices  string         `placeholder:"FILE" help:"File of devices (default: EIDETICKER_DEVICES, devices.yaml)."`
 	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser, such as firefox; several take turns."`
 	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per variant (default: see above)."`
@@ -86,6 +87,7 @@ func (runCmd) Help() string {
 
   eideticker run framerate
   eideticker run before.html after.html
+  eideticker run checkout.yaml --site old/dist --site new/dist
   eideticker run example.org --variant a=network:cable --variant b=network:3g
   eideticker run before.html after.html --until-sure --why-changed
   eideticker run framerate --browser chromium --browser firefox --until-sure
@@ -109,8 +111,10 @@ Each run starts the browser with a new user data folder, sends the input and rec
 Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.
 
 Several tests, variants, browsers or devices take turns in random blocks, and each is compared with the first.
---variant NAME=CHANGE changes the test: NAME=TEST, or test:, archive:, network:, browser: or device: and a value.
-Join changes with commas. browser: also takes the file of a browser.
+--variant NAME=CHANGE changes the test: NAME=TEST, or test:, archive:, site:, network:, browser: or device: and a
+value. Join changes with commas. browser: also takes the file of a browser.
+
+--site DIR serves the folder to tests with site: in place of page or url. Without a test, it plays / of the folder.
 
 A run that lost too many frames is rejected, kept and repeated.
 A run is noisy if other programs used 10 % of the CPU time or more. It counts, and is marked.

@@ -2,14 +2,18 @@ package main
 
 import (
 	"errors"
+	"os"
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// test finds the test: a test file, a test's name, a test page or an address.
+// test finds the test: a test file, a test's name, a test page or an address; "": / of --site.
 func (c runCmd) test(name string) (*suite.Test, error) {
+	if name == "" && len(c.Site) > 0 {
+		return c.onSite()
+	}
 	if c.given() {
 		return c.onAddress(name)
 	}
@@ -24,6 +28,9 @@ func (c runCmd) test(name string) (*suite.Test, error) {
 	address, err := session.Address(name)
 	if err == nil {
 		return session.URLTest(address), nil
+	}
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		return nil, usagef("%s is a folder; use --site %[1]s", name)
 	}
 	if none.Near != "" {
 		return nil, usageError{none}

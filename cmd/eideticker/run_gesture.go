@@ -10,10 +10,10 @@ import (
 
 // gestureFlags make gestures on any page.
 type gestureFlags struct {
-	Hover  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL: move the pointer there."`
-	Click  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL: click there."`
-	Type   *string  `placeholder:"TEXT" help:"With a URL: type text."`
-	Scroll bool     `help:"With a URL: scroll down."`
+	Hover  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL or --site: move the pointer there."`
+	Click  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL or --site: click there."`
+	Type   *string  `placeholder:"TEXT" help:"With a URL or --site: type text."`
+	Scroll bool     `help:"With a URL or --site: scroll down."`
 	URL    string   `name:"url" placeholder:"URL" help:"Run the test scroll on this address."`
 }
 
@@ -25,13 +25,41 @@ func (g *gestureFlags) given() bool {
 // scrolling is the test that also runs on an address.
 const scrolling = "scroll"
 
+// gestures returns those of the command line.
+func (g *gestureFlags) gestures() (all session.Gestures, err error) {
+	all = session.Gestures{Hover: g.Hover, Click: g.Click, Scroll: g.Scroll || g.URL != ""}
+	if g.Type != nil {
+		if all.Text = *g.Type; all.Text == "" {
+			return all, usagef("--type has no text")
+		}
+	}
+	return all, nil
+}
+
+// onSite returns a test that plays / of a site, with the gestures.
+func (c runCmd) onSite() (*suite.Test, error) {
+	t := session.SiteTest(c.Site[0])
+	if !c.given() {
+		return t, nil
+	}
+	g, err := c.gestures()
+	if err == nil && c.URL != "" {
+		err = usagef("--url cannot be used with --site")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t, err = g.On(t); err != nil {
+		return nil, usageError{err}
+	}
+	return t, nil
+}
+
 // onAddress returns a test that makes the gestures at an address.
 func (c runCmd) onAddress(name string) (*suite.Test, error) {
-	g := session.Gestures{Hover: c.Hover, Click: c.Click, Scroll: c.Scroll || c.URL != ""}
-	if c.Type != nil {
-		if g.Text = *c.Type; g.Text == "" {
-			return nil, usagef("--type has no text")
-		}
+	g, err := c.gestures()
+	if err != nil {
+		return nil, err
 	}
 	place := name
 	if c.URL != "" {

@@ -78,6 +78,8 @@ func (c runCmd) startParams() (p api.StartParams, err error) {
 		ProfiledOnly: c.ProfiledOnly, WhyChanged: c.WhyChanged,
 	}
 	switch {
+	case len(c.Site) > 0:
+		return p, usagef("--site is of this machine; a rig has builds of feeds: use --browser KIND@FEED:BUILD")
 	case len(c.Tests) == 0 && len(c.Variant) == 0:
 		return p, usagef("no test: name a test, a test file or an address")
 	case c.UntilSure:

@@ -29,7 +29,11 @@ func (c runCmd) check(e *env, o *session.SetOptions) error {
 		case siterecord.Follows(o.TestOf(i)):
 			check, follow = session.CheckReplay, true
 		}
-		if err := check(o.TestOf(i), v); err != nil {
+		err = check(o.TestOf(i), v)
+		if err == nil {
+			err = session.CheckSite(o.TestOf(i), v.Site != "")
+		}
+		if err != nil {
 			return usageError{err}
 		}
 	}

@@ -19,13 +19,25 @@ import (
 )
 
 // variantKeys are the changes that a --variant can make.
-const variantKeys = "test, archive, network, browser, device"
+const variantKeys = "test, archive, site, network, browser, device"
 
 var variantKey = pattern.New(`^([a-z]+):`)
 
-// subjects returns the tests of the command line, or its variants of one test.
-func (c runCmd) subjects() (all []session.Subject, err error) {
+// subjects returns the sides of the command line, with the folders of sites.
+func (c runCmd) subjects() ([]session.Subject, error) {
+	all, err := c.named()
+	if err != nil {
+		return nil, err
+	}
+	return c.onSites(all)
+}
+
+// named returns the tests of the command line, or its variants of one test.
+func (c runCmd) named() (all []session.Subject, err error) {
 	var tests []*suite.Test
+	if len(c.Tests) == 0 && len(c.Site) > 0 {
+		c.Tests = []string{""} // the page of the site
+	}
 	for _, name := range c.Tests {
 		t, err := c.test(name)
 		if err == nil {
@@ -90,7 +102,7 @@ func parseVariant(text string) (name string, changes [][2]string, err error) {
 	if !ok || name == "" || what == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return "", nil, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
 	}
-	if slices.Contains(append(append(compare.FolderFiles(), session.FolderNames()...), report.PageName), name) {
+	if ofSet(name) {
 		return "", nil, usagef("--variant %s: a file of the set has this name", name)
 	}
 	for _, part := range strings.Split(what, ",") {
@@ -110,6 +122,11 @@ func parseVariant(text string) (name string, changes [][2]string, err error) {
 		}
 	}
 	return name, changes, nil
+}
+
+// ofSet reports if a file in the folder of a set has a name.
+func ofSet(name string) bool {
+	return slices.Contains(append(append(compare.FolderFiles(), session.FolderNames()...), report.PageName), name)
 }
 
 // subject returns the side that a --variant describes.
@@ -156,6 +173,8 @@ func changeSubject(s *session.Subject, key, value string) (err error) {
 		}
 		s.Test.URL, err = session.Address(value)
 		return err
+	case "site":
+		s.Site = value
 	case "network":
 		return setProfile(s.Test, value)
 	case "device":

@@ -48,7 +48,8 @@ func (scheduleCheckCmd) Help() string {
 
 The load is the time that devices work for a schedule. It depends on the time of a run.
 
-Unknown tests are errors. Devices, browsers and builds that cannot be used now are
+Unknown tests are errors. So are tests that do not play the builds of a site's
+feed, and tests with site: in builds of browsers. Devices, browsers and builds that cannot be used now are
 warnings, since they may come later. serve logs these warnings too.`
 }
 
@@ -73,6 +74,9 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	all, err := schedule.Forecasts(conf.Schedule, names, time.Now())
 	if err != nil {
 		return usageError{fmt.Errorf("schedule check: %w", err)}
+	}
+	if wrong := siteDoubts(&conf, tests); len(wrong) > 0 {
+		return usageError{fmt.Errorf("schedule check: %w", errors.Join(wrong...))}
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(e.out, "no schedules")

@@ -59,6 +59,49 @@ control = "firefox@main:v1.1"
 	}
 }
 
+// TestScheduleCheckSites: the check refuses a test that cannot play the builds of its schedule. The
+// service warns.
+//
+// Fault: A schedule's test does not play the builds of its feed
+func TestScheduleCheckSites(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"suite/shop.yaml": "name: shop\nsite: /\nend: 2s\n",
+		"builds/s-1/index.html": "", "builds/s-1/firefox": ""} {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err = errors.Join(err, os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	form := fmt.Sprintf("data_dir = %q\nlisten = \"127.0.0.1:0\"\nsuite = [%q]\n"+
+		"feed.shop = { kind = \"folder\", of = \"site\", dir = %q }\nfeed.main = { kind = \"folder\", dir = %[3]q }\n",
+		filepath.Join(dir, "data"), filepath.Join(dir, "suite"), filepath.Join(dir, "builds")) +
+		"[schedule.shop]\non = \"feed.%s\"\ntests = [\"%s\"]\nbrowsers = [\"firefox@%[1]s\"%[3]s]\n"
+	for _, tc := range []struct{ feed, test, rival, want string }{
+		{"shop", "shop", "", ""},
+		{"main", "load", "", ""},
+		{"shop", "load", "", "schedule shop: browser firefox@shop: test load: it does not play a build of a site; " +
+			"give it site: / in place of page or url"},
+		{"shop", "*", "", "it does not play a build of a site"},
+		{"main", "shop", "", "schedule shop: browser firefox@main: test shop: it plays a build of a site; give " +
+			`--site DIR, or on a rig a feed with of = "site"`},
+		{"shop", "shop", `, "chromium"`, "browser chromium: test shop: it plays a build of a site"},
+	} {
+		config := writeConfig(t, fmt.Sprintf(form, tc.feed, tc.test, tc.rival))
+		var out, errOut output
+		code := run(t.Context(), []string{"schedule", "check", "--config", config}, nil, &out, &errOut)
+		if want := map[bool]int{true: exitOK, false: exitUsage}[tc.want == ""]; code != want ||
+			!strings.Contains(errOut.String(), tc.want) {
+			t.Errorf("%s on %s: exit code %d:\n%s%s", tc.test, tc.feed, code, out.String(), errOut.String())
+		}
+	}
+	served, logged := serving(t, "--config", writeConfig(t, fmt.Sprintf(form, "shop", "load", "")))
+	served.line(t, "http://")
+	if !strings.Contains(logged.String(), "test load: it does not play a build of a site") {
+		t.Errorf("serve does not warn:\n%s", logged.String())
+	}
+}
+
 // TestSchedulePoints: the list of points has the sets that remove-points takes, also those of a
 // fleet.
 func TestSchedulePoints(t *testing.T) {

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -34,6 +39,9 @@ func (s *rigService) openSchedules() (err error) {
 	}
 	for _, doubt := range scheduleDoubts(s.ctx, &s.conf, s.devices, s.hub != nil) {
 		s.log.Warn(doubt)
+	}
+	for _, doubt := range siteDoubts(&s.conf, s.tests()) {
+		s.log.Warn(doubt.Error())
 	}
 	s.trends.Changed = s.daemon.TrendChanged
 	queue, read, cause := schedule.Queue(s.daemon.Queue()), s.readSet, s.cause
@@ -79,6 +87,37 @@ func scheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Device
 			return builds.Check(ctx, feed, c.DataDir, c.Feed[feed], build)
 		},
 	})
+}
+
+// siteDoubts returns an error for each schedule with a test that cannot play its builds.
+func siteDoubts(c *config.Config, tests []*suite.Test) (all []error) {
+	for _, name := range slices.Sorted(maps.Keys(c.Schedule)) {
+		if err := siteDoubt(c, c.Schedule[name], tests); err != nil {
+			all = append(all, fmt.Errorf("schedule %s: %w", name, err))
+		}
+	}
+	return all
+}
+
+func siteDoubt(c *config.Config, s config.Schedule, tests []*suite.Test) error {
+	if len(s.Needs) > 0 || strings.Contains(strings.Join(s.Devices, " "), "/") {
+		return nil // the tests are those of other rigs
+	}
+	for _, t := range tests {
+		if !slices.ContainsFunc(s.Tests, func(p string) bool { is, _ := path.Match(p, t.Name); return is }) {
+			continue
+		}
+		for _, text := range append(slices.Clone(s.Browsers), s.Control) {
+			b, err := api.ParseBrowser(text)
+			if text == "" || err != nil { // no control; errors were found before
+				continue
+			}
+			if err := session.CheckSite(t, c.Feed[b.Feed].Of == config.OfSite); err != nil {
+				return fmt.Errorf("browser %s: %w", text, err)
+			}
+		}
+	}
+	return nil
 }
 
 // deviceStates returns the states of this rig's devices.
@@ -159,11 +198,16 @@ func causeIn(ctx context.Context, dir string, of compare.Change) (string, error)
 	return compare.CauseOf(sets[0], sets[1], of)
 }
 
-// testNames returns the names of the suite's tests. Files that cannot be read are left out.
-func (s *rigService) testNames() (names []string) {
+// tests returns those of the suite. Files that cannot be read are left out.
+func (s *rigService) tests() []*suite.Test {
 	sources, known := s.daemon.Suite()
 	all, _ := suite.Tests(known, sources...)
-	for _, t := range all {
+	return all
+}
+
+// testNames returns the names of the suite's tests.
+func (s *rigService) testNames() (names []string) {
+	for _, t := range s.tests() {
 		names = append(names, t.Name)
 	}
 	return names

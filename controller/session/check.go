@@ -91,7 +91,7 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 		if err := checkNetworkOn(t, local, d); err != nil {
 			return err
 		}
-		if err := checkDirect(t, d); err != nil {
+		if err := cmp.Or(checkDirect(t, d), checkBuildOn(t, d)); err != nil {
 			return err
 		}
 		if err := checkPoints(t, d, browser); err != nil {
@@ -148,7 +148,7 @@ func onThisMachine(d device.Description) bool {
 
 // addresses returns the addresses that a test loads, without built-in pages.
 func addresses(t *suite.Test) (all []string) {
-	if t.Page == "" && t.URL != blankPage {
+	if !t.Served() && t.URL != blankPage {
 		all = append(all, t.URL)
 	}
 	return append(all, loaded(t.Steps)...)
@@ -195,6 +195,9 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	if ctx.Err() != nil { // a wait for the page's report ended without an error
 		return ctx.Err()
 	}
+	if p.pages != nil && p.pages.lacks != "" {
+		return fmt.Errorf("the build of the site has no %s", p.pages.lacks)
+	}
 	all := slices.DeleteFunc(addresses(r.Test), func(a string) bool { return !strings.HasPrefix(a, "http") })
 	if len(all) == 0 {
 		return nil
@@ -230,7 +233,8 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 // redirected notes the page to which the test's address led, which may be a login.
 func (r *run) redirected(record *Record) {
 	if record.Redirected = r.led; r.led != "" {
-		r.note("%s redirected to %s; if that is a login, the login was measured", locate.Shown(r.Test.URL), r.led)
+		r.note("%s redirected to %s; if that is a login, the login was measured",
+			cmp.Or(locate.Shown(r.Test.URL), r.Test.Site), r.led)
 	}
 }
 
@@ -401,6 +405,16 @@ func URLTest(address string) *suite.Test {
 		Name: urlName(address), About: "loads " + address, URL: address,
 		Sync: suite.Sync{Still: urlStill}, Timeout: suite.DefaultTimeout,
 	}
+}
+
+// SiteTest returns a test that plays / of a site as a URL is played. The folder names it.
+func SiteTest(dir string) *suite.Test {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	t := URLTest(filepath.Base(dir))
+	t.About, t.Site, t.URL = "loads / of a site", "/", ""
+	return t
 }
 
 // urlName returns a file name for an address: its host, or its file.

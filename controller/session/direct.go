@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -34,7 +33,7 @@ type direct struct {
 // directly returns the page of a test that the rig serves without a network; nil: it does not.
 // Names are those of the hosts file.
 func directly(t *suite.Test) *direct {
-	if t.Network.Given() || t.Page != "" || len(loaded(t.Steps)) > 0 {
+	if t.Network.Given() || t.Served() || len(loaded(t.Steps)) > 0 {
 		return nil
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.Scheme == "file" {
@@ -78,7 +77,11 @@ func checkDirect(t *suite.Test, d device.Description) error {
 
 // directed returns an error if an untrusted test would reach the files or a server of this machine.
 func (r *run) directed() error {
-	if d := directly(r.Test); d != nil && r.Untrusted && !r.AllowLoopback {
+	switch {
+	case !r.Untrusted || r.AllowLoopback:
+	case r.Test.Site != "":
+		return fmt.Errorf("serve the site to an untrusted test: %w", device.ErrInside)
+	case directly(r.Test) != nil:
 		return fmt.Errorf("serve %s: %w", r.Test.URL, device.ErrInside)
 	}
 	return nil
@@ -88,12 +91,14 @@ func (r *run) directed() error {
 // file is the rig's port.
 func (p *pages) serveDirect(ctx context.Context, t *suite.Test, d *direct) (err error) {
 	var handler http.Handler
+	var own *guard
 	if d.server == nil {
 		if p.folder, err = os.OpenRoot(filepath.Dir(d.file)); err != nil {
 			return fmt.Errorf("serve %s: %w", d.file, err)
 		}
-		p.missing = &missing{}
-		handler = visible(p.folder.FS(), p.missing)
+		p.missing = &missing{text: "the folder of the page lacks %s; files of other folders are not served"}
+		own = &guard{next: visible(p.folder.FS(), p.missing)}
+		handler = own
 	} else if err := d.server.answers(ctx, t); err != nil {
 		return err
 	} else {
@@ -105,6 +110,9 @@ func (p *pages) serveDirect(ctx context.Context, t *suite.Test, d *direct) (err 
 	l, host, err := p.listen.connections("")
 	if err != nil {
 		return errors.Join(fmt.Errorf("serve %s: %w", t.URL, err), p.server.Close())
+	}
+	if own != nil {
+		own.host = host
 	}
 	p.note(l.Addr())
 	p.server.HTTP(l)
@@ -124,6 +132,7 @@ func (p *pages) serveDirect(ctx context.Context, t *suite.Test, d *direct) (err 
 // missing are paths that a page asked for and its folder does not have. It is safe for use from
 // several goroutines.
 type missing struct {
+	text  string // of the note, with %s
 	mu    sync.Mutex
 	paths []string
 }
@@ -133,29 +142,42 @@ const maxMissing = 20
 func (m *missing) add(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	path = cut(path, 200)
 	if path != "/favicon.ico" && len(m.paths) < maxMissing && !slices.Contains(m.paths, path) {
 		m.paths = append(m.paths, path)
 	}
 }
 
-// text returns a note of the run; "": nothing is missing.
-func (m *missing) text() string {
+// note returns a note of the run; "": nothing is missing.
+func (m *missing) note() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.paths) == 0 {
 		return ""
 	}
-	return "the folder of the page lacks " + wording.Few(m.paths) + "; files of other folders are not served"
+	return fmt.Sprintf(m.text, wording.Few(m.paths))
 }
 
-// visible serves a folder without its hidden files. To requests of other sites, also by a name that
-// they give this machine (DNS rebinding), the files are missing.
+// guard passes requests that name its host. To requests of other sites, also by a name that they
+// give this machine (DNS rebinding), all is missing.
+type guard struct {
+	host string // with its port
+	next http.Handler
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Host != g.host || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		http.NotFound(w, r)
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// visible serves a folder without its hidden files.
 func visible(folder fs.FS, gone *missing) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := path.Clean("/" + r.URL.Path)
-		host, err := netip.ParseAddrPort(r.Host)
-		if err != nil || !host.Addr().IsLoopback() || r.Header.Get("Sec-Fetch-Site") == "cross-site" ||
-			strings.Contains(at, "/.") {
+		if strings.Contains(at, "/.") {
 			http.NotFound(w, r)
 			return
 		}

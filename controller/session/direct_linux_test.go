@@ -30,7 +30,7 @@ func TestScriptsOfThisMachine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, _ := playScripts(t, plantedNear(t, "http://localhost:"+port+"/", "[calls, errors]"), browser)
+			made, _ := playScripts(t, plantedNear(t, "http://localhost:"+port+"/", "[calls, errors]"), browser, "")
 			if made.Found.Results.Script == nil {
 				t.Fatal("no script in the results")
 			}
@@ -42,31 +42,39 @@ func TestScriptsOfThisMachine(t *testing.T) {
 			}
 		})
 	}
-	t.Run("file", func(t *testing.T) {
-		t.Parallel()
-		needBrowsers(t, "chromium")
-		takeTurn(t)
-		dir := t.TempDir()
-		for name, text := range map[string]string{
-			"index.html": strings.Replace(fmt.Sprintf(planted, 1, 60, 400), `"/app.js?`, `"app.js?`, 1),
-			"app.js":     strings.Replace(fmt.Sprintf(plantedScript, 1, 60, 400), "fetch(", "Promise.resolve(", 1),
-		} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for _, of := range []string{"file", "site"} {
+		t.Run(of, func(t *testing.T) { playFolder(t, of == "site") })
+	}
+}
+
+// playFolder plays a page of a folder, as a file or as the build of a site.
+func playFolder(t *testing.T, site bool) {
+	t.Parallel()
+	needBrowsers(t, "chromium")
+	takeTurn(t)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"index.html": strings.Replace(fmt.Sprintf(planted, 1, 60, 400), `"/app.js?`, `"app.js?`, 1),
+		"app.js":     strings.Replace(fmt.Sprintf(plantedScript, 1, 60, 400), "fetch(", "Promise.resolve(", 1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		test := plantedNear(t, "file://"+filepath.Join(dir, "index.html"), "[calls]")
-		made, _ := playScripts(t, test, "chromium")
-		s := made.Found.Results.Script
-		if s == nil || !slices.ContainsFunc(s.Late, func(l result.LateFrame) bool {
-			return len(l.Functions) > 0 && s.Functions[l.Functions[0].Function].InSource() == "slow (app.js:3)"
-		}) {
-			t.Errorf("%+v", s)
-		}
-		if slices.Contains(made.Record.Notes, "") { // of files that are not missing
-			t.Errorf("notes %q", made.Record.Notes)
-		}
-	})
+	}
+	test, folder := plantedNear(t, "file://"+filepath.Join(dir, "index.html"), "[calls]"), ""
+	if site {
+		test.Site, test.URL, folder = "/", "", dir
+	}
+	made, _ := playScripts(t, test, "chromium", folder)
+	s := made.Found.Results.Script
+	if s == nil || !slices.ContainsFunc(s.Late, func(l result.LateFrame) bool {
+		return len(l.Functions) > 0 && s.Functions[l.Functions[0].Function].InSource() == "slow (app.js:3)"
+	}) {
+		t.Errorf("%+v", s)
+	}
+	if slices.Contains(made.Record.Notes, "") { // of files that are not missing
+		t.Errorf("notes %q", made.Record.Notes)
+	}
 }
 
 // TestDirectlyRefused: only browsers of this machine reach the rig's port, and only trusted tests
@@ -136,8 +144,8 @@ func TestVisibleFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var gone missing
-	h := visible(os.DirFS(dir), &gone)
+	gone := missing{text: "lacks %s"}
+	h := &guard{"127.0.0.1:8000", visible(os.DirFS(dir), &gone)}
 	for at, want := range map[string]int{"/": 200, "/index.html": 200, "/app.js": 200, "/js/a.js": 200, "/js/": 404,
 		"/sub/": 200, "/sub/index.html": 200, "/old-index.html": 200, "/js": 404, "/no.css": 404, "/favicon.ico": 404,
 		"/.env": 404, "/.git/config": 404, "/x/../.env": 404, "/js/%2e%2e/.env": 404,
@@ -151,7 +159,7 @@ func TestVisibleFiles(t *testing.T) {
 			t.Errorf("%s: %d, want %d", at, w.Code, want)
 		}
 	}
-	if text := gone.text(); !strings.Contains(text, "/no.css") || strings.Contains(text, "favicon") ||
+	if text := gone.note(); !strings.Contains(text, "/no.css") || strings.Contains(text, "favicon") ||
 		strings.Contains(text, ".env") {
 		t.Errorf("the note is %q", text)
 	}

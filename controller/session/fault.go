@@ -21,6 +21,11 @@ type labError struct{ error }
 
 func (e labError) Unwrap() error { return e.error }
 
+// buildError is a failure of the build of a site, which cannot be served.
+type buildError struct{ error }
+
+func (e buildError) Unwrap() error { return e.error }
+
 func inLab(err error) error {
 	if err == nil {
 		return nil
@@ -33,6 +38,8 @@ func faultOf(err error) Fault {
 	switch {
 	case err == nil:
 		return ""
+	case errors.As(err, new(buildError)): // before the device was opened
+		return ProductFault
 	case errors.As(err, new(labError)), errors.As(err, new(*device.MissingError)), errors.Is(err, input.ErrGone):
 		return LabFault
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -41,8 +42,10 @@ const (
 )
 
 // Test returns a test that loads an address and makes the gestures.
-func (g Gestures) Test(address string) (*suite.Test, error) {
-	t := URLTest(address)
+func (g Gestures) Test(address string) (*suite.Test, error) { return g.On(URLTest(address)) }
+
+// On has a test that loads a page make the gestures.
+func (g Gestures) On(t *suite.Test) (*suite.Test, error) {
 	t.Begin, t.Sync, t.Timeout = gestureBegin, suite.Sync{Event: gestureEnd}, gestureLimit
 	all, err := g.all(t)
 	if err != nil {
@@ -124,7 +127,7 @@ func (g Gestures) all(t *suite.Test) (all []gesture, err error) {
 		all = append(all, one)
 	}
 	if g.Scroll {
-		t.About = "scrolls " + t.URL
+		t.About = "scrolls " + cmp.Or(t.URL, t.Site)
 		all = append(all, gesture{after: settleLimit, measures: []string{"scroll", "fps"},
 			prepare: []suite.Action{suite.Move{To: over}, rest(restShort, settleLimit)},
 			do:      []suite.Action{suite.Wheel{Y: 1, Times: detents, Every: detentsEvery}}})

@@ -78,7 +78,7 @@ func loopbackOf(ctx context.Context, name string, names *net.Resolver) string {
 
 // unanswered reports if neither a page of the rig nor an archive answers a test on a network.
 func unanswered(t *suite.Test) bool {
-	return t.Network.Given() && t.Network.Replay == "" && t.Page == "" && len(loaded(t.Steps)) == 0
+	return t.Network.Given() && t.Network.Replay == "" && !t.Served() && len(loaded(t.Steps)) == 0
 }
 
 // live returns the server that a test reaches through a link; nil: its pages are served or

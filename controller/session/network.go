@@ -71,7 +71,7 @@ func checkNetwork(t *suite.Test, local bool) (read *replay.Archive, err error) {
 	if local && t.Network.Protocol != "" {
 		return nil, fmt.Errorf("test %s: %s has its own protocol; omit network.protocol", t.Name, t.URL)
 	}
-	if !local && t.Network.Replay == "" && (t.Page == "" || len(loaded(t.Steps)) > 0) {
+	if !local && t.Network.Replay == "" && (!t.Served() || len(loaded(t.Steps)) > 0) {
 		return nil, fmt.Errorf("test %s: a network needs a built-in page or an archive, not a live address", t.Name)
 	}
 	if i := slices.IndexFunc(addresses(t), func(a string) bool { return strings.HasPrefix(a, "file:") }); i >= 0 {

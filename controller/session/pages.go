@@ -47,7 +47,8 @@ type pages struct {
 	// instead is the port of the rig in place of the test's server; nil: the browser reaches that
 	instead *device.Instead
 	folder  *os.Root // of a page that is a file; nil: it is not, or the browser reads it
-	missing *missing // in the folder
+	missing *missing // in the folder, or in the build of a site
+	lacks   string   // the test's own path in that build, which does not have it; "": it has
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none
@@ -83,6 +84,9 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 	}
 	if d := directly(t); err == nil && d != nil {
 		err = p.serveDirect(ctx, t, d)
+	}
+	if err == nil && t.Site != "" {
+		err = p.serveBuild(ctx, t, listen.site)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -144,6 +148,7 @@ func marks(steps []suite.Step) (kinds []string) {
 // has the requested port. This machine has any free one.
 type listening struct {
 	plan        *planned // of the scripts; nil: all functions are measured
+	site        string   // folder of the build of a site; "": none
 	connections func(port string) (l net.Listener, host string, err error)
 	// nil without a network of the run's own
 	packets func(port string) (c net.PacketConn, host string, err error)

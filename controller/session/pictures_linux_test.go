@@ -41,7 +41,7 @@ func eachWay(t *testing.T, plain int, test func() *suite.Test, browser string,
 		if one.Script.Policies = nil; i == plain {
 			one.Script.Policies = []string{"calls"}
 		}
-		made, dir := playScripts(t, one, browser)
+		made, dir := playScripts(t, one, browser, "")
 		if timed = made.Found.Results.Script; (timed != nil) != (i == plain) {
 			t.Fatalf("run %d: script %+v", i, timed)
 		}

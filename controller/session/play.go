@@ -160,7 +160,7 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 		r.note("the content may be incomplete: after a stillness, %s; see --end", t.Restless)
 	}
 	if p.pages.missing != nil {
-		if text := p.pages.missing.text(); text != "" {
+		if text := p.pages.missing.note(); text != "" {
 			r.note("%s", text)
 		}
 	}

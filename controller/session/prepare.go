@@ -76,7 +76,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		}
 		listen = onHost(host)
 	}
-	listen.plan = r.plan
+	listen.plan, listen.site = r.plan, r.Site
 	if p.pages, err = servePages(ctx, r.Test, archive, local, r.Dir, listen); err != nil {
 		return p, err
 	}

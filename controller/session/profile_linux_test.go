@@ -39,7 +39,7 @@ func TestProfileNamesTheSlowFunction(t *testing.T) {
 	needBrowsers(t, "chromium")
 	takeTurn(t)
 	server := servePlanted(t, 1, 60, 400)
-	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}"), "chromium")
+	made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: map}"), "chromium", "")
 	p := made.Found.Results.Profile
 	if p == nil {
 		t.Fatalf("no profile; notes %q", made.Record.Notes)
@@ -137,7 +137,7 @@ func TestTraceNamesTheSlowFunction(t *testing.T) {
 			t.Parallel() // with each other: no other test may run without these programs
 			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
-			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}"), browser)
+			made, dir := playScripts(t, profiledTest(t, server.URL, "{native: samples, js: auto}"), browser, "")
 			p, notes := made.Found.Results.Profile, strings.Join(made.Record.Notes, "\n")
 			if p == nil || !strings.Contains(notes, "linux-perf") {
 				t.Fatalf("profile %+v, notes %s", p, notes)
@@ -170,7 +170,7 @@ func TestTraceBesideVitals(t *testing.T) {
 	server := servePlanted(t, 1, 60, 400)
 	test := profiledTest(t, server.URL, "{js: trace}")
 	test.Vitals = true
-	made, dir := playScripts(t, test, "chromium")
+	made, dir := playScripts(t, test, "chromium", "")
 	p, claims := made.Found.Results.Profile, made.Found.Results.Vitals
 	if p == nil || claims == nil || claims.Result.Refusal != "" {
 		t.Fatalf("profile %+v, claims %+v, notes %q", p, claims, made.Record.Notes)

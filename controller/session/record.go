@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ type Record struct {
 
 	Test    string `json:"test"`
 	File    string `json:"test_file,omitempty"`
-	Address string `json:"address,omitempty"` // of the first page, unless it is built in
+	Address string `json:"address,omitempty"` // of the first page, or its path in a site; "": it is built in
 	// Redirected is the host and path of the page to which the first address led; "": to its own.
 	Redirected string `json:"redirected_to,omitempty"`
 	Device     string `json:"device"`
@@ -115,8 +116,8 @@ type Record struct {
 // newRecord returns the record of a run that has begun.
 func newRecord(o Options, began time.Time) *Record {
 	return &Record{
-		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File, Address: o.Test.URL,
-		Device: o.Device.Name(), Browser: o.Browser, Labels: o.Labels,
+		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File,
+		Address: cmp.Or(o.Test.URL, o.Test.Site), Device: o.Device.Name(), Browser: o.Browser, Labels: o.Labels,
 		State: Running, Attempt: max(o.Attempt, 1), Block: max(o.Block, 1), Place: max(o.Place, 1), WarmUp: o.WarmUp,
 		Seed: o.Seed, Primary: o.Test.Primary, Budgets: o.Test.Budgets,
 		Thresholds:    o.Test.Thresholds,

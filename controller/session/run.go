@@ -27,8 +27,9 @@ type Options struct {
 	Browser string // "": the device's first
 	// BrowserProgram is the file of a browser of this machine; "": the installed one.
 	BrowserProgram string
-	// BrowserBuild is the name of the program's build; "": none.
+	// BrowserBuild is the name of the build of the program or of the site; "": none.
 	BrowserBuild string
+	Site         string // folder of the build of a site, for a test that plays one; "": none
 	Dir          string // the run folder, which must not exist
 	Program      string
 	Seed         uint64

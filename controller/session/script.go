@@ -50,7 +50,7 @@ func checkScript(t *suite.Test, local bool) error {
 		return fmt.Errorf("test %s: the scripts of a file cannot be instrumented on a network; omit --network", t.Name)
 	case len(loaded(t.Steps)) > 0:
 		return fmt.Errorf("test %s: script needs an archive if steps load pages", t.Name)
-	case t.Page == "" && !local:
+	case !t.Served() && !local:
 		return fmt.Errorf("test %s: script needs pages that this program serves; add --network", t.Name)
 	}
 	return nil

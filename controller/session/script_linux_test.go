@@ -120,12 +120,12 @@ func needNetwork(t *testing.T) {
 	}
 }
 
-// playScripts runs a test of a page in a browser.
-func playScripts(t *testing.T, test *suite.Test, browser string) (*Made, string) {
+// playScripts runs a test of a page in a browser. site is the folder of a site; "": none.
+func playScripts(t *testing.T, test *suite.Test, browser, site string) (*Made, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
 	set, err := RunSet(t.Context(), SetOptions{Test: test,
-		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser}}, Repeat: 1,
+		Variants: []Variant{{Device: theLocalDevice(t), Browser: browser, Site: site}}, Repeat: 1,
 		Retries: 3, Dir: dir, Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, NoVideo: true,
 		Progress: untold{}})
 	if err != nil || len(set.Of(0)) != 1 {
@@ -173,7 +173,7 @@ func TestScriptsNameTheSlowFunction(t *testing.T) {
 			needBrowsers(t, browser)
 			takeTurn(t)
 			server := servePlanted(t, 1, 60, 400)
-			made, dir := playScripts(t, plantedTest(t, server.URL, "[calls, errors]"), browser)
+			made, dir := playScripts(t, plantedTest(t, server.URL, "[calls, errors]"), browser, "")
 			s := made.Found.Results.Script
 			if s == nil {
 				t.Fatal("no script in the results")
@@ -304,7 +304,7 @@ func TestScriptsKeepThePicture(t *testing.T) {
 	var runs [2]map[uint64]bool
 	var last [2]uint64
 	for i, policies := range []string{"", "[calls, errors]"} {
-		made, dir := playScripts(t, plantedTest(t, server.URL, policies), "chromium")
+		made, dir := playScripts(t, plantedTest(t, server.URL, policies), "chromium", "")
 		if s := made.Found.Results.Script; (s != nil) != (policies != "") {
 			t.Fatalf("%s: script %+v", policies, s)
 		}
@@ -352,7 +352,7 @@ func TestScriptsOfArchives(t *testing.T) {
 		[3]string{"https://shop.example/broken.js", "text/javascript", "function (\n"})}}
 	test := shopTest(t, dir, "https://shop.example/", "{rtt: 40ms, replay: shop.har}")
 	test.Script.Policies = []string{"calls", "errors"}
-	made, _ := playScripts(t, test, "chromium")
+	made, _ := playScripts(t, test, "chromium", "")
 	s := made.Found.Results.Script
 	if s == nil || len(s.Realms) != 1 || s.Realms[0].URL != "https://shop.example/" {
 		t.Fatalf("%+v", s)

@@ -24,7 +24,8 @@ type Variant struct {
 	Device  Device
 	Browser string      // "": the device's first
 	Program string      // file of the browser, on this machine; "": the installed one
-	Build   string      // name of the program's build, for people; "": none
+	Build   string      // name of the build of the program or of the site, for people; "": none
+	Site    string      // folder of the build of a site; "": none
 	Test    *suite.Test // nil: the test of the set
 	Called  string      // its name; "": after browser and device
 	Plain   bool        // the next variant without its profile
@@ -92,10 +93,10 @@ func (o *SetOptions) TestOf(variant int) *suite.Test {
 	return cmp.Or(o.Variants[variant].Test, o.Test)
 }
 
-// Check returns the first error of [Check] for the variants' tests.
+// Check returns the first error of [Check] and [CheckSite] for the variants' tests.
 func (o *SetOptions) Check() error {
 	for i, v := range o.Variants {
-		if err := Check(o.TestOf(i), v); err != nil {
+		if err := cmp.Or(Check(o.TestOf(i), v), CheckSite(o.TestOf(i), v.Site != "")); err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,7 @@ type setJSON struct {
 	Plain []string `json:"plain,omitempty"`
 	// ObserverEffect states that the variants differ in their load on purpose.
 	ObserverEffect bool `json:"observer_effect,omitempty"`
-	// Builds has the builds of the variants' browsers, by variant.
+	// Builds has the builds of the variants' browsers or sites, by variant.
 	Builds map[string]string `json:"builds,omitempty"`
 	// Looks share the level of a verdict; absent: it has one.
 	Looks []int     `json:"looks,omitempty"`
@@ -267,7 +268,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	record, found, err := Run(ctx, Options{
 		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
-		BrowserBuild: v.Build, Program: s.Program,
+		BrowserBuild: v.Build, Site: v.Site, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo || s.Videos > 0 && s.counted(turn.Variant) >= s.Videos,
 		VideoIfCounted: s.Videos > 0, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,

@@ -14,6 +14,7 @@ type Subject struct {
 	Test            *suite.Test
 	Device, Browser string
 	Program         string // file of the browser
+	Site            string // folder of the build of a site
 }
 
 // Variants returns all browsers on all devices for each subject, at most limit. It opens each
@@ -39,7 +40,7 @@ func Variants(subjects []Subject, devices, browsers []string, limit int, open fu
 				}
 			}
 			for _, b := range in {
-				v := Variant{Device: opened[name], Browser: b, Program: s.Program}
+				v := Variant{Device: opened[name], Browser: b, Program: s.Program, Site: s.Site}
 				if len(subjects) > 1 || s.Name != "" {
 					v.Test, v.Called = s.Test, s.called(subjects[:i])
 					if len(on)*len(in) > 1 {

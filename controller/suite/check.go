@@ -37,9 +37,10 @@ func (t *Test) checkWithout(known *Known, bad map[string]bool) error {
 		keys  string
 		check func(*Known) error
 	}{
-		{"name", t.checkName}, {"page url", t.checkPage}, {"window places region masks", t.checkPlaces},
-		{"measures primary thresholds budgets t0 begin", t.checkMeasures}, {"network page url", t.checkNetwork},
-		{"sync url timeout", t.checkSync}, {"steps url places network", t.checkSteps}, {"about", t.checkAbout},
+		{"name", t.checkName}, {"page site url", t.checkPage}, {"window places region masks", t.checkPlaces},
+		{"measures primary thresholds budgets t0 begin", t.checkMeasures}, {"network page site url", t.checkNetwork},
+		{"sync site url timeout", t.checkSync}, {"steps site url places network", t.checkSteps},
+		{"about", t.checkAbout},
 	} {
 		if !slices.ContainsFunc(strings.Fields(c.keys), func(key string) bool { return bad[key] }) {
 			found = append(found, c.check(known))
@@ -67,11 +68,20 @@ func (t *Test) checkAbout(*Known) error {
 }
 
 func (t *Test) checkPage(known *Known) error {
+	given := ""
+	for _, one := range [][2]string{{"page", t.Page}, {"site", t.Site}, {"url", t.URL}} {
+		switch {
+		case one[1] != "" && given != "":
+			return problem(at(one[0]), "a test has %s or %s, not both", given, one[0])
+		case one[1] != "":
+			given = one[0]
+		}
+	}
 	switch {
-	case t.Page == "" && t.URL == "":
-		return problem(nil, "a test lacks page, a path such as /framerate.html, or url")
-	case t.Page != "" && t.URL != "":
-		return problem(at("url"), "a test has page or url, not both")
+	case given == "":
+		return problem(nil, "a test lacks page, a path such as /framerate.html, or site or url")
+	case t.Site != "":
+		return checkPath("site", t.Site)
 	case t.URL != "":
 		if err := checkURL(t.URL); err != nil {
 			return problem(at("url"), "url %q: %v", strict.Clip(t.URL), err)
@@ -86,13 +96,24 @@ func (t *Test) checkPage(known *Known) error {
 		hint := near("/"+where+".html", known.Pages...)
 		return problem(at("page"), "page %q: must be a path that begins with /%s", strict.Clip(t.Page), hint)
 	}
-	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine ||
-		strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
-		slices.Contains(strings.Split(u.Path, "/"), "..") {
+	if strings.Contains(t.Page, "#") {
 		return problem(at("page"), "page: invalid path %q", strict.Clip(t.Page))
+	}
+	if err := checkPath("page", t.Page); err != nil {
+		return err
 	}
 	if known.Pages != nil && !slices.Contains(known.Pages, where) {
 		return problem(at("page"), "unknown page %s%s", strict.Clip(where), near(where, known.Pages...))
+	}
+	return nil
+}
+
+// checkPath rejects the value of a key that is not a path on a server, which may have a query.
+func checkPath(key, path string) error {
+	if u, err := url.Parse(path); err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") ||
+		len(path) > maxLine || strings.ContainsFunc(path, notInLine) || strings.ContainsAny(path, ` "<>\`) ||
+		slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return problem(at(key), "%s: invalid path %q", key, strict.Clip(path))
 	}
 	return nil
 }
@@ -277,9 +298,9 @@ func (t *Test) checkNetwork(known *Known) error {
 		return problem(at("network", "replay"), "an archive is replayed for a url, and the test has none")
 	case n.Replay == "" && n.Determinism != 0:
 		return problem(at("network", "determinism"), "determinism needs replay")
-	case n.Protocol != "" && t.Page == "" && n.Replay == "":
+	case n.Protocol != "" && !t.Served() && n.Replay == "":
 		return problem(at("network", "protocol"),
-			"protocol needs a page or an archive, not a url")
+			"protocol needs a page, a site or an archive, not a url")
 	case n.KeyLog && n.Protocol == "" && n.Replay == "":
 		return problem(at("network", "key-log"),
 			"key-log needs a protocol or an archive")
@@ -386,8 +407,9 @@ func (l *Link) short() string { return "profile" }
 
 func (t *Test) checkSync(*Known) error {
 	if t.Sync == (Sync{}) {
-		if t.URL != "" && t.Page == "" {
-			return problem(nil, "a test of a url lacks its end: {end: still 3s}, {end: event NAME} or {end: 20s}")
+		if t.URL+t.Site != "" && t.Page == "" {
+			return problem(nil,
+				"a test of a url or site lacks its end: {end: still 3s}, {end: event NAME} or {end: 20s}")
 		}
 		t.Sync.Markers = true
 	}

@@ -33,8 +33,8 @@ func (t *Test) checkSteps(known *Known) error {
 	if len(found) > 0 {
 		return errors.Join(found...)
 	}
-	if len(t.Selectors()) > 0 && (t.URL == "" || t.URL == blankPage || t.Places == Screen) {
-		return problem(at("steps"), "a selector needs a url, and places of the content")
+	if len(t.Selectors()) > 0 && (t.Page != "" || t.URL == blankPage || t.Places == Screen) {
+		return problem(at("steps"), "a selector needs a url or site, and places of the content")
 	}
 	if t.URL != blankPage {
 		return nil

@@ -12,10 +12,11 @@ type Test struct {
 	Name  string `yaml:"name" need:"true"` // letters and digits, dots, dashes and underscores
 	About string `yaml:"about"`            // one sentence for people
 
-	// Page is a path on the test network's own server, "/framerate.html", and URL anything else;
-	// one of them is given. Steps that launch or load something themselves begin from
-	// "about:blank".
+	// Page is a path on the test network's own server, "/framerate.html". Site is a path in a build
+	// of a web site, which each run brings along. URL is anything else. One of them is given. Steps
+	// that launch or load something themselves begin from "about:blank".
 	Page string `yaml:"page"`
+	Site string `yaml:"site"`
 	URL  string `yaml:"url"`
 
 	// names of analyze's measures; none: all that apply
@@ -63,6 +64,9 @@ type Test struct {
 	Dir      fs.FS  `yaml:"-"`
 	Standard bool   `yaml:"-"`
 }
+
+// Served reports if the rig itself serves the first page.
+func (t *Test) Served() bool { return t.URL == "" }
 
 // Network is the link between a device and its server. A profile's figures are overridden by those
 // that are given.

@@ -25,9 +25,13 @@ const (
 	FeedGit     = "git"
 )
 
-// Feed says where builds of browsers come from.
+// OfSite is the content of a feed with builds of a web site. Others have builds of browsers.
+const OfSite = "site"
+
+// Feed says where builds of browsers, or of a web site, come from.
 type Feed struct {
 	Kind     FeedKind `toml:"kind"`
+	Of       string   `toml:"of"`       // folder, jsonl, git: browser, site; "": browser
 	Dir      string   `toml:"dir"`      // folder: of the builds; git: the repository
 	URL      string   `toml:"url"`      // of the index; jsonl: or its file
 	Key      string   `toml:"key"`      // jsonl: file of the public key that signs lines; "": they need no signature
@@ -58,11 +62,11 @@ var (
 
 // feedKeys are the keys of each kind: the first ones are required.
 var feedKeys = map[FeedKind]struct{ need, may []string }{
-	FeedFolder:  {need: []string{"dir"}},
-	FeedLines:   {need: []string{"url"}, may: []string{"key"}},
+	FeedFolder:  {need: []string{"dir"}, may: []string{"of"}},
+	FeedLines:   {need: []string{"url"}, may: []string{"key", "of"}},
 	FeedChrome:  {may: []string{"url", "channel", "platform"}},
 	FeedMozilla: {may: []string{"url", "channel", "platform"}},
-	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "timeout"}},
+	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "of", "timeout"}},
 }
 
 // checkFeeds returns the name of the first feed with a problem, and the problem.
@@ -88,7 +92,7 @@ func (f Feed) check() error {
 	}
 	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "key": f.Key != "", "channel": f.Channel != "",
 		"platform": f.Platform != "", "branch": f.Branch != "", "command": len(f.Command) > 0, "output": f.Output != "",
-		"timeout": f.Timeout != 0}
+		"timeout": f.Timeout != 0, "of": f.Of != ""}
 	keys := feedKeys[f.Kind]
 	for _, key := range keys.need {
 		if !given[key] {
@@ -103,6 +107,11 @@ func (f Feed) check() error {
 	for key, text := range map[string]string{"channel": f.Channel, "platform": f.Platform, "branch": f.Branch} {
 		if text != "" && (!word.MatchString(text) || strings.Contains(text, "..")) {
 			return fmt.Errorf("%s is %.80q: must have letters, digits and . _ / - only", key, text)
+		}
+	}
+	if f.Of != "" {
+		if err := oneOf("of", f.Of, "browser", OfSite); err != nil {
+			return err
 		}
 	}
 	if f.Output != "" && !filepath.IsLocal(f.Output) {

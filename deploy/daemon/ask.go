@@ -81,7 +81,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 			return nil, api.Errorf(api.InvalidParams, "profile: %v; set profiled_only to make none", err)
 		}
 	}
-	follows, err := d.checkTests(&out.set, untrusted)
+	follows, err := d.checkTests(out, &out.set, untrusted)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 		return nil, api.Errorf(api.InvalidParams, "fresh needs a url and a network")
 	}
 	if p.WhyChanged {
-		if err := d.checkWhyChanged(out.set, untrusted); err != nil {
+		if err := d.checkWhyChanged(out, untrusted); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 }
 
 // checkTests checks the tests of a set. It reports if archives of some follow.
-func (d *Daemon) checkTests(o *session.SetOptions, untrusted bool) (follows bool, err error) {
+func (d *Daemon) checkTests(p *plan, o *session.SetOptions, untrusted bool) (follows bool, err error) {
 	for i, v := range o.Variants {
 		t := o.TestOf(i)
 		if t.Vitals && untrusted {
@@ -113,6 +113,9 @@ func (d *Daemon) checkTests(o *session.SetOptions, untrusted bool) (follows bool
 		}
 		if err := check(t, v); err != nil {
 			return false, api.Errorf(api.InvalidParams, "test %s: %v", t.Name, err)
+		}
+		if err := session.CheckSite(t, d.site(p, &v)); err != nil {
+			return false, api.Errorf(api.InvalidParams, "%v", err)
 		}
 	}
 	return follows, nil

@@ -13,15 +13,17 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// Builds are builds of browsers in feeds.
+// Builds are builds of browsers or of web sites in feeds.
 type Builds interface {
 	// Resolve returns the build that a name means now, without fetching it. The build "" is the
 	// newest usable one.
 	Resolve(ctx context.Context, feed, build string) (api.Build, error)
 	// Ready reports if a build can be used without fetching it.
 	Ready(b api.Build) bool
-	// Program returns the path of the program of a build, which it fetches if need be. release lets
-	// the build be removed.
+	// Site reports if the builds of a feed are web sites.
+	Site(feed string) bool
+	// Program returns the path of the program of a build, or the folder of a site. It fetches the
+	// build if need be. release lets the build be removed.
 	Program(ctx context.Context, kind string, b api.Build) (path string, release func(), err error)
 }
 
@@ -101,9 +103,14 @@ func (d *Daemon) useBuilds(all []session.Variant) error {
 	return nil
 }
 
-// programs sets the programs of a job's builds. Nothing is measured while it fetches: it waits for
-// tests and recordings, and they wait for it. release lets the builds be removed, and tests and
-// recordings of others proceed.
+// site reports if a variant plays a build of a site.
+func (d *Daemon) site(p *plan, v *session.Variant) bool {
+	return v.Build != "" && d.options.Builds.Site(p.builds[v.Build].Feed)
+}
+
+// programs sets the programs of a job's builds, or the folders of sites. Nothing is measured while
+// it fetches: it waits for tests and recordings, and they wait for it. release lets the builds be
+// removed, and tests and recordings of others proceed.
 func (d *Daemon) programs(j *job, p *plan) (release func(), err error) {
 	var held []func()
 	release = func() {
@@ -139,7 +146,11 @@ func (d *Daemon) programs(j *job, p *plan) (release func(), err error) {
 		if err != nil {
 			return release, fmt.Errorf("browser %s: %w", v.Build, err)
 		}
-		v.Program = path
+		if d.site(p, v) {
+			v.Site = path
+		} else {
+			v.Program = path
+		}
 		held = append(held, end)
 	}
 	if weight == allQuiet {

@@ -12,8 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
@@ -27,6 +29,7 @@ type shelf struct {
 	fetched []string
 	inUse   int
 	fail    error
+	dir     string // with the builds of the feed of a site, "shop"
 }
 
 func (s *shelf) Resolve(_ context.Context, feed, build string) (api.Build, error) {
@@ -35,11 +38,13 @@ func (s *shelf) Resolve(_ context.Context, feed, build string) (api.Build, error
 	if build == "" {
 		build = fmt.Sprint(s.newest)
 	}
-	if feed != "f" || build > fmt.Sprint(s.newest) {
+	if feed != "f" && feed != "shop" || build > fmt.Sprint(s.newest) {
 		return api.Build{}, api.Errorf(api.NotFound, "feed %s has no build %q", feed, build)
 	}
 	return api.Build{Feed: feed, Name: build, State: "usable"}, nil
 }
+
+func (s *shelf) Site(feed string) bool { return feed == "shop" }
 
 func (s *shelf) Ready(b api.Build) bool {
 	s.mu.Lock()
@@ -56,7 +61,11 @@ func (s *shelf) Program(_ context.Context, kind string, b api.Build) (string, fu
 	s.fetched = append(s.fetched, b.Name)
 	s.ready[b.Name] = true
 	s.inUse++
-	return "/builds/" + b.Name + "/" + kind, func() {
+	path := "/builds/" + b.Name + "/" + kind
+	if b.Feed == "shop" {
+		path = filepath.Join(s.dir, b.Name)
+	}
+	return path, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inUse--
@@ -266,5 +275,59 @@ func TestBuildsAreFixedWhenQueued(t *testing.T) {
 	}
 	if fetched, _ := s.has(); !slices.Equal(fetched, []string{"2"}) {
 		t.Errorf("builds used: %q", fetched)
+	}
+}
+
+// TestBuildsOfSites: the installed browsers play builds of a site, with the folders of the builds.
+// A test that does not play them, or that has none, is refused with the way out.
+//
+// Fault: A schedule's test does not play the builds of its feed
+func TestBuildsOfSites(t *testing.T) {
+	t.Parallel()
+	s := &shelf{newest: 2, ready: map[string]bool{}, dir: t.TempDir()}
+	for _, name := range []string{"1", "2"} {
+		dir := filepath.Join(s.dir, name)
+		if err := errors.Join(os.Mkdir(dir, 0o755),
+			os.WriteFile(filepath.Join(dir, "index.html"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	devices := virtual("local")
+	r := daemontest.Start(t, t.TempDir(), devices, func(o *daemon.Options) {
+		o.Builds = s
+		o.Suite = append(o.Suite, suite.Source{Name: "shop", FS: fstest.MapFS{"shop.yaml": {Data: []byte(
+			"name: shop\nsite: /\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n")}}})
+	})
+	site := &api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": "name: t\nsite: /\nend: still 1s\n"}}
+	start := func(name string, p api.StartParams, want string) {
+		t.Helper()
+		_, err := r.Start(t.Context(), "ci", p)
+		if err == nil || !strings.Contains(err.Error(), want) || code(err) == 0 {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	start("a test of another page", api.StartParams{Test: "scene", Browsers: []string{"firefox@shop"}},
+		"test scene: it does not play a build of a site; give it site: /")
+	start("a browser of a feed", api.StartParams{Test: "shop", Browsers: []string{"firefox@f"}},
+		`test shop: it plays a build of a site; give --site DIR, or on a rig a feed with of = "site"`)
+	start("the installed browser", api.StartParams{Test: "shop", Browsers: []string{"firefox"}},
+		"plays a build of a site")
+	start("a rival without a build", api.StartParams{Test: "shop", Browsers: []string{"firefox@shop", "chromium"}},
+		"plays a build of a site")
+	start("an upload", api.StartParams{Upload: site, Browsers: []string{"firefox@shop"}},
+		"cannot run in builds of feeds")
+	start("an upload without a build", api.StartParams{Upload: site}, "plays a build of a site")
+	j := r.Scene("ci", api.StartParams{Test: "shop", Repeat: 1, Browsers: []string{"firefox@shop:1", "chromium@shop"}})
+	if want := []string{"firefox@shop:1", "chromium@shop:2"}; !slices.Equal(j.Browsers, want) {
+		t.Errorf("browsers %q", j.Browsers)
+	}
+	if j = r.Ended(j.ID); j.State != "ok" || len(j.Runs) != 2 {
+		t.Fatalf("%+v", j)
+	}
+	if w := devices[0].Wanted(); w.Program != "" || !strings.HasPrefix(w.Link, "http://127.0.0.1:") {
+		t.Errorf("the browser is %q and plays %s", w.Program, w.Link)
+	}
+	if _, inUse := s.has(); inUse != 0 {
+		t.Errorf("%d builds are still in use", inUse)
 	}
 }

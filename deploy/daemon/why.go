@@ -14,12 +14,12 @@ func (d *Daemon) further(o session.SetOptions) (session.SetOptions, error) {
 }
 
 // checkWhyChanged rejects a set whose changes cannot be explained.
-func (d *Daemon) checkWhyChanged(o session.SetOptions, untrusted bool) error {
-	later, err := d.further(o)
+func (d *Daemon) checkWhyChanged(p *plan, untrusted bool) error {
+	later, err := d.further(p.set)
 	if err != nil {
 		return api.Errorf(api.InvalidParams, "why_changed: %v", err)
 	}
-	_, err = d.checkTests(&later, untrusted)
+	_, err = d.checkTests(p, &later, untrusted)
 	return err
 }
 

@@ -48,7 +48,7 @@ func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectPara
 	defer e.mu.Unlock()
 	p.Device, p.Budget = cmp.Or(p.Device, "local"), cmp.Or(p.Budget, usualBudget)
 	if p.Browser = cmp.Or(p.Browser, e.browserOf(p.Feed)); p.Browser == "" {
-		return out, api.Errorf(api.InvalidParams, "feed %s has builds of an unknown browser: give browser", p.Feed)
+		return out, api.Errorf(api.InvalidParams, "unknown browser for builds of feed %s: give browser", p.Feed)
 	}
 	b, err := e.newBisection(p, owner, fmt.Sprint(p, e.Now().UnixNano()), all)
 	if err != nil {

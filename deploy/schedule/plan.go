@@ -234,6 +234,7 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	o := trend.Origin{Schedule: name, Seq: at, Build: timeName(time.Unix(at, 0)), Kind: trend.KindPoint,
 		Roles: map[string]trend.Role{}}
 	var variants []api.Variant
+	newest := b == nil
 	for i, text := range append(slices.Clone(s.Browsers), s.Control) {
 		browser, err := api.ParseBrowser(text)
 		if err != nil {
@@ -251,7 +252,7 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 		r := trend.Role{Role: role, Product: browser.Kind, Feed: browser.Feed}
 		if browser.Feed != "" {
 			build := b
-			if i > 0 || b == nil {
+			if b == nil || i > 0 && (browser.Feed != o.Feed || browser.Build != "") {
 				found, err := e.Feeds.Resolve(ctx, browser.Feed, browser.Build)
 				if err != nil {
 					return nil, fmt.Errorf("browser %s: %w", text, err)
@@ -260,6 +261,7 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 			}
 			browser.Build, r.Build, r.Seq = build.Name, build.Name, build.Seq
 			if i == 0 {
+				b = build // a rival of the feed has it too
 				o.Feed, o.Seq, o.Build = browser.Feed, build.Seq, build.Name
 			}
 		}
@@ -267,7 +269,7 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 		variants = append(variants, api.Variant{Name: called, Browser: browser.String()})
 	}
 	planned := salt == ""
-	if b == nil && planned {
+	if newest && planned {
 		salt = fmt.Sprint(at) // the same build at another time has more runs
 	}
 	var all, gaps []task

@@ -70,3 +70,38 @@ func TestManyLateBuilds(t *testing.T) {
 		t.Errorf("%d late builds are run, want %d; gaps: %v", ran, maxFirst, w.gaps)
 	}
 }
+
+// TestRivalsOfAFeed: a rival of the subject's feed runs the subject's build, also an older one. A
+// pinned build stays.
+func TestRivalsOfAFeed(t *testing.T) {
+	w := newWorld(t, 1, func(o *Options) {
+		s := o.Schedules["nightly"]
+		s.Coalesce, s.Browsers, s.Control = "none", []string{"firefox@f", "chromium@f", "edge@f:b1001"}, ""
+		o.Schedules["nightly"] = s
+	})
+	e := w.engine()
+	for seq := range int64(3) {
+		w.build(1 + seq)
+	}
+	w.settle(e)
+	for _, id := range w.order {
+		p := w.params[id]
+		var got []string
+		for _, v := range p.Variants {
+			got = append(got, v.Browser)
+		}
+		want := []string{"firefox@f:" + p.Revision, "chromium@f:" + p.Revision, "edge@f:b1001"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if len(w.order) != 3 {
+		t.Errorf("%d jobs", len(w.order))
+	}
+	at := e.Schedules["nightly"] // at a time, of a pinned build
+	at.Browsers = []string{"firefox@f:b1002", "chromium@f"}
+	tasks, err := e.tasks(t.Context(), "nightly", at, nil, 1, "")
+	if err != nil || tasks[0].Variants[1].Browser != "chromium@f:b1002" {
+		t.Errorf("%+v, %v", tasks, err)
+	}
+}

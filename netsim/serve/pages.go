@@ -139,6 +139,14 @@ func (p *Pages) Count() (files int, bytes int64) { return len(p.files), p.bytes 
 // Index says whether there is a page at /.
 func (p *Pages) Index() bool { return p.files["/index.html"] != nil }
 
+// Has reports if there is a page at the path of a URL.
+func (p *Pages) Has(path string) bool {
+	if strings.HasSuffix(path, "/") {
+		path += "index.html"
+	}
+	return p.files[path] != nil || p.files[path+"/index.html"] != nil
+}
+
 // read adds a file by name. It skips entries that are not files, such as devices.
 func (p *Pages) read(from fs.FS, name string) error {
 	info, err := fs.Stat(from, name) // opening a pipe would wait for who writes to it

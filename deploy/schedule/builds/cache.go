@@ -196,8 +196,11 @@ func (c *Cache) Ready(b api.Build) bool {
 	return err == nil && now == was
 }
 
-// Program returns the path of a build's program. It fetches and unpacks the build if the cache has
-// not got it. The build stays until release is called.
+// Site reports if the builds of a feed are web sites.
+func (c *Cache) Site(feed string) bool { return c.feeds[feed] != nil && c.feeds[feed].site }
+
+// Program returns the path of a build's program, or the folder of a site. It fetches and unpacks
+// the build if the cache has not got it. The build stays until release is called.
 func (c *Cache) Program(ctx context.Context, kind string, b api.Build) (path string, release func(), err error) {
 	f, err := c.feed(b.Feed)
 	if err != nil {
@@ -216,7 +219,11 @@ func (c *Cache) Program(ctx context.Context, kind string, b api.Build) (path str
 	if bad := (*brokenError)(nil); errors.As(err, &bad) {
 		err = errors.Join(err, f.note(b.Name, func(b *api.Build) { b.State, b.Reason = broken, clip(bad.Error()) }))
 	}
-	if err == nil {
+	if err == nil && f.site {
+		if path = findSite(dir); path == "" {
+			err = errors.New("it has no " + lacks(dir, true))
+		}
+	} else if err == nil {
 		path, err = findProgram(dir, kind)
 	}
 	if err != nil {
@@ -340,8 +347,10 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 		o.tree = filepath.Join(work, "tree")
 		err = c.unpack(ctx, o.archive, o.tree)
 	}
-	if err == nil && !hasProgram(o.tree) {
-		err = &brokenError{errors.New("it has no program of chromium or firefox")}
+	if err == nil {
+		if what := lacks(o.tree, f.site); what != "" {
+			err = &brokenError{errors.New("it has no " + what)}
+		}
 	}
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-// Package builds lists builds of browsers and keeps them on the disk.
+// Package builds lists builds of browsers or of web sites, and keeps them on the disk.
 //
 // A [Feed] reads an index. Its ledger, a file in the data directory, gives each build a number
 // that never changes. The ledger also pins the hash of a build at its first use. A build whose

@@ -24,8 +24,12 @@ import (
 // endings are the ends of the names of archives.
 var endings = []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"}
 
-// folder is a folder whose entries are builds: folders with a browser's program, and archives.
-type folder struct{ dir string }
+// folder is a folder whose entries are builds: folders with a browser's program or the pages of a
+// site, and archives.
+type folder struct {
+	dir  string
+	site bool
+}
 
 func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.Build, err error) {
 	entries, err := os.ReadDir(f.dir)
@@ -40,7 +44,7 @@ func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.B
 		}
 		name := e.Name()
 		if st.IsDir() {
-			if _, is := known[name]; !is && !hasProgram(path) {
+			if _, is := known[name]; !is && lacks(path, f.site) != "" {
 				continue
 			}
 		} else if name = unended(name); name == e.Name() || !st.Mode().IsRegular() {

@@ -91,6 +91,39 @@ func hasProgram(dir string) bool {
 	return false
 }
 
+// lacks returns the part that a build's tree lacks; "": none.
+func lacks(dir string, site bool) string {
+	switch {
+	case site && findSite(dir) == "":
+		return "page of a site: a file .html at its top"
+	case !site && !hasProgram(dir):
+		return "program of chromium or firefox"
+	}
+	return ""
+}
+
+// findSite returns the folder of a site's pages in a tree; "": none. An only folder is entered,
+// since archives often have one.
+func findSite(dir string) string {
+	for range maxProgramDepth {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return ""
+		}
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") })
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Type().IsRegular() && filepath.Ext(e.Name()) == ".html"
+		}) {
+			return dir
+		}
+		if len(entries) != 1 || !entries[0].IsDir() {
+			return ""
+		}
+		dir = filepath.Join(dir, entries[0].Name())
+	}
+	return ""
+}
+
 // sumTree returns a hash over the names, modes and contents of a tree, and its size. Without
 // content, it takes sizes and times of change instead. Files that other users can change are an
 // error.
