@@ -74,13 +74,14 @@ var notInName = pattern.New(`[^A-Za-z0-9_.-]+`)
 // differ, and more parts if that is not enough.
 func siteNames(dirs []string) (names []string) {
 	var parts [][]string
-	shortest := 0
+	shortest, longest := 0, 0
 	for i, dir := range dirs {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			abs = filepath.Clean(dir)
 		}
 		p := strings.FieldsFunc(abs, func(c rune) bool { return c == filepath.Separator })
+		longest = max(longest, len(p))
 		if parts = append(parts, p); i == 0 || len(p) < shortest {
 			shortest = len(p)
 		}
@@ -100,7 +101,7 @@ func siteNames(dirs []string) (names []string) {
 			}
 			names = append(names, name)
 		}
-		if n >= shortest || len(slices.Compact(slices.Sorted(slices.Values(names)))) == len(names) {
+		if n >= longest || len(slices.Compact(slices.Sorted(slices.Values(names)))) == len(names) {
 			return names
 		}
 	}

@@ -58,7 +58,8 @@ func TestSiteNames(t *testing.T) {
 	for dirs, want := range map[string]string{
 		"old/dist new/dist": "[old new]", "dist ../other": "[dist other]", "/s/a/x /s/b/x /s/c": "[a-x b-x s-c]",
 		"/a/1/dist /b/1/dist /b/2/dist": "[a-1 b-1 b-2]", "/s/why /s/.next": "[site-why next]",
-		"/v1.0 /v1.0+5": "[v1.0 v1.0-5]",
+		"/v1.0 /v1.0+5":   "[v1.0 v1.0-5]",
+		"/dist /old/dist": "[dist old-dist]",
 	} {
 		if got := fmt.Sprint(siteNames(strings.Fields(dirs))); got != want {
 			t.Errorf("%s: %s, want %s", dirs, got, want)

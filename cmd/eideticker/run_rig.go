@@ -185,6 +185,8 @@ func (c runCmd) remoteVariant(text string) (v api.Variant, err error) {
 		switch value := change[1]; change[0] {
 		case "archive":
 			return v, usagef("--variant %s: an archive is not sent to a rig; put its test into the rig's suite", name)
+		case "site":
+			return v, usagef("--variant %s: a folder is not sent to a rig; use browser:KIND@FEED:BUILD", name)
 		case "network":
 			v.Network = value
 		case "device":

@@ -159,6 +159,7 @@ func TestRunTestsOnRig(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"an archive is not sent":      {"scene", "--variant", "a=archive:x.zip", "--variant", "b=network:3g"},
+		"a folder is not sent to":     {"scene", "--variant", "a=site:/x", "--variant", "b=network:3g"},
 		"--until-sure cannot be used": {"scene", "judged", "--until-sure"},
 		"omit --threshold, --primary": {"scene", "judged", "--why-changed", "--primary", "fps.framerate"},
 		"why_changed: ":               {"scene", "judged", "--why-changed"},

@@ -78,7 +78,7 @@ func scheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Device
 				return err
 			case b.Feed != "" && d.Source != device.Virtual:
 				return fmt.Errorf("device %s is not a virtual display, so it runs no builds of feed %s", name, b.Feed)
-			case b.Feed == "":
+			case b.Feed == "" || c.Feed[b.Feed].Of == config.OfSite:
 				_, err = d.Browser(b.Kind)
 			}
 			return err

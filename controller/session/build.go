@@ -35,10 +35,27 @@ func checkBuildOn(t *suite.Test, d device.Description) error {
 		d.Name, errors.ErrUnsupported)
 }
 
+// sites are the builds of a set, each read and packed once. Nil reads them each time.
+type sites struct{ read map[string]*serve.Pages }
+
+func (s *sites) open(dir string) (*serve.Pages, error) {
+	if s != nil && s.read[dir] != nil {
+		return s.read[dir], nil
+	}
+	files, err := serve.Folder(dir, nil)
+	if s != nil && err == nil {
+		if s.read == nil {
+			s.read = map[string]*serve.Pages{}
+		}
+		s.read[dir] = files
+	}
+	return files, err
+}
+
 // serveBuild serves the build of a site. Without a test network, other pages of this machine's
 // browsers cannot read it.
-func (p *pages) serveBuild(ctx context.Context, t *suite.Test, dir string) error {
-	files, err := serve.Folder(dir, nil)
+func (p *pages) serveBuild(ctx context.Context, t *suite.Test, listen *listening) error {
+	files, err := listen.sites.open(listen.site)
 	if err != nil {
 		return buildError{fmt.Errorf("serve the site: %w", err)}
 	}
@@ -46,10 +63,10 @@ func (p *pages) serveBuild(ctx context.Context, t *suite.Test, dir string) error
 	if err != nil {
 		return err
 	}
-	p.missing = &missing{text: "the site lacks %s"}
 	if !files.Has(at.Path) {
-		p.lacks = at.Path
+		return buildError{fmt.Errorf("the build of the site has no %s", at.Path)}
 	}
+	p.missing = &missing{text: "the site lacks %s"}
 	own := &guard{next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !files.Has(r.URL.Path) {
 			p.missing.add(r.URL.Path)

@@ -195,9 +195,6 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	if ctx.Err() != nil { // a wait for the page's report ended without an error
 		return ctx.Err()
 	}
-	if p.pages != nil && p.pages.lacks != "" {
-		return fmt.Errorf("the build of the site has no %s", p.pages.lacks)
-	}
 	all := slices.DeleteFunc(addresses(r.Test), func(a string) bool { return !strings.HasPrefix(a, "http") })
 	if len(all) == 0 {
 		return nil

@@ -158,15 +158,18 @@ func (m *missing) note() string {
 	return fmt.Sprintf(m.text, wording.Few(m.paths))
 }
 
-// guard passes requests that name its host. To requests of other sites, also by a name that they
-// give this machine (DNS rebinding), all is missing.
+// guard passes requests that name its host. To requests of other pages, also by a name that they
+// give this machine (DNS rebinding), all is missing. The green page at another port navigates to
+// it.
 type guard struct {
 	host string // with its port
 	next http.Handler
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Host != g.host || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+	from := r.Header.Get("Sec-Fetch-Site")
+	navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	if r.Host != g.host || from == "cross-site" || from == "same-site" && !navigates {
 		http.NotFound(w, r)
 		return
 	}

@@ -48,7 +48,6 @@ type pages struct {
 	instead *device.Instead
 	folder  *os.Root // of a page that is a file; nil: it is not, or the browser reads it
 	missing *missing // in the folder, or in the build of a site
-	lacks   string   // the test's own path in that build, which does not have it; "": it has
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
 	authority *ownAuthority  // of servers with TLS; nil: none
@@ -86,7 +85,7 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 		err = p.serveDirect(ctx, t, d)
 	}
 	if err == nil && t.Site != "" {
-		err = p.serveBuild(ctx, t, listen.site)
+		err = p.serveBuild(ctx, t, &listen)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -149,6 +148,7 @@ func marks(steps []suite.Step) (kinds []string) {
 type listening struct {
 	plan        *planned // of the scripts; nil: all functions are measured
 	site        string   // folder of the build of a site; "": none
+	sites       *sites   // of the set
 	connections func(port string) (l net.Listener, host string, err error)
 	// nil without a network of the run's own
 	packets func(port string) (c net.PacketConn, host string, err error)

@@ -76,7 +76,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 		}
 		listen = onHost(host)
 	}
-	listen.plan, listen.site = r.plan, r.Site
+	listen.plan, listen.site, listen.sites = r.plan, r.Site, r.sites
 	if p.pages, err = servePages(ctx, r.Test, archive, local, r.Dir, listen); err != nil {
 		return p, err
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	// BrowserBuild is the name of the build of the program or of the site; "": none.
 	BrowserBuild string
 	Site         string // folder of the build of a site, for a test that plays one; "": none
+	sites        *sites // builds that the set has read; nil: none
 	Dir          string // the run folder, which must not exist
 	Program      string
 	Seed         uint64

@@ -192,6 +192,7 @@ type setRun struct {
 	SetOptions
 	set      *Set
 	elements []elements // of each variant
+	sites    sites
 	retried  int
 	failed   int // in a row
 }
@@ -268,7 +269,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	record, found, err := Run(ctx, Options{
 		Plan: s.planFile(turn.Variant), Meta: len(s.Variants) == 1 && s.Repeat >= plan.LeastMeta,
 		Test: s.TestOf(turn.Variant), Device: v.Device, Browser: v.Browser, BrowserProgram: v.Program, Dir: dir,
-		BrowserBuild: v.Build, Site: v.Site, Program: s.Program,
+		BrowserBuild: v.Build, Site: v.Site, sites: &s.sites, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo || s.Videos > 0 && s.counted(turn.Variant) >= s.Videos,
 		VideoIfCounted: s.Videos > 0, FilmstripStep: s.FilmstripStep, NoPictures: s.NoPictures,

@@ -57,6 +57,7 @@ var bad = []struct{ name, file, want string }{
 		"bad.yaml:1:1: a test of a url or site lacks its end: {end: still 3s}, {end: event NAME} or {end: 20s}"},
 	{"site, file", "name: x\nsite: dist/index.html\nend: 2s\n", `bad.yaml:2:7: site: invalid path "dist/index.html"`},
 	{"site, host", "name: x\nsite: //evil.test/\nend: 2s\n", `bad.yaml:2:7: site: invalid path "//evil.test/"`},
+	{"site, other host", "name: x\nsite: x.evil.com:/a\nend: 2s\n", `bad.yaml:2:7: site: invalid path "x.evil.com:/a"`},
 	{"site above", "name: x\nsite: /a/../../b\nend: 2s\n", `bad.yaml:2:7: site: invalid path "/a/../../b"`},
 	{"archive for a site", "name: x\nsite: /\nend: 2s\nnetwork: {replay: site.zip}\n",
 		"bad.yaml:4:19: an archive is replayed for a url, and the test has none"},

@@ -110,7 +110,7 @@ func (t *Test) checkPage(known *Known) error {
 
 // checkPath rejects the value of a key that is not a path on a server, which may have a query.
 func checkPath(key, path string) error {
-	if u, err := url.Parse(path); err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/") ||
+	if u, err := url.Parse(path); err != nil || u.Host != "" || !strings.HasPrefix(path, "/") ||
 		len(path) > maxLine || strings.ContainsFunc(path, notInLine) || strings.ContainsAny(path, ` "<>\`) ||
 		slices.Contains(strings.Split(u.Path, "/"), "..") {
 		return problem(at(key), "%s: invalid path %q", key, strict.Clip(path))

@@ -172,7 +172,8 @@ func (p *Pages) read(from fs.FS, name string) error {
 	sum := sha256.Sum256(body)
 	tag := base64.RawURLEncoding.EncodeToString(sum[:12])
 	made.bodies = []packed{{etag: `"` + tag + `"`, body: body}}
-	if len(body) >= minPacked && packs(made.kind) {
+	// Only a person's debugger asks for a source map. It may be the largest file.
+	if len(body) >= minPacked && packs(made.kind) && path.Ext(name) != ".map" {
 		for _, e := range encodings() {
 			b, err := e.pack(body)
 			if err != nil {
