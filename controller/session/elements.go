@@ -82,7 +82,8 @@ func (s *setRun) elementsOf(ctx context.Context, t *suite.Test, v Variant) (e el
 	}
 	defer own.Abandon()
 	r := &run{journal: newJournal(io.Discard, s.Progress), Options: Options{Test: t, Device: v.Device,
-		Browser: v.Browser, BrowserProgram: v.Program, Site: v.Site, sites: &s.sites, Dir: own.Dir(), Seed: s.Seed, Program: s.Program,
+		Browser: v.Browser, BrowserProgram: v.Program, Site: v.Site, sites: &s.sites,
+		Dir: own.Dir(), Seed: s.Seed, Program: s.Program,
 		Untrusted: s.Untrusted, AllowLoopback: s.AllowLoopback, Progress: s.Progress, inspect: true}}
 	p, err := r.prepare(ctx)
 	defer func() { err = errors.Join(err, p.Close()) }()
