@@ -42,7 +42,7 @@ func TestRunSiteRefused(t *testing.T) {
 
 		"run shop.yaml --site old/dist --site old/dist/":                 "--site old/dist/ is given twice",
 		"run shop.yaml --variant a=site:old/dist --variant b=site:empty": "--site empty: it has no /cart.html",
-		"run shop.yaml --site old/dist --why-changed":                    "--why-changed needs two tests",
+		"run shop.yaml --site old/dist --why-changed":                    "--why-changed: it needs two tests",
 	} {
 		var out, errOut bytes.Buffer
 		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage ||

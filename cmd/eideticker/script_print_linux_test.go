@@ -53,7 +53,7 @@ func TestPrintScript(t *testing.T) {
 		"  ! 1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.\n",
 		"  ! the clock of a worker is bounded from two questions only\n",
 		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
-			"  (29–31) ms, called by each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
+			"  (29–31) ms, within each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
 			"  (app.js:14) meanwhile. Too brief to record: 70,000 calls, most of each\n" +
 			"  (src/app.ts:7, app.js:14).\n",
 		"\n  JSON.parse() (app.js:14)  ",
@@ -85,7 +85,7 @@ func TestPrintScript(t *testing.T) {
 func TestPrintScriptInShort(t *testing.T) {
 	const found = "\nScripts\n1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n"
 	const late = "  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
-		"  (29–31) ms, called by each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
+		"  (29–31) ms, within each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
 		"  (app.js:14) meanwhile. Too brief to record: 70,000 calls, most of each\n" +
 		"  (src/app.ts:7, app.js:14).\n"
 	const reported = "loops: 1 loop ran for long.\nThe instrumentation cost"
