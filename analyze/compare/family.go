@@ -35,7 +35,8 @@ type PrimaryError struct {
 }
 
 func (e *PrimaryError) Error() string {
-	return fmt.Sprintf("unknown measure of both %q; known: %s", e.Name, strings.Join(e.There, ", "))
+	return fmt.Sprintf("unknown measure of both %q; known: %s%s", e.Name, strings.Join(e.There, ", "),
+		wording.Near(e.Name, e.There))
 }
 
 // primaries returns the places of the primary values: of each name the first value in each window,

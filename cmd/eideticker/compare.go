@@ -199,7 +199,7 @@ func compareSets(a, b *compare.Set, o compare.Options) (*compare.Comparison, err
 	cmp, err := compare.Compare(a, b, o)
 	var none *compare.PrimaryError
 	if errors.As(err, &none) {
-		err = usagef("%w%s", err, wording.Near(none.Name, none.There))
+		err = usageError{err}
 	}
 	return cmp, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/demo"
+	"github.com/eideticker/eideticker/deploy/rig"
 )
 
 type demoCmd struct {
@@ -63,12 +64,12 @@ func (d *demoRun) run() (err error) {
 	if d.cmd.Browser != "auto" {
 		o.Browser = d.cmd.Browser
 	}
-	var page *rigService
+	var page *rig.Rig
 	if d.cmd.Serve { // before the work, so that a mistake is reported early
 		if page, err = d.openPage(); err != nil {
 			return fmt.Errorf("demo: %w", err)
 		}
-		defer func() { err = errors.Join(err, page.store.Close()) }()
+		defer func() { err = errors.Join(err, page.Close()) }()
 	}
 	d.summary, err = demo.Run(d.ctx, *o)
 	if err == nil {

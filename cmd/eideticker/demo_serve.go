@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/rig"
 )
 
 // openPage opens a rig whose data directory is the demo's folder. The caller closes its store.
-func (d *demoRun) openPage() (*rigService, error) {
+func (d *demoRun) openPage() (*rig.Rig, error) {
 	conf := config.Default()
 	conf.Log.Level = "error" // a missing index is expected
 	conf.Store.MinFree = 0   // keeps the demo's runs on a full disk
@@ -25,16 +26,21 @@ func (d *demoRun) openPage() (*rigService, error) {
 	if d.cmd.JSON {
 		e.out = e.err // standard output has only the JSON object
 	}
-	s := &rigService{env: &e, conf: conf, log: newLog(&e, conf.Log)}
-	return s, s.open()
+	tests, err := suiteFolders{}.sources()
+	if err != nil {
+		return nil, err
+	}
+	announce := func(a rig.Address) { announceRig(&e, &conf, a, false) }
+	return rig.Open(d.ctx, rig.Options{Config: conf, Suite: tests, Program: program(), Log: newLog(&e, conf.Log),
+		Announce: announce}, "")
 }
 
 // show indexes the runs and serves them until Ctrl-C.
-func (d *demoRun) show(page *rigService) error {
-	if _, err := page.store.Reconcile(d.ctx, nil); err != nil {
+func (d *demoRun) show(page *rig.Rig) error {
+	if _, err := page.Store().Reconcile(d.ctx, nil); err != nil {
 		return fmt.Errorf("demo: %w", orInterrupted(err))
 	}
-	listener, err := net.Listen("tcp", page.listenAddress())
+	listener, err := net.Listen("tcp", config.Default().Listen)
 	if err != nil { // the port is in use
 		var other error
 		if listener, other = net.Listen("tcp", net.JoinHostPort("127.0.0.1", "0")); other != nil {
@@ -42,5 +48,5 @@ func (d *demoRun) show(page *rigService) error {
 		}
 	}
 	fmt.Fprintln(d.err, "serving the runs until Ctrl-C at")
-	return page.serve(listener)
+	return page.Serve(d.ctx, listener)
 }

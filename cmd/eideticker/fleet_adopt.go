@@ -16,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 	"github.com/eideticker/eideticker/deploy/fleet/hub"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/rig"
 )
 
 type fleetAdoptCmd struct {
@@ -51,7 +52,7 @@ func (c fleetAdoptCmd) Run(e *env) error {
 			return nil, err
 		}
 		return bus.Serve(e.ctx, bus.ServerOptions{Dir: store, Quota: int64(conf.Fleet.Quota),
-			Keys: keysOf(authority, operator)})
+			Keys: rig.KeysOf(authority, operator)})
 	})
 	if err != nil {
 		return fmt.Errorf("fleet adopt: %w", orInterrupted(err))

@@ -16,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/rig"
 )
 
 type fleetInitCmd struct{ serveConfig }
@@ -35,7 +36,7 @@ func (c fleetInitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(conf.DataDir, hubSecrets)
+	dir := filepath.Join(conf.DataDir, rig.HubSecrets)
 	if _, err := enroll.Init(dir); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("fleet init: %s: this machine is a hub already; start eideticker serve", dir)
 	} else if err != nil {

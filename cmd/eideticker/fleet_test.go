@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,10 +16,12 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/rig"
 )
 
 // fleetRigEnv names the configuration of a rig that is a program of its own.
@@ -41,8 +42,13 @@ func serveFleetRig(file string) int {
 			device.Hold() // until the rig is killed
 		}
 		e := &env{ctx: ctx, out: os.Stdout, err: os.Stderr}
-		err = (&rigService{env: e, conf: conf, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), notify: systemd{},
-			devices: daemontest.Devices{device}}).run()
+		var tests []suite.Source
+		if tests, err = (suiteFolders{Suite: conf.Suite}).sources(); err != nil {
+			return exitCode(os.Stderr, err)
+		}
+		err = rig.Serve(ctx, rig.Options{Config: conf, Suite: tests, Program: program(),
+			Log: newLog(e, conf.Log), Devices: daemontest.Devices{device},
+			Announce: func(a rig.Address) { announceRig(e, &conf, a, false) }})
 	}
 	return exitCode(os.Stderr, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/publish"
+	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -61,7 +62,7 @@ func (c publishCmd) Run(e *env) (err error) {
 	case len(p.Tests) == 0:
 		return usagef("publish: tests are missing; set --test or publish.tests")
 	}
-	db, err := trend.OpenReader(e.ctx, filepath.Join(conf.DataDir, trendFile))
+	db, err := trend.OpenReader(e.ctx, filepath.Join(conf.DataDir, rig.TrendFile))
 	if err != nil {
 		return fmt.Errorf("publish: %w; schedules make it", err)
 	}

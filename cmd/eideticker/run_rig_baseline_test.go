@@ -24,7 +24,7 @@ func TestRunOnRigBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := played(t, rig, api.StartParams{Repeat: 2, Browsers: []string{"one", "two"}})
+	base := rig.Played(api.StartParams{Repeat: 2, Browsers: []string{"one", "two"}})
 	if err := c.Call(t.Context(), "baseline.set", api.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
 		t.Fatal(err)
 	}

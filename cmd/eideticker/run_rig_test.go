@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/server"
 	"github.com/eideticker/eideticker/deploy/store"
 )
@@ -110,23 +111,6 @@ func TestRunOnRigInBlocks(t *testing.T) {
 	}
 }
 
-// stalled reports whether a machine stalled while the markers of a scene were shown in real time.
-func stalled(text string) bool {
-	return strings.Contains(text, "source ended") || strings.Contains(text, "the recording ends")
-}
-
-// played returns an ended job of scenes. A job that a stall ended is made again, at most twice.
-func played(t *testing.T, rig *daemontest.Rig, p api.StartParams) (job api.Job) {
-	t.Helper()
-	for range 3 {
-		if job = rig.Ended(rig.Scene("ci", p).ID); !stalled(job.Reason) {
-			break
-		}
-		t.Log(job.Reason)
-	}
-	return job
-}
-
 // TestRunTestsOnRig: several tests, or variants of one, are one job. The first side is the base.
 func TestRunTestsOnRig(t *testing.T) {
 	t.Parallel()
@@ -181,7 +165,7 @@ func TestRunProfiledOnRig(t *testing.T) {
 	t.Parallel()
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
 	address := answering(t, rig, nil)
-	base := played(t, rig, api.StartParams{Repeat: 1}).ID
+	base := rig.Played(api.StartParams{Repeat: 1}).ID
 	for args, want := range map[string]string{
 		"scene --repeat 2 --baseline " + base: "plain profiled; plain/profiled",
 		"scene --repeat 2 --profiled-only":    "local; ",
@@ -240,7 +224,7 @@ func TestRunProfiledOnRig(t *testing.T) {
 		if err := rig.Store.SetBaseline(t.Context(), "profiled", set); err != nil {
 			t.Fatal(err)
 		}
-		id := played(t, rig, api.StartParams{Repeat: 1, Baseline: "profiled"}).ID
+		id := rig.Played(api.StartParams{Repeat: 1, Baseline: "profiled"}).ID
 		if _, v, err := rig.Store.Judged(id); err != nil || v == nil || v.Base != set+"~plain" {
 			t.Errorf("a plain run against the set: %+v, %v", v, err)
 		}
@@ -248,14 +232,14 @@ func TestRunProfiledOnRig(t *testing.T) {
 }
 
 // answering has a rig answer at an address, whose answers change may change.
-func answering(t *testing.T, rig *daemontest.Rig, change func(http.Handler) http.Handler) (address string) {
+func answering(t *testing.T, r *daemontest.Rig, change func(http.Handler) http.Handler) (address string) {
 	t.Helper()
-	tokens, err := server.OpenTokens(rig.Dir)
+	tokens, err := server.OpenTokens(r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := server.New(server.Options{Daemon: rig.Daemon, Tokens: tokens, Place: server.Place{Loopback: true},
-		Program: "test", Compare: compareFolders})
+	server, err := server.New(server.Options{Daemon: r.Daemon, Tokens: tokens, Place: server.Place{Loopback: true},
+		Program: "test", Compare: rig.CompareFolders})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +263,7 @@ func runOn(t *testing.T, address string, args ...string) (code int, out, errOut 
 		var o, e output
 		code = run(t.Context(), append(append([]string{"run"}, args...), "--rig", address, "--no-video"), nil, &o, &e)
 		out, errOut = o.String(), e.String()
-		if code != exitFailure || !stalled(errOut) || attempt == 3 {
+		if code != exitFailure || !daemontest.Stalled(errOut) || attempt == 3 {
 			return code, out, errOut
 		}
 		t.Logf("attempt %d: %s", attempt, errOut)

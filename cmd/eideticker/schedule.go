@@ -13,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/pattern"
 )
@@ -75,7 +76,7 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{fmt.Errorf("schedule check: %w", err)}
 	}
-	if wrong := siteDoubts(&conf, tests); len(wrong) > 0 {
+	if wrong := rig.SiteDoubts(&conf, tests); len(wrong) > 0 {
 		return usageError{fmt.Errorf("schedule check: %w", errors.Join(wrong...))}
 	}
 	if len(all) == 0 {
@@ -85,8 +86,8 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	_, noHub := os.Stat(filepath.Join(conf.DataDir, hubSecrets))
-	for _, doubt := range scheduleDoubts(e.ctx, &conf, devices, noHub == nil) {
+	_, noHub := os.Stat(filepath.Join(conf.DataDir, rig.HubSecrets))
+	for _, doubt := range rig.ScheduleDoubts(e.ctx, &conf, devices, noHub == nil) {
 		fmt.Fprintf(e.err, "warning: %s\n", doubt)
 	}
 	for _, f := range all {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -106,7 +107,7 @@ func TestScheduleCheckSites(t *testing.T) {
 // fleet.
 func TestSchedulePoints(t *testing.T) {
 	data, feed := t.TempDir(), t.TempDir()
-	db, err := trend.Open(t.Context(), filepath.Join(data, trendFile), slog.New(slog.DiscardHandler))
+	db, err := trend.Open(t.Context(), filepath.Join(data, rig.TrendFile), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,6 +194,7 @@ func TestServeOnFullDisk(t *testing.T) {
 // Fault: Configuration has an unknown key or a bad value
 func TestServeRefused(t *testing.T) {
 	dir := t.TempDir()
+	const anyPort = "listen = \"127.0.0.1:0\"\n"
 	for _, tc := range []struct {
 		name, config string
 		args         []string
@@ -203,9 +207,10 @@ func TestServeRefused(t *testing.T) {
 		{"a proxy whose clients are admin", "[access]\nhosts = [\"rig.example.org\"]\n", nil, exitUsage,
 			`access.token must be "always"`},
 		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "must be an address and a port"},
-		{"no devices file", "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
-		{"no certificate", "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
-		{"keep what has no display", "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure, "only while a test runs"},
+		{"no devices file", anyPort + "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
+		{"no certificate", anyPort + "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
+		{"keep what has no display", anyPort + "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure,
+			"only while a test runs"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var errOut output
@@ -280,4 +285,75 @@ func TestServeFirst(t *testing.T) {
 	}
 	start(true, "--data-dir", data)
 	start(false, "--data-dir", data)
+}
+
+// A rig on the network answers to the name that it prints, be that from the configuration or the
+// machine's own, and to no other.
+//
+// Fault: DNS rebinding
+func TestServeByName(t *testing.T) {
+	for name, access := range map[string]string{"the configuration's": "[access]\nhosts = [\"rig-01.example.org\"]\n",
+		"the machine's": ""} {
+		t.Run(name, func(t *testing.T) {
+			out, _ := serving(t, "--config", writeConfig(t, "listen = \":0\"\ndata_dir = \""+t.TempDir()+"\"\n"+access))
+			printed, err := url.Parse("https:" + out.line(t, "https:"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if access != "" && printed.Hostname() != "rig-01.example.org" {
+				t.Errorf("%s is printed", printed)
+			}
+			// this is not about certificates
+			http := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+			defer http.CloseIdleConnections()
+			for host, want := range map[string]int{printed.Host: 200, "evil.example": 421} {
+				if status := page(t, http, net.JoinHostPort("127.0.0.1", printed.Port()), host); status != want {
+					t.Errorf("to %s the rig answers %d, want %d", host, status, want)
+				}
+			}
+		})
+	}
+}
+
+// page asks for the page of a rig, by a name for it.
+func page(t *testing.T, c *http.Client, at, host string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+at+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body) // so that the connection can be used again
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// The help of serve names each flag that it takes, which the parser lists under serve start only.
+func TestServeHelp(t *testing.T) {
+	var help bytes.Buffer
+	if code := run(t.Context(), []string{"serve", "--help"}, nil, &help, io.Discard); code != exitOK {
+		t.Fatal(code)
+	}
+	parser, err := newParser(io.Discard, io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.Parse([]string{"serve", "start"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := parsed.Selected().Flags
+	if len(flags) < 5 {
+		t.Fatalf("serve start has %d flags", len(flags))
+	}
+	for _, f := range flags {
+		if said := fmt.Sprintf("--%s %s", f.Name, f.PlaceHolder); !strings.Contains(
+			strings.Join(strings.Fields(help.String()), " "), said) {
+			t.Errorf("%s is not in the help of serve:\n%s", said, &help)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +136,23 @@ func (r *Rig) Ended(id string) (j api.Job) {
 		return j.EndedWallNS != 0
 	})
 	return j
+}
+
+// Stalled reports whether a machine stalled while the markers of a scene were shown in real time.
+func Stalled(text string) bool {
+	return strings.Contains(text, "source ended") || strings.Contains(text, "the recording ends")
+}
+
+// Played returns an ended job of scenes. A job that a stall ended is made again, at most twice.
+func (r *Rig) Played(p api.StartParams) (job api.Job) {
+	r.t.Helper()
+	for range 3 {
+		if job = r.Ended(r.Scene("ci", p).ID); !Stalled(job.Reason) {
+			break
+		}
+		r.t.Log(job.Reason)
+	}
+	return job
 }
 
 // State waits until a job is in a state.

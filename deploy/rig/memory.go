@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"io/fs"
@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// boundMemory limits Go's memory by the service's limit. GOMEMLIMIT overrides it.
-func boundMemory(root fs.FS, variable string) {
+// BoundMemory limits Go's memory by the service's limit. The variable is the content of GOMEMLIMIT,
+// which overrides it.
+func BoundMemory(root fs.FS, variable string) {
 	if variable == "" {
 		debug.SetMemoryLimit(goMemory(root))
 	}

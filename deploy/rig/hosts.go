@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"net"
@@ -9,7 +9,7 @@ import (
 )
 
 // hosts are the names of the rig beside its addresses.
-func (s *rigService) hosts() []string {
+func (s *Rig) hosts() []string {
 	name, err := os.Hostname()
 	if _, loopback := s.conf.Loopback(); loopback || err != nil {
 		name = ""

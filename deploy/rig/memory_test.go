@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"math"
@@ -45,7 +45,7 @@ func TestGoMemory(t *testing.T) {
 		"sys/fs/cgroup/a/memory.max": {Data: []byte("8000000000\n")}}
 	for variable, want := range map[string]int64{"": 4e9, "6GiB": before} {
 		debug.SetMemoryLimit(before)
-		boundMemory(root, variable)
+		BoundMemory(root, variable)
 		if got := debug.SetMemoryLimit(-1); got != want {
 			t.Errorf("with GOMEMLIMIT=%q the limit is %d, want %d", variable, got, want)
 		}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func TestRigCompares(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, err := server.New(server.Options{Daemon: rig.Daemon, Tokens: tokens, Place: server.Place{Loopback: true},
-		Program: "test", Compare: compareFolders})
+		Program: "test", Compare: CompareFolders})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestRigCompares(t *testing.T) {
 	}
 	var sets [2]string
 	for i := range sets {
-		job := played(t, rig, api.StartParams{Repeat: 2})
+		job := rig.Played(api.StartParams{Repeat: 2})
 		if sets[i] = job.ID; job.State != "ok" {
 			t.Fatalf("%+v", job)
 		}

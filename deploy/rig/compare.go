@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/server"
 )
 
-// compareFolders compares two folders of runs for a client, without their paths.
-func compareFolders(ctx context.Context, base, with string, o server.CompareOptions) (*api.Compared, error) {
+// CompareFolders compares two folders of runs for a client, without their paths.
+func CompareFolders(ctx context.Context, base, with string, o server.CompareOptions) (*api.Compared, error) {
 	a, err := compare.Load(ctx, base)
 	if err != nil {
 		return nil, withoutFolders(err, base)
@@ -36,7 +36,7 @@ func compareFolders(ctx context.Context, base, with string, o server.CompareOpti
 	if o.Threshold > 0 {
 		options.Threshold = &o.Threshold
 	}
-	cmp, err := compareSets(a, b, options)
+	cmp, err := compare.Compare(a, b, options)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func withoutFolders(err error, dir string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("timeout")
 	}
-	if why := withoutPath(err); why != err {
-		return fmt.Errorf("the runs cannot be read: %w", why)
+	if file := (*os.PathError)(nil); errors.As(err, &file) {
+		return fmt.Errorf("the runs cannot be read: %w", file.Err)
 	}
 	if _, e := os.Stat(filepath.Join(dir, result.FileName)); errors.Is(e, fs.ErrNotExist) &&
 		strings.Contains(err.Error(), result.FileName) {

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -27,15 +27,15 @@ import (
 
 // Folders of a hub in the data directory.
 const (
-	hubSecrets   = "secrets/fleet"
+	HubSecrets   = "secrets/fleet"
 	jetstreamDir = "fleet/jetstream"
-	clusterFile  = "nats.creds" // in hubSecrets: of an external cluster
+	clusterFile  = "nats.creds" // in HubSecrets: of an external cluster
 )
 
 // openHub opens the hub of a fleet, if eideticker fleet init made one. Otherwise it makes neither a
 // file nor a port.
-func (s *rigService) openHub() error {
-	dir := filepath.Join(s.conf.DataDir, hubSecrets)
+func (s *Rig) openHub(ctx context.Context) error {
+	dir := filepath.Join(s.conf.DataDir, HubSecrets)
 	authority, err := enroll.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -53,9 +53,9 @@ func (s *rigService) openHub() error {
 	}
 	s.notify.busy("reading the fleet's jobs")
 	f := s.conf.Fleet
-	if s.bus, err = bus.Serve(s.ctx, bus.ServerOptions{
+	if s.bus, err = bus.Serve(ctx, bus.ServerOptions{
 		Dir: filepath.Join(s.conf.DataDir, jetstreamDir), Quota: int64(f.Quota), Log: s.log, Cluster: f.NATS,
-		Credentials: filepath.Join(dir, clusterFile), Keys: keysOf(authority, operator),
+		Credentials: filepath.Join(dir, clusterFile), Keys: KeysOf(authority, operator),
 	}); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *rigService) openHub() error {
 	for _, t := range s.conf.Team {
 		teams = append(teams, sched.Team{Owners: t.Owners, Share: t.Share})
 	}
-	s.hub, err = hub.New(s.ctx, hub.Options{
+	s.hub, err = hub.New(ctx, hub.Options{
 		Dir: s.conf.DataDir, Bus: s.bus, Authority: authority, URL: "https://" + shownAddress(s.at, s.hosts()),
 		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, Teams: teams, LostAfter: time.Duration(f.LostAfter),
 		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
@@ -76,13 +76,13 @@ func (s *rigService) openHub() error {
 	return err
 }
 
-// keysOf returns the keys of a hub's bus.
-func keysOf(a *enroll.Authority, operator string) bus.Keys {
+// KeysOf returns the keys of a hub's bus.
+func KeysOf(a *enroll.Authority, operator string) bus.Keys {
 	return bus.Keys{Operator: operator, Account: a.Account(), AccountJWT: a.AccountJWT, System: a.System, User: a.User}
 }
 
 // closeHub closes the hub's bus.
-func (s *rigService) closeHub() error {
+func (s *Rig) closeHub() error {
 	if s.bus == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (s *rigService) closeHub() error {
 }
 
 // readLight reads the points of a job of the fleet. Their set is RIG/JOB.N.
-func (s *rigService) readLight(_ context.Context, job string) (trend.Origin, []trend.Measured, error) {
+func (s *Rig) readLight(_ context.Context, job string) (trend.Origin, []trend.Measured, error) {
 	dir, err := s.hub.Queue().Folder(job)
 	if err != nil {
 		return trend.Origin{}, nil, err
@@ -99,7 +99,7 @@ func (s *rigService) readLight(_ context.Context, job string) (trend.Origin, []t
 }
 
 // openAgent makes the rig's part in a fleet. It waits for fleet.json.
-func (s *rigService) openAgent() (err error) {
+func (s *Rig) openAgent() (err error) {
 	c := &s.conf
 	address := ""
 	if _, loopback := c.Loopback(); !loopback && s.cert != nil {
@@ -108,7 +108,7 @@ func (s *rigService) openAgent() (err error) {
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
 		Superseded:   s.superseded,
-		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: program(),
+		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: s.program,
 		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
@@ -120,7 +120,7 @@ func (s *rigService) openAgent() (err error) {
 }
 
 // allTests returns the names of all that a job may name as its test, and of tests with a profile.
-func (s *rigService) allTests() (names, profiled []string) {
+func (s *Rig) allTests() (names, profiled []string) {
 	sources, known := s.daemon.Suite()
 	all, _ := suite.Tests(known, sources...) // without files that cannot be read
 	for _, t := range all {
@@ -135,7 +135,7 @@ func (s *rigService) allTests() (names, profiled []string) {
 }
 
 // openSet opens the folder of a set, which is not deleted before release.
-func (s *rigService) openSet(set string) (root *os.Root, release func(), err error) {
+func (s *Rig) openSet(set string) (root *os.Root, release func(), err error) {
 	release, err = s.store.Use(set)
 	if err == nil {
 		if root, err = s.store.Folder(set); err != nil {
@@ -149,14 +149,14 @@ func (s *rigService) openSet(set string) (root *os.Root, release func(), err err
 }
 
 // superseded has a set deleted before others. Without one there is nothing to delete.
-func (s *rigService) superseded(set string) {
+func (s *Rig) superseded(set string) {
 	if err := s.store.Supersede(set); err != nil && !errors.Is(err, store.ErrNotFound) {
 		s.log.Warn("a superseded attempt could not be marked", "set", set, "error", err)
 	}
 }
 
 // fleetStatus returns the rig's state in a fleet.
-func (s *rigService) fleetStatus() api.FleetStatus {
+func (s *Rig) fleetStatus() api.FleetStatus {
 	if s.agent == nil {
 		return api.FleetStatus{Role: "alone"}
 	}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // newArchive returns the copier of runs; nil: none is configured.
-func (s *rigService) newArchive() *store.Archive {
+func (s *Rig) newArchive() *store.Archive {
 	if s.conf.Store.Archive == config.ArchiveNever {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *rigService) newArchive() *store.Archive {
 
 // archived chooses the runs that are archived. Regressions are the points beside confirmed changes,
 // and the fresh runs that confirmed them.
-func (s *rigService) archived(ctx context.Context) (func(id string, pinned bool) bool, error) {
+func (s *Rig) archived(ctx context.Context) (func(id string, pinned bool) bool, error) {
 	if s.conf.Store.Archive != config.ArchiveRegressions {
 		return func(_ string, pinned bool) bool { return pinned || s.conf.Store.Archive == config.ArchiveAll }, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -24,23 +24,23 @@ import (
 
 // Files of schedules in the data directory.
 const (
-	trendFile    = "trend.db"
+	TrendFile    = "trend.db"
 	scheduleFile = "schedule.json"
 )
 
 // openSchedules makes the engine of schedules and bisections. Without schedules and feeds it makes
 // neither a file nor an engine.
-func (s *rigService) openSchedules() (err error) {
+func (s *Rig) openSchedules(ctx context.Context) (err error) {
 	if len(s.conf.Schedule)+len(s.conf.Feed) == 0 {
 		return nil
 	}
-	if s.trends, err = trend.Open(s.ctx, filepath.Join(s.conf.DataDir, trendFile), s.log); err != nil {
+	if s.trends, err = trend.Open(ctx, filepath.Join(s.conf.DataDir, TrendFile), s.log); err != nil {
 		return err
 	}
-	for _, doubt := range scheduleDoubts(s.ctx, &s.conf, s.devices, s.hub != nil) {
+	for _, doubt := range ScheduleDoubts(ctx, &s.conf, s.devices, s.hub != nil) {
 		s.log.Warn(doubt)
 	}
-	for _, doubt := range siteDoubts(&s.conf, s.tests()) {
+	for _, doubt := range SiteDoubts(&s.conf, s.tests()) {
 		s.log.Warn(doubt.Error())
 	}
 	s.trends.Changed = s.daemon.TrendChanged
@@ -64,8 +64,8 @@ func (s *rigService) openSchedules() (err error) {
 	return err
 }
 
-// scheduleDoubts returns sentences about names in schedules that cannot be used now.
-func scheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Devices, hub bool) []string {
+// ScheduleDoubts returns sentences about names in schedules that cannot be used now.
+func ScheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Devices, hub bool) []string {
 	return schedule.Doubts(c.Schedule, schedule.Surroundings{
 		Device: func(name string, b api.Browser) error {
 			if hub {
@@ -89,8 +89,8 @@ func scheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Device
 	})
 }
 
-// siteDoubts returns an error for each schedule with a test that cannot play its builds.
-func siteDoubts(c *config.Config, tests []*suite.Test) (all []error) {
+// SiteDoubts returns an error for each schedule with a test that cannot play its builds.
+func SiteDoubts(c *config.Config, tests []*suite.Test) (all []error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Schedule)) {
 		if err := siteDoubt(c, c.Schedule[name], tests); err != nil {
 			all = append(all, fmt.Errorf("schedule %s: %w", name, err))
@@ -121,17 +121,17 @@ func siteDoubt(c *config.Config, s config.Schedule, tests []*suite.Test) error {
 }
 
 // deviceStates returns the states of this rig's devices.
-func (s *rigService) deviceStates() map[string]schedule.DeviceState {
+func (s *Rig) deviceStates() map[string]schedule.DeviceState {
 	all := map[string]schedule.DeviceState{}
 	for _, d := range s.daemon.Devices() {
-		all[d.Name] = schedule.DeviceState{Present: true, Quarantined: d.Quarantine != "", Program: program()}
+		all[d.Name] = schedule.DeviceState{Present: true, Quarantined: d.Quarantine != "", Program: s.program}
 	}
 	return all
 }
 
 // fleetStates returns the states of the rigs' devices, as RIG/DEVICE. Those of a rig count from its
 // first poll of this hub.
-func (s *rigService) fleetStates() map[string]schedule.DeviceState {
+func (s *Rig) fleetStates() map[string]schedule.DeviceState {
 	all := map[string]schedule.DeviceState{}
 	rigs, _ := s.hub.Rigs()
 	for _, r := range rigs.Rigs {
@@ -144,13 +144,13 @@ func (s *rigService) fleetStates() map[string]schedule.DeviceState {
 }
 
 // browserOf returns the browser of a feed's builds; "": unknown.
-func (s *rigService) browserOf(feed string) string {
+func (s *Rig) browserOf(feed string) string {
 	kind := s.conf.Feed[feed].Kind
 	return map[config.FeedKind]string{config.FeedMozilla: "firefox", config.FeedChrome: "chromium"}[kind]
 }
 
 // readSet reads the points of a set, which is not deleted meanwhile.
-func (s *rigService) readSet(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
+func (s *Rig) readSet(_ context.Context, set string) (trend.Origin, []trend.Measured, error) {
 	release, err := s.store.Use(set)
 	if err != nil {
 		return trend.Origin{}, nil, err
@@ -164,7 +164,7 @@ func (s *rigService) readSet(_ context.Context, set string) (trend.Origin, []tre
 }
 
 // cause compares the functions of a set, which is not deleted meanwhile.
-func (s *rigService) cause(ctx context.Context, set string, of compare.Change) (string, error) {
+func (s *Rig) cause(ctx context.Context, set string, of compare.Change) (string, error) {
 	release, err := s.store.Use(set)
 	if err != nil {
 		return "", err
@@ -178,7 +178,7 @@ func (s *rigService) cause(ctx context.Context, set string, of compare.Change) (
 }
 
 // causeLight compares the functions of a job of the fleet. Light folders have the results.
-func (s *rigService) causeLight(ctx context.Context, job string, of compare.Change) (string, error) {
+func (s *Rig) causeLight(ctx context.Context, job string, of compare.Change) (string, error) {
 	dir, err := s.hub.Queue().Folder(job)
 	if err != nil {
 		return "", err
@@ -199,14 +199,14 @@ func causeIn(ctx context.Context, dir string, of compare.Change) (string, error)
 }
 
 // tests returns those of the suite. Files that cannot be read are left out.
-func (s *rigService) tests() []*suite.Test {
+func (s *Rig) tests() []*suite.Test {
 	sources, known := s.daemon.Suite()
 	all, _ := suite.Tests(known, sources...)
 	return all
 }
 
 // testNames returns the names of the suite's tests.
-func (s *rigService) testNames() (names []string) {
+func (s *Rig) testNames() (names []string) {
 	for _, t := range s.tests() {
 		names = append(names, t.Name)
 	}
