@@ -99,7 +99,11 @@ func (c scheduleCheckCmd) Run(e *env) error {
 		if hours < 1 {
 			load = fmt.Sprintf("%.1f device-minutes %s", hours*60, each)
 		}
-		fmt.Fprintf(e.out, "%s: %s with %s, %s\n", f.Schedule, plural(f.Jobs, "job"), plural(f.Runs, "run"), load)
+		if f.Jobs == 0 {
+			fmt.Fprintf(e.out, "%s: tests of rigs, which this machine does not have\n", f.Schedule)
+		} else {
+			fmt.Fprintf(e.out, "%s: %s with %s, %s\n", f.Schedule, plural(f.Jobs, "job"), plural(f.Runs, "run"), load)
+		}
 		for _, t := range f.Next {
 			fmt.Fprintf(e.out, "  %s\n", t.Format("Mon 2006-01-02 15:04 MST"))
 		}

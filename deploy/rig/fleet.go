@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,7 +110,8 @@ func (s *Rig) openAgent() (err error) {
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
 		Superseded:   s.superseded,
-		Descriptions: s.devices.Descriptions, Tests: s.allTests, Program: s.program,
+		Descriptions: s.devices.Descriptions, Tests: s.allTests,
+		Feeds: slices.Sorted(maps.Keys(s.conf.Feed)), Program: s.program,
 		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {

@@ -45,15 +45,15 @@ func (s *Rig) openSchedules(ctx context.Context) (err error) {
 	}
 	s.trends.Changed = s.daemon.TrendChanged
 	queue, read, cause := schedule.Queue(s.daemon.Queue()), s.readSet, s.cause
-	devices := s.deviceStates
+	devices, names := s.deviceStates, s.testNames
 	var fitting func(string, []string, api.StartParams) (there, away []string, err error)
 	if s.hub != nil {
 		queue, read, fitting = s.hub.Queue(), s.readLight, s.hub.Queue().Fitting
-		devices, cause = s.fleetStates, s.causeLight
+		devices, cause, names = s.fleetStates, s.causeLight, s.hub.Tests
 	}
 	s.engine, err = schedule.New(schedule.Options{
 		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
-		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: s.testNames, Fitting: fitting,
+		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: names, Fitting: fitting,
 		Cause:   cause,
 		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Bisected: s.daemon.BisectChanged,
 		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,

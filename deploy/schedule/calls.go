@@ -165,7 +165,7 @@ func told(err error) error {
 type Forecast struct {
 	Schedule string
 	Next     []time.Time   // of a schedule by time
-	Jobs     int           // of each time or build
+	Jobs     int           // of each time or build; 0: only rigs of the fleet know the tests
 	Runs     int           // of all its jobs
 	Each     time.Duration // between two times; 0: unknown
 }
@@ -180,7 +180,7 @@ func Forecasts(schedules map[string]config.Schedule, tests []string, now time.Ti
 		ofFleet := len(s.Needs) > 0 || strings.Contains(strings.Join(s.Devices, " "), "/") // has other tests
 		for _, pattern := range s.Tests {
 			named := func(test string) bool { is, _ := path.Match(pattern, test); return is }
-			if f.Jobs == 0 || !ofFleet && !slices.ContainsFunc(tests, named) {
+			if !ofFleet && !slices.ContainsFunc(tests, named) {
 				return nil, fmt.Errorf("schedule %s: no test has a name like %s%s", name, pattern,
 					wording.Near(pattern, tests))
 			}

@@ -705,8 +705,11 @@ func TestForecastOfUnknownTest(t *testing.T) {
 		t.Error(err)
 	}
 	s.Devices, s.Needs = nil, config.Needs{"os=linux"}
-	if _, err := Forecasts(map[string]config.Schedule{"a": s}, nil, time.Unix(0, 0)); err != nil {
-		t.Error(err)
+	for _, tests := range [][]string{{"load", "scrol"}, {"scroll-*"}} {
+		s.Tests = tests
+		if _, err := Forecasts(map[string]config.Schedule{"a": s}, nil, time.Unix(0, 0)); err != nil {
+			t.Errorf("%s: %v", tests, err)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ func TestDetectedLabels(t *testing.T) {
 	r := daemontest.Start(t, dir, devices, nil)
 	o := options(dir, r.Store, r.Queue(), r.Devices)
 	o.Descriptions = devices.Descriptions
+	o.Feeds = []string{"shop"}
 	o.Tests = func() (all, profiled []string) { return []string{"scene", "slow"}, []string{"slow"} }
 	o.Labels = map[string]map[string]string{"phone": {"model": "mine", "room": "2"}}
 	if err := agent.Write(dir, h.fleet, []byte("seed"), "jwt"); err != nil {
@@ -47,7 +48,7 @@ func TestDetectedLabels(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, labels[key], want)
 		}
 	}
-	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled); got != "[scene slow] [slow]" {
+	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled, h.poll.Feeds); got != "[scene slow] [slow] [shop]" {
 		t.Errorf("the rig tells of the tests %s", got)
 	}
 }

@@ -112,7 +112,7 @@ func (a *Agent) report() wire.Poll {
 		all, profiled := a.o.Tests()
 		a.tests, a.profiled, a.listed = boundedTests(all), boundedTests(profiled), now
 	}
-	p.Tests, p.Profiled = a.tests, a.profiled
+	p.Tests, p.Profiled, p.Feeds = a.tests, a.profiled, append([]string{}, a.o.Feeds...)
 	a.kept = a.whyKept(devices)
 	for i, d := range devices[:min(len(devices), wire.MaxDevices)] {
 		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: a.kept[i],

@@ -248,7 +248,7 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
-	r.busy, r.reason, r.tests, r.profiled = p.Busy, p.Reason, p.Tests, p.Profiled
+	r.busy, r.reason, r.tests, r.profiled, r.feeds = p.Busy, p.Reason, p.Tests, p.Profiled, p.Feeds
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())
@@ -302,9 +302,9 @@ func check(p *wire.Poll) error {
 			}
 		}
 	}
-	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds} {
+	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds, p.Feeds} {
 		if len(list) > 64 || slices.ContainsFunc(list, func(s string) bool { return len(s) > 256 }) {
-			return errors.New("the rig's own limits are too long")
+			return errors.New("the rig's own limits or feeds are too long")
 		}
 	}
 	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept}); err != nil || len(raw) > maxMember {

@@ -54,6 +54,7 @@ type rig struct {
 	busy       bool
 	tests      []string // names of its tests; nil: not told
 	profiled   []string // those with a profile
+	feeds      []string // nil: not told
 	reason     string   // why it wants no jobs
 	clock      time.Duration
 	unreported int
@@ -108,7 +109,7 @@ func (h *Hub) show(r *rig) {
 	}
 	now := h.o.Now()
 	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept,
-		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests}
+		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests, Feeds: r.feeds}
 	for _, d := range r.Devices {
 		labels := maps.Clone(d.Labels)
 		if labels == nil {
@@ -343,6 +344,20 @@ func (h *Hub) Rigs() (api.FleetRigs, error) {
 		}
 	}
 	return out, nil
+}
+
+// Tests returns the names of the tests that rigs have told, sorted.
+func (h *Hub) Tests() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []string
+	for _, r := range h.rigs {
+		if r.known {
+			all = append(all, r.tests...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Online reports if a rig has polled lately, and since the hub's start. Until then its devices are

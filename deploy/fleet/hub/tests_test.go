@@ -73,6 +73,49 @@ func TestSubmittedBrowsers(t *testing.T) {
 	}
 }
 
+// TestSubmittedBuilds: builds are for virtual displays of rigs that have the feed. A rig that does
+// not tell its feeds may have any.
+//
+// Fault: A job of a fleet has a build of a feed that no fitting rig has
+func TestSubmittedBuilds(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	p := api.StartParams{Test: "load", Browsers: []string{"chromium@shop:v1"}}
+	fitting := func(want string) {
+		t.Helper()
+		there, away, err := w.hub.Queue().Fitting("schedule s", nil, p)
+		if got := fmt.Sprint(there, away, err); !strings.Contains(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	fitting("[a/phone b/phone] [] <nil>")
+	w.rigs["a"].feeds = []string{}
+	w.rigs["b"].feeds = []string{"main", "shop"}
+	w.rigs["a"].poll()
+	w.rigs["b"].poll()
+	fitting("[b/phone] [] <nil>")
+	w.rigs["b"].source = "v4l2"
+	w.rigs["b"].poll()
+	fitting("no rig with a fitting device has the feed shop in its own configuration")
+	w.rigs["a"].source = "v4l2"
+	w.rigs["a"].poll()
+	fitting("builds run on virtual displays (source=x11), and no fitting device is one")
+	w.rigs["b"].source = "x11"
+	w.rigs["b"].poll()
+	fitting("[b/phone] [] <nil>")
+}
+
+// TestTests: patterns of a hub's schedules are about the tests of its rigs.
+func TestTests(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.rigs["a"].tests = []string{"scroll", "load"}
+	w.rigs["b"].tests = []string{"zoom", "load"}
+	w.rigs["a"].poll()
+	w.rigs["b"].poll()
+	if got := fmt.Sprint(w.hub.Tests()); got != "[load scroll zoom]" {
+		t.Error(got)
+	}
+}
+
 // TestSubmittedProfiles: a profile in a test's file makes plain runs too. They count in the
 // estimate. A set with more variants than rigs take is refused.
 func TestSubmittedProfiles(t *testing.T) {

@@ -57,6 +57,7 @@ type Rig struct {
 	Reason        string // why it gets no jobs, or the note of Drain
 	Accept        wire.Accept
 	Tests         []string // names; nil: unknown, any may be there
+	Feeds         []string // as Tests
 }
 
 // Device is a device of a rig.
@@ -236,7 +237,8 @@ func (s *Scheduler) newGroup(j Job) *group {
 func (g *group) fit(r *rig) (all []*device) {
 	j := &g.job
 	if slices.Contains(j.Not, r.ID) || !accepts(r.Accept.Kinds, j.Kind) ||
-		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) || !r.has(j.Tests) {
+		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) ||
+		!r.has(j.Tests) || !r.feeds(j.Feeds) {
 		return nil
 	}
 	for _, d := range r.devices {
@@ -251,12 +253,23 @@ func (g *group) fit(r *rig) (all []*device) {
 }
 
 func (g *group) fits(d *device) bool {
-	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels)
+	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels) &&
+		(len(g.job.Feeds) == 0 || d.Labels["source"] == "" || d.Labels["source"] == virtual)
 }
+
+// virtual is the label source of the devices that run builds.
+const virtual = "x11"
 
 // has reports if a rig has tests. One that does not tell them may have any.
 func (r *Rig) has(tests []string) bool {
-	return r.Tests == nil || !slices.ContainsFunc(tests, func(t string) bool { return !slices.Contains(r.Tests, t) })
+	return told(r.Tests, tests)
+}
+
+// feeds reports if a rig has feeds, as has does.
+func (r *Rig) feeds(names []string) bool { return told(r.Feeds, names) }
+
+func told(there, names []string) bool {
+	return there == nil || !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(there, n) })
 }
 
 func accepts(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
@@ -323,8 +336,13 @@ func (s *Scheduler) unfit(g *group, owner string, named bool) error {
 		}
 	}
 	switch {
-	case !slices.ContainsFunc(all, g.fits):
+	case !slices.ContainsFunc(all, func(d *device) bool { return j.Needs.Fits(d.Labels) }):
 		return j.Needs.unfit(all)
+	case !slices.ContainsFunc(all, g.fits):
+		return errors.New("builds run on virtual displays (source=x11), and no fitting device is one")
+	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.feeds(j.Feeds) }):
+		return fmt.Errorf("no rig with a fitting device has the feed %s in its own configuration",
+			strings.Join(j.Feeds, " and "))
 	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.has(j.Tests) }):
 		return g.untested(all, named)
 	case len(g.fitting) == 0 && j.Devices > 1:
@@ -531,7 +549,8 @@ func (s *Scheduler) SetRig(now Rig) {
 	r := s.rigs[at]
 	before := r.devices
 	changed := !known || !reflect.DeepEqual(r.Accept, now.Accept) || !slices.Equal(r.Tests, now.Tests) ||
-		(r.Tests == nil) != (now.Tests == nil)
+		(r.Tests == nil) != (now.Tests == nil) || !slices.Equal(r.Feeds, now.Feeds) ||
+		(r.Feeds == nil) != (now.Feeds == nil)
 	r.Rig, r.devices, r.taken = now, make([]*device, 0, len(now.Devices)), 0
 	for _, n := range now.Devices {
 		id := r.ID + "/" + n.Name

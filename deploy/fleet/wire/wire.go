@@ -65,6 +65,8 @@ type Poll struct {
 	Tests []string `json:"tests,omitempty"`
 	// Profiled are those whose files have a profile, and do not ask for one run only.
 	Profiled []string `json:"profiled,omitempty"`
+	// Feeds are the names of the rig's feeds. Nil means that they are not told.
+	Feeds []string `json:"feeds"`
 
 	Devices []Device  `json:"devices"`
 	Running []Running `json:"running"` // attempts that wait or run on the rig
