@@ -22,13 +22,15 @@ import (
 // Variant is a test in a browser on a device.
 type Variant struct {
 	Device  Device
-	Browser string      // "": the device's first
-	Program string      // file of the browser, on this machine; "": the installed one
-	Build   string      // name of the build of the program or of the site, for people; "": none
-	Site    string      // folder of the build of a site; "": none
-	Test    *suite.Test // nil: the test of the set
-	Called  string      // its name; "": after browser and device
-	Plain   bool        // the next variant without its profile
+	Browser string // "": the device's first
+	Program string // file of the browser, on this machine; "": the installed one
+	Build   string // name of the build of the program or of the site, for people; "": none
+	// BuildSum is the SHA-256 of the build; "": unknown.
+	BuildSum string
+	Site     string      // folder of the build of a site; "": none
+	Test     *suite.Test // nil: the test of the set
+	Called   string      // its name; "": after browser and device
+	Plain    bool        // the next variant without its profile
 }
 
 // Name returns the name for folders and tables.
@@ -143,6 +145,8 @@ type setJSON struct {
 	ObserverEffect bool `json:"observer_effect,omitempty"`
 	// Builds has the builds of the variants' browsers or sites, by variant.
 	Builds map[string]string `json:"builds,omitempty"`
+	// BuildSums has the SHA-256 of builds. Equal names of other rigs may be other builds.
+	BuildSums map[string]string `json:"build_sha256,omitempty"`
 	// Looks share the level of a verdict; absent: it has one.
 	Looks []int     `json:"looks,omitempty"`
 	Runs  []runJSON `json:"runs"` // in the order in which they were made
@@ -376,9 +380,12 @@ func (s *setRun) write() error {
 		out.Variants = append(out.Variants, v.Name())
 		if v.Build != "" {
 			if out.Builds == nil {
-				out.Builds = map[string]string{}
+				out.Builds, out.BuildSums = map[string]string{}, map[string]string{}
 			}
 			out.Builds[v.Name()] = v.Build
+			if v.BuildSum != "" {
+				out.BuildSums[v.Build] = v.BuildSum
+			}
 		}
 	}
 	for _, m := range s.set.Made {

@@ -25,6 +25,8 @@ type Builds interface {
 	// Program returns the path of the program of a build, or the folder of a site. It fetches the
 	// build if need be. release lets the build be removed.
 	Program(ctx context.Context, kind string, b api.Build) (path string, release func(), err error)
+	// Sum returns the SHA-256 of a build that was fetched; "": it says nothing of its content.
+	Sum(b api.Build) string
 }
 
 // resolveTime limits the time to find a build.
@@ -146,6 +148,7 @@ func (d *Daemon) programs(j *job, p *plan) (release func(), err error) {
 		if err != nil {
 			return release, fmt.Errorf("browser %s: %w", v.Build, err)
 		}
+		v.BuildSum = d.options.Builds.Sum(p.builds[v.Build])
 		if d.site(p, v) {
 			v.Site = path
 		} else {

@@ -46,6 +46,8 @@ func (s *shelf) Resolve(_ context.Context, feed, build string) (api.Build, error
 
 func (s *shelf) Site(feed string) bool { return feed == "shop" }
 
+func (s *shelf) Sum(b api.Build) string { return "sum-" + b.Name }
+
 func (s *shelf) Ready(b api.Build) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,13 +117,19 @@ func TestBuildsOfFeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var set struct{ Builds map[string]string }
+	var set struct {
+		Builds map[string]string
+		Sums   map[string]string `json:"build_sha256"`
+	}
 	raw, err := os.ReadFile(filepath.Join(dir, "set.json"))
 	if err == nil {
 		err = json.Unmarshal(raw, &set)
 	}
 	if err != nil || set.Builds["firefox-f-2"] != "firefox@f:2" || set.Builds["chromium-f-1"] != "chromium@f:1" {
 		t.Errorf("set.json has %v, error %v", set.Builds, err)
+	}
+	if got := fmt.Sprint(set.Sums); got != "map[chromium@f:1:sum-1 firefox@f:2:sum-2]" {
+		t.Errorf("set.json has the sums %s", got)
 	}
 	if run, err := r.Store.Get(t.Context(), j.ID+"~firefox-f-2~run-01"); err != nil ||
 		run.Environment["build"] != "firefox@f:2" || run.Browser != "firefox" {

@@ -22,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/hub"
 	"github.com/eideticker/eideticker/deploy/fleet/sched"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
+	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/store"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 	"github.com/eideticker/eideticker/netsim/site"
@@ -97,7 +98,28 @@ func (s *Rig) readLight(_ context.Context, job string) (trend.Origin, []trend.Me
 	if err != nil {
 		return trend.Origin{}, nil, err
 	}
+	if err := sameBuilds(s.builds, dir); err != nil {
+		return trend.Origin{}, nil, err
+	}
 	return trend.ReadLight(dir)
+}
+
+// sameBuilds checks that builds of a light folder RIG/JOB.N have the same content on all rigs.
+func sameBuilds(known *builds.Cache, folder string) error {
+	sums, err := trend.Sums(folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		b, err := api.ParseBrowser(name)
+		if err == nil {
+			err = known.Same(b.Feed, b.Build, sums[name])
+		}
+		if err != nil {
+			return fmt.Errorf("rig %s: %w", filepath.Base(filepath.Dir(folder)), err)
+		}
+	}
+	return nil
 }
 
 // openAgent makes the rig's part in a fleet. It waits for fleet.json.

@@ -3,6 +3,8 @@ package builds
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -194,6 +196,38 @@ func (c *Cache) Ready(b api.Build) bool {
 	}
 	now, _, err := sumTree(context.Background(), o.tree, false)
 	return err == nil && now == was
+}
+
+// Sum returns the SHA-256 that the ledger has of a build. Builds that are made anew at each use
+// have none.
+func (c *Cache) Sum(b api.Build) string {
+	f := c.feeds[b.Feed]
+	if f == nil || f.rebuilt {
+		return ""
+	}
+	b, _, _ = f.find(b.Name) // an unreadable ledger has none
+	return b.SHA256
+}
+
+// Same keeps the SHA-256 of a build that another rig has used. It is an error if the ledger has
+// another one.
+func (c *Cache) Same(feed, build, sum string) error {
+	f := c.feeds[feed]
+	if f == nil || f.rebuilt {
+		return nil
+	}
+	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size {
+		return fmt.Errorf("build %s:%s: SHA-256 %.80q has another form", feed, build, sum)
+	}
+	b, is, err := f.find(build)
+	if err != nil || !is || b.Name != build || b.SHA256 == sum {
+		return err
+	}
+	if b.SHA256 != "" {
+		return fmt.Errorf("build %s:%s has other content there: its SHA-256 is %.12s…, not %.12s…", feed, build, sum,
+			b.SHA256)
+	}
+	return pin(f, b, sum)
 }
 
 // Site reports if the builds of a feed are web sites.

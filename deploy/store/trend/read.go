@@ -26,6 +26,8 @@ const (
 // plan is a part of set.json.
 type plan struct {
 	Runs []planned `json:"runs"`
+	// Sums has the SHA-256 of builds by KIND@FEED:BUILD.
+	Sums map[string]string `json:"build_sha256"`
 }
 
 type planned struct {
@@ -59,6 +61,12 @@ func ReadLight(folder string) (o Origin, all []Measured, err error) {
 		all[i].Key.Device = rig + "/" + all[i].Key.Device
 	}
 	return o, all, err
+}
+
+// Sums returns the SHA-256 of a set's builds by KIND@FEED:BUILD.
+func Sums(folder string) (map[string]string, error) {
+	p, err := readPlan(folder, &Origin{})
+	return p.Sums, err
 }
 
 // read reads the folder of a set under the ID of the set.

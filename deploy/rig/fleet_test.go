@@ -1,0 +1,58 @@
+package rig
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/schedule/builds"
+)
+
+// TestSameBuilds: the first rig that reports a build's content decides. A rig with other content
+// under that name makes no point, also after a restart of the hub.
+//
+// Fault: Two rigs have different builds under one name
+func TestSameBuilds(t *testing.T) {
+	data, feed := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(feed, "b-1.zip"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *builds.Cache {
+		c, err := builds.Open(builds.Options{Dir: data, MaxBytes: 1 << 30, Log: slog.New(slog.DiscardHandler),
+			Feeds: map[string]config.Feed{"shop": {Kind: config.FeedFolder, Dir: feed, Of: config.OfSite}}})
+		if err == nil {
+			_, err = c.Builds(t.Context(), "shop")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first, second := strings.Repeat("a1", 32), strings.Repeat("b2", 32)
+	for i, report := range []struct{ rig, name, sum, want string }{
+		{"lab-1", "chromium@shop:b-1", "short", "has another form"},
+		{"lab-1", "chromium@shop:b-1", first, ""},
+		{"lab-2", "firefox@shop:b-1", first, ""},
+		{"lab-2", "chromium@shop:b-1", second, "rig lab-2: build shop:b-1 has other content there: its SHA-256 is " +
+			"b2b2b2b2b2b2…, not a1a1a1a1a1a1…"},
+		{"lab-2", "chromium@other:b-1", second, ""}, // no feed of the hub
+		{"lab-2", "chromium@shop:b-2", second, ""},  // no build that the hub knows
+	} {
+		set := filepath.Join(t.TempDir(), report.rig, "s-1.1")
+		if err := os.MkdirAll(set, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		raw := fmt.Sprintf(`{"runs": [], "build_sha256": {%q: %q}}`, report.name, report.sum)
+		if err := os.WriteFile(filepath.Join(set, "set.json"), []byte(raw), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := sameBuilds(open(), set)
+		if (err == nil) != (report.want == "") || err != nil && !strings.Contains(err.Error(), report.want) {
+			t.Errorf("report %d: %v, want %q", i, err, report.want)
+		}
+	}
+}
