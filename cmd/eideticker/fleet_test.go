@@ -27,6 +27,9 @@ import (
 // fleetRigEnv names the configuration of a rig that is a program of its own.
 const fleetRigEnv = "EIDETICKER_TEST_FLEET_RIG"
 
+// anyPort listens on a free port.
+const anyPort = "127.0.0.1:0"
+
 // heldFile is beside the configuration of a rig whose device is held: its jobs run until it is
 // killed.
 const heldFile = "held"
@@ -56,11 +59,46 @@ func serveFleetRig(file string) int {
 // fleet is a hub with rigs that are programs of their own.
 type fleet struct {
 	t         *testing.T
+	dir       string // with a folder for each machine
 	at, print string
 }
 
-// start starts a rig and returns how it is killed.
-func (f *fleet) start(file string) (kill func(os.Signal)) {
+// newFleet makes the folder of tests.
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{t: t, dir: t.TempDir()}
+	suite := filepath.Join(f.dir, "suite")
+	if err := os.Mkdir(suite, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, more := range map[string]string{"scene": "", "profiled": "profile: {native: samples}\n"} {
+		if err := os.WriteFile(filepath.Join(suite, name+".yaml"), []byte("name: "+name+"\nabout: Plays a scene\n"+
+			"url: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n"+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// conf writes the configuration of a machine that listens at an address.
+func (f *fleet) conf(name, listen, more string) (file string) {
+	f.t.Helper()
+	file = filepath.Join(f.dir, name, "eideticker.toml")
+	text := fmt.Sprintf("listen = %q\ndata_dir = %q\nsuite = [%q]\n%s\n[store]\nmin_free = \"64MiB\"\n", listen,
+		filepath.Join(f.dir, name, "data"), filepath.Join(f.dir, "suite"), more)
+	for _, made := range []string{filepath.Join(f.dir, name, "data"), filepath.Join(f.dir, name, "locks")} {
+		if err := os.MkdirAll(made, 0o700); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	return file
+}
+
+// start starts a machine and returns how it is killed, and what it prints.
+func (f *fleet) start(file string) (kill func(os.Signal), said *output) {
 	f.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -69,8 +107,8 @@ func (f *fleet) start(file string) (kill func(os.Signal)) {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), fleetRigEnv+"="+file, session.LockVariable+"="+filepath.Join(filepath.Dir(file),
 		"locks"))
-	var said output
-	cmd.Stdout, cmd.Stderr = &said, &said
+	said = &output{}
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
@@ -87,7 +125,7 @@ func (f *fleet) start(file string) (kill func(os.Signal)) {
 		}
 	}
 	f.t.Cleanup(func() { kill(os.Interrupt) })
-	return kill
+	return kill, said
 }
 
 // do carries out a command of the hub's users.
@@ -152,32 +190,8 @@ func (f *fleet) file(run, name string) (int, string) {
 // Fault: `kill -9` of a rig with a job of a fleet
 func TestFleet(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	suite := filepath.Join(dir, "suite")
-	if err := os.Mkdir(suite, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, more := range map[string]string{"scene": "", "profiled": "profile: {native: samples}\n"} {
-		if err := os.WriteFile(filepath.Join(suite, name+".yaml"), []byte("name: "+name+"\nabout: Plays a scene\n"+
-			"url: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n"+more), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	conf := func(name, more string) string {
-		file := filepath.Join(dir, name, "eideticker.toml")
-		text := fmt.Sprintf("listen = \"127.0.0.1:0\"\ndata_dir = %q\nsuite = [%q]\n%s\n[store]\n"+
-			"min_free = \"64MiB\"\n", filepath.Join(dir, name, "data"), suite, more)
-		for _, made := range []string{filepath.Join(dir, name, "data"), filepath.Join(dir, name, "locks")} {
-			if err := os.MkdirAll(made, 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	hub := conf("hub", "[tls]\nmode = \"self\"\n")
+	f := newFleet(t)
+	hub := f.conf("hub", anyPort, "[tls]\nmode = \"self\"\n")
 	if code := run(t.Context(), []string{"fleet", "init", "--config", hub}, nil, io.Discard,
 		io.Discard); code != exitOK {
 		t.Fatalf("fleet init: exit code %d", code)
@@ -188,19 +202,19 @@ func TestFleet(t *testing.T) {
 		t.Errorf("a second fleet init: exit code %d: %s", code, &again)
 	}
 	out, errOut := serving(t, "--config", hub)
-	f := &fleet{t: t, print: errOut.line(t, "certificate ")}
+	f.print = errOut.line(t, "certificate ")
 	f.at = "https:" + strings.TrimSuffix(out.line(t, "https:"), "/")
 	kills := map[string]func(os.Signal){}
 	confs := map[string]string{}
-	held := filepath.Join(dir, "lab-02", heldFile)
+	held := filepath.Join(f.dir, "lab-02", heldFile)
 	for _, name := range []string{"lab-01", "lab-02", "lab-03"} {
-		confs[name] = conf(name, "[labels]\nroom = \""+name[4:]+"\"\n")
+		confs[name] = f.conf(name, anyPort, "[labels]\nroom = \""+name[4:]+"\"\n")
 		if name == "lab-02" {
 			if err := os.WriteFile(held, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		kills[name] = f.start(confs[name])
+		kills[name], _ = f.start(confs[name])
 		args := strings.Fields(f.well("fleet", "invite", name))[1:]
 		f.well(append(args, "--config", confs[name])...)
 		if name != "lab-02" {
@@ -281,7 +295,7 @@ func TestFleet(t *testing.T) {
 			t.Errorf("run %s: %d, %.300s", run, code, text)
 		}
 	}
-	sets, err := filepath.Glob(filepath.Join(dir, "lab-0*", "data", "runs", "s-*"))
+	sets, err := filepath.Glob(filepath.Join(f.dir, "lab-0*", "data", "runs", "s-*"))
 	if err != nil || len(sets) > 4 {
 		t.Errorf("%q, %v: want one set of each attempt", sets, err)
 	}

@@ -194,7 +194,7 @@ func TestServeOnFullDisk(t *testing.T) {
 // Fault: Configuration has an unknown key or a bad value
 func TestServeRefused(t *testing.T) {
 	dir := t.TempDir()
-	const anyPort = "listen = \"127.0.0.1:0\"\n"
+	const free = "listen = \"" + anyPort + "\"\n"
 	for _, tc := range []struct {
 		name, config string
 		args         []string
@@ -207,9 +207,9 @@ func TestServeRefused(t *testing.T) {
 		{"a proxy whose clients are admin", "[access]\nhosts = [\"rig.example.org\"]\n", nil, exitUsage,
 			`access.token must be "always"`},
 		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "must be an address and a port"},
-		{"no devices file", anyPort + "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
-		{"no certificate", anyPort + "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
-		{"keep what has no display", anyPort + "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure,
+		{"no devices file", free + "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
+		{"no certificate", free + "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
+		{"keep what has no display", free + "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure,
 			"only while a test runs"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
