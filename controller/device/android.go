@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -17,6 +21,8 @@ type Shell interface {
 	// Run runs a command and returns what it says. It is an error if the command ends with another
 	// code than 0; what it said is returned then too.
 	Run(ctx context.Context, command string) (string, error)
+	// Pipe runs a command that reads bytes and then ends. It returns as Run does.
+	Pipe(ctx context.Context, command string, from io.Reader) (string, error)
 	// Quote makes one word of a command of a text.
 	Quote(text string) string
 }
@@ -63,6 +69,79 @@ func androidPackage(browser string) (string, error) {
 	}
 	return "", fmt.Errorf("%q is not a browser of Android's that is known here, and no package%s", strict.Clip(browser),
 		wording.Meant(browser, names))
+}
+
+// installed are the APKs that this program has installed, by serial number and package.
+var installed struct {
+	sync.Mutex
+	all map[string]apk
+}
+
+// apk is an installed APK.
+type apk struct {
+	file    string
+	updated string // when, as the device says
+}
+
+// installTime limits an installation, which compiles the app on the device.
+const installTime = 10 * time.Minute
+
+// Install replaces an app and its data by an APK, unless this program installed that file last. An
+// app of another signer or a newer one cannot be updated, so the app is removed first. Source of
+// the command: PackageManagerShellCommand.java of Android's frameworks/base.
+func (a *Android) Install(ctx context.Context, app, file string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, installTime, fmt.Errorf("not installed within %v", installTime))
+	defer cancel()
+	serial, _ := a.about.Android()
+	installed.Lock()
+	was := installed.all[serial+" "+app]
+	installed.Unlock()
+	if was.file == file && was.updated != "" && was.updated == a.updated(ctx, app) {
+		return nil
+	}
+	from, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer from.Close() // only read
+	st, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if said, err := a.shell.Run(ctx, "pm path "+app); err == nil && strings.HasPrefix(said, "package:") {
+		_, _ = a.shell.Run(ctx, "pm uninstall "+app) // an app of the system keeps its first version
+	}
+	said, err := a.shell.Pipe(ctx, fmt.Sprintf("cmd package install -r -d -S %d", st.Size()), from)
+	if said = strings.TrimSpace(said); err == nil && !strings.HasPrefix(said, "Success") {
+		err = fmt.Errorf("unexpected answer %q", strict.Clip(said))
+	} else if err != nil && said != "" {
+		err = fmt.Errorf("%w: %s", err, strict.Clip(said))
+	}
+	if err != nil {
+		return fmt.Errorf("install %s: %w", app, err)
+	}
+	updated := a.updated(ctx, app)
+	if updated == "" {
+		return fmt.Errorf("install %s: the APK is of another package", app)
+	}
+	installed.Lock()
+	defer installed.Unlock()
+	if installed.all == nil {
+		installed.all = map[string]apk{}
+	}
+	installed.all[serial+" "+app] = apk{file, updated}
+	return nil
+}
+
+var updateLine = pattern.New(`(?m)^\s*lastUpdateTime=([0-9: -]{1,40})\s*$`)
+
+// updated returns when an app was installed or updated; "": it is not there.
+func (a *Android) updated(ctx context.Context, app string) string {
+	said, err := a.shell.Run(ctx, "dumpsys package "+app)
+	if m := updateLine.FindStringSubmatch(said); err == nil && m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // Start ends a browser and starts it at an address by an intent. It clears its data if the device's

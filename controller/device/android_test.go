@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ type phone struct {
 	fails  map[string]error
 	ran    []string
 	before func(command string)
+	piped  string
 }
 
 // Quote is not that of a real shell, so that it is seen where it was used.
@@ -35,6 +37,15 @@ func (p *phone) Run(ctx context.Context, command string) (string, error) {
 	}
 	p.ran = append(p.ran, command)
 	return p.says[command], p.fails[command]
+}
+
+func (p *phone) Pipe(ctx context.Context, command string, from io.Reader) (string, error) {
+	all, err := io.ReadAll(from)
+	if err != nil {
+		return "", err
+	}
+	p.piped += string(all)
+	return p.Run(ctx, command)
 }
 
 func file(t testing.TB, name string) string {
@@ -184,6 +195,67 @@ func chrome(t *testing.T) *phone {
 	p.says["pm path com.android.chrome"] = "package:/data/app/~~x==/com.android.chrome-y==/base.apk\n"
 	p.says["pm clear com.android.chrome"] = "Success\n"
 	return p
+}
+
+// TestAndroidInstall: a build replaces an app and its data, unless it is there already.
+func TestAndroidInstall(t *testing.T) {
+	const app = "org.mozilla.fenix"
+	build := filepath.Join(t.TempDir(), "build.apk")
+	if err := os.WriteFile(build, []byte("an APK"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	about := blank("phone")
+	about.ADB = "INSTALL1"
+	there, dump, install := "pm path "+app, "dumpsys package "+app, "cmd package install -r -d -S 6"
+	p := &phone{fails: map[string]error{}, says: map[string]string{there: "package:/data/app/x/base.apk\n",
+		install: "Success\n", dump: "    lastUpdateTime=2026-11-30 19:00:00\n    versionName=148\n"}}
+	step := func(what, want string, ran ...string) {
+		t.Helper()
+		p.ran, p.piped = nil, ""
+		err := NewAndroid(p, about, nil).Install(t.Context(), app, build)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+		if !slices.Equal(p.ran, ran) || slices.Contains(ran, install) != (p.piped == "an APK") {
+			t.Errorf("%s: ran %q with %q", what, p.ran, p.piped)
+		}
+	}
+	step("the first time", "", there, "pm uninstall "+app, install, dump)
+	step("again", "", dump)
+	p.says[dump] = "    lastUpdateTime=2026-11-30 20:00:00\n"
+	step("somebody updated it", "", dump, there, "pm uninstall "+app, install, dump)
+	build = filepath.Join(t.TempDir(), "other.apk")
+	if err := os.WriteFile(build, []byte("an APK"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.says[there] = ""
+	p.says[install], p.fails[install] = "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n", errors.New("exit code 1")
+	step("no space", "install org.mozilla.fenix: exit code 1: Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]", there,
+		install)
+	p.says[install], p.fails[install] = "Failure [NO]", nil
+	step("refused", `unexpected answer "Failure [NO]"`, there, install)
+	p.says[install], p.says[dump] = "Success", "Unable to find package\n"
+	step("another package", "the APK is of another package", there, install, dump)
+}
+
+func TestRunsBuilds(t *testing.T) {
+	screen, phone := blank("screen"), blank("phone")
+	screen.Source, phone.ADB = Virtual, "A1"
+	fresh := phone
+	fresh.Profile = profileFresh
+	for _, tc := range []struct {
+		d       Description
+		android bool
+		want    string
+	}{
+		{screen, false, ""}, {screen, true, "is not an Android device"}, {phone, false, "is not a virtual display"},
+		{phone, true, "set profile: fresh"}, {fresh, true, ""},
+	} {
+		if err := tc.d.RunsBuilds(tc.android); (err == nil) != (tc.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s, Android %t: %v", tc.d.Name, tc.android, err)
+		}
+	}
 }
 
 const viewIt = "am start -a android.intent.action.VIEW -d <http://10.0.0.1:8080/a?b='c'&d> -p com.android.chrome"

@@ -190,6 +190,21 @@ func meantInput(kind string) string {
 	return "; known: " + strings.Join(forms, ", ")
 }
 
+// RunsBuilds returns the reason why builds of feeds cannot run on the device; nil: they can. A
+// build for Android replaces an app and its data.
+func (d Description) RunsBuilds(android bool) error {
+	_, is := d.Android()
+	switch {
+	case !android && d.Source != Virtual:
+		return fmt.Errorf("device %s is not a virtual display of this machine, which builds need", d.Name)
+	case android && !is:
+		return fmt.Errorf("device %s is not an Android device, which builds for Android need", d.Name)
+	case android && d.Profile != profileFresh:
+		return fmt.Errorf("device %s keeps the data of its browsers, which builds replace; set profile: fresh", d.Name)
+	}
+	return nil
+}
+
 // Android is the serial number by which adb knows the device, and whether it is there by adb at
 // all; "" is the only one that is attached.
 func (d Description) Android() (serial string, ok bool) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +39,10 @@ type pocket struct {
 const serial = "PHONE1"
 
 // newPocket returns a phone, and the device that it is in a file of devices.
-func newPocket(t *testing.T) (*pocket, Device) {
+func newPocket(t *testing.T) (*pocket, Device) { return newPocketOf(t, "") }
+
+// newPocketOf returns a phone with further keys in the file, and further commands.
+func newPocketOf(t *testing.T, keys string, more ...adbtest.Command) (*pocket, Device) {
 	t.Helper()
 	display, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 320, Height: 240})
 	needProgram(t, err)
@@ -62,7 +66,7 @@ func newPocket(t *testing.T) (*pocket, Device) {
 		}},
 		{Name: "am start", Run: p.view},
 	}
-	p.server = adbtest.New(t, serial+"\tdevice\n", slices.Concat(shells, phoneSays(t), hand.Shells("uinput"))...)
+	p.server = adbtest.New(t, serial+"\tdevice\n", slices.Concat(more, shells, phoneSays(t), hand.Shells("uinput"))...)
 	t.Cleanup(func() {
 		p.screen.close()
 		if err := display.Close(); err != nil {
@@ -74,8 +78,8 @@ func newPocket(t *testing.T) (*pocket, Device) {
 		t.Fatal(err)
 	}
 	t.Setenv("ANDROID_ADB_SERVER_PORT", port)
-	d, err := devices(t, fmt.Sprintf("phone: {source: \"x11:%s?fps=60&cursor=0\", input: adb, browsers: [chrome]}\n",
-		display.Name())).Find("phone")
+	d, err := devices(t, fmt.Sprintf("phone: {source: \"x11:%s?fps=60&cursor=0\", input: adb, browsers: [chrome]%s}\n",
+		display.Name(), keys)).Find("phone")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,6 +235,65 @@ func TestRunOnAPhone(t *testing.T) {
 	}
 	if got := p.content.seen(); !slices.Equal(got, []string{"2040c0"}) {
 		t.Errorf("the site was asked for %q", got)
+	}
+}
+
+// TestRunOfABuildOnAPhone: two builds of an app take turns. Each is installed before its run, which
+// names it.
+func TestRunOfABuildOnAPhone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run in real time on a display")
+	}
+	const app = "org.mozilla.fenix"
+	var mu sync.Mutex
+	var has string // the installed APK
+	installs := 0
+	dump := func(s *adbtest.Session) byte {
+		mu.Lock()
+		defer mu.Unlock()
+		return s.Say(fmt.Sprintf("    versionName=%s\n    lastUpdateTime=2026-11-30 19:00:%02d\n", has, installs))
+	}
+	install := func(s *adbtest.Session) byte {
+		var got []byte
+		size, err := strconv.Atoi(s.Line[strings.LastIndex(s.Line, " ")+1:])
+		for err == nil && len(got) < size {
+			part, more := s.Hear()
+			if got = append(got, part...); !more {
+				return 1
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		has = string(got)
+		installs++
+		return s.Say("Success\n")
+	}
+	_, d := newPocketOf(t, ", profile: fresh", adbtest.Command{Name: "dumpsys package " + app, Run: dump},
+		adbtest.Command{Name: "cmd package install -r -d -S ", Run: install},
+		adbtest.Command{Name: "pm uninstall", Run: adbtest.Say("Success\n")},
+		adbtest.Command{Name: "pm clear", Run: adbtest.Say("Success\n")})
+	dir := t.TempDir()
+	o := SetOptions{Test: tapped(t, d).Test, Repeat: 1, Dir: filepath.Join(dir, "set"), Program: "test", Seed: 1,
+		MaxLost: 1, NoVideo: true, NoPictures: true, Progress: untold{}}
+	for _, version := range []string{"150", "151"} {
+		file := filepath.Join(dir, version+".apk")
+		if err := os.WriteFile(file, []byte(version), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o.Variants = append(o.Variants, Variant{Device: d, Browser: app, Program: file,
+			Build: "firefox@fenix:" + version, Called: "fenix-" + version})
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 2 || installs != 2 {
+		t.Fatalf("%d runs with %d installations: %v", len(set.Made), installs, err)
+	}
+	for _, m := range set.Made {
+		want := o.Variants[m.Variant].Build
+		env := m.Record.Environment
+		if m.Record.State != Passed || env[result.EnvBuild] != want ||
+			env[result.EnvBrowser] != app+" "+strings.TrimPrefix(want, "firefox@fenix:") {
+			t.Errorf("%s: %s %s, %v", want, m.Record.State, m.Record.Reason, env)
+		}
 	}
 }
 

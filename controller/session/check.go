@@ -81,10 +81,7 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 		if !known {
 			continue
 		}
-		browser, err := d.Browser(v.Browser)
-		if err == nil && v.Program != "" {
-			browser, err = checkProgram(v, d)
-		}
+		browser, err := checkBrowser(v, d)
 		if err != nil {
 			return err
 		}
@@ -118,8 +115,16 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 	return nil
 }
 
-// checkProgram checks the file of a variant's browser. It returns the browser's kind.
-func checkProgram(v Variant, d device.Description) (string, error) {
+// checkBrowser checks the browser of a variant, or the file of a browser of this machine. It
+// returns the browser's kind. On an Android device a file is an APK of the app Browser.
+func checkBrowser(v Variant, d device.Description) (string, error) {
+	if _, android := d.Android(); android && (v.Program != "" || v.Build != "") {
+		return v.Browser, d.RunsBuilds(true)
+	}
+	browser, err := d.Browser(v.Browser)
+	if err != nil || v.Program == "" {
+		return browser, err
+	}
 	if d.Source != device.Virtual {
 		return "", fmt.Errorf("device %s: only a virtual display of this machine starts the file of a browser: %w",
 			d.Name, errors.ErrUnsupported)

@@ -71,11 +71,19 @@ const (
 )
 
 func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
-	browser, err := d.Browser(w.Browser)
-	if err != nil {
-		return nil, err
+	browser := w.Browser
+	if w.Program == "" {
+		var err error
+		if browser, err = d.Browser(w.Browser); err != nil {
+			return nil, err
+		}
 	}
 	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, wanted: w}
+	if w.Program != "" {
+		if err := s.install(ctx); err != nil {
+			return nil, fmt.Errorf("device %s: %w", d.Name(), err)
+		}
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, readyTimeout,
 		fmt.Errorf("not ready within %v", readyTimeout))
 	defer cancel()
@@ -131,6 +139,17 @@ func (s *describedStage) open(ctx context.Context) (err error) {
 		s.painter, err = newPainter(s.device.Input.Target)
 	}
 	return err
+}
+
+// install installs the build of an Android device.
+func (s *describedStage) install(ctx context.Context) error {
+	serial, _ := s.device.Android()
+	found, err := s.server.Find(ctx, serial)
+	if err != nil {
+		return err
+	}
+	s.wanted.say("install", "device", s.device.Name, "app", s.name, "apk", s.wanted.Program)
+	return device.NewAndroid(found, s.device, nil).Install(ctx, s.name, s.wanted.Program)
 }
 
 func (s *describedStage) healthy(ctx context.Context) error {

@@ -38,7 +38,7 @@ type Device interface {
 // Wanted is what a run needs of a device.
 type Wanted struct {
 	Browser   string               // "": the device's first
-	Program   string               // file of a browser of this machine; "": the installed one
+	Program   string               // file of a browser of this machine, or APK of Browser; "": the installed one
 	Window    suite.Size           // of the browser's content; zero: the device's own
 	Link      string               // target of the green page, for browsers without an address bar
 	Navigates bool                 // steps go to addresses: the browser needs an address bar

@@ -23,7 +23,7 @@ import (
 type Variant struct {
 	Device  Device
 	Browser string // "": the device's first
-	Program string // file of the browser, on this machine; "": the installed one
+	Program string // file of the browser on this machine, or its APK; "": the installed one
 	Build   string // name of the build of the program or of the site, for people; "": none
 	// BuildSum is the SHA-256 of the build; "": unknown.
 	BuildSum string

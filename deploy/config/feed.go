@@ -25,13 +25,18 @@ const (
 	FeedGit     = "git"
 )
 
-// OfSite is the content of a feed with builds of a web site. Others have builds of browsers.
-const OfSite = "site"
+// Content of a feed's builds.
+const (
+	OfBrowser = "browser" // of this machine
+	OfSite    = "site"    // a web site
+	OfAndroid = "android" // an APK of a browser of Android
+)
 
 // Feed says where builds of browsers, or of a web site, come from.
 type Feed struct {
 	Kind     FeedKind `toml:"kind"`
-	Of       string   `toml:"of"`       // folder, jsonl, git: browser, site; "": browser
+	Of       string   `toml:"of"`       // folder, jsonl, git: browser, site, android; "": browser
+	Package  string   `toml:"package"`  // of = "android": of the APKs
 	Dir      string   `toml:"dir"`      // folder: of the builds; git: the repository
 	URL      string   `toml:"url"`      // of the index; jsonl: or its file
 	Key      string   `toml:"key"`      // jsonl: file of the public key that signs lines; "": they need no signature
@@ -57,16 +62,17 @@ const maxFeeds = 50
 
 var (
 	feedName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) // as api.FeedName
+	android  = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 	word     = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 )
 
 // feedKeys are the keys of each kind: the first ones are required.
 var feedKeys = map[FeedKind]struct{ need, may []string }{
-	FeedFolder:  {need: []string{"dir"}, may: []string{"of"}},
-	FeedLines:   {need: []string{"url"}, may: []string{"key", "of"}},
+	FeedFolder:  {need: []string{"dir"}, may: []string{"of", "package"}},
+	FeedLines:   {need: []string{"url"}, may: []string{"key", "of", "package"}},
 	FeedChrome:  {may: []string{"url", "channel", "platform"}},
 	FeedMozilla: {may: []string{"url", "channel", "platform"}},
-	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "of", "timeout"}},
+	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "of", "package", "timeout"}},
 }
 
 // checkFeeds returns the name of the first feed with a problem, and the problem.
@@ -92,7 +98,8 @@ func (f Feed) check() error {
 	}
 	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "key": f.Key != "", "channel": f.Channel != "",
 		"platform": f.Platform != "", "branch": f.Branch != "", "command": len(f.Command) > 0, "output": f.Output != "",
-		"timeout": f.Timeout != 0, "of": f.Of != ""}
+		"timeout": f.Timeout != 0, "of": f.Of != "",
+		"package": f.Package != ""}
 	keys := feedKeys[f.Kind]
 	for _, key := range keys.need {
 		if !given[key] {
@@ -110,9 +117,15 @@ func (f Feed) check() error {
 		}
 	}
 	if f.Of != "" {
-		if err := oneOf("of", f.Of, "browser", OfSite); err != nil {
+		if err := oneOf("of", f.Of, OfBrowser, OfSite, OfAndroid); err != nil {
 			return err
 		}
+	}
+	if (f.Of == OfAndroid) != (f.Package != "") {
+		return fmt.Errorf("of = %q and package, such as org.mozilla.fenix, need each other", OfAndroid)
+	}
+	if f.Package != "" && !android.MatchString(f.Package) {
+		return fmt.Errorf("package is %.80q: must be a name such as org.mozilla.fenix", f.Package)
 	}
 	if f.Output != "" && !filepath.IsLocal(f.Output) {
 		return fmt.Errorf("output is %.80q: must be a path within the commit's files", f.Output)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 )
@@ -22,8 +22,10 @@ type Builds interface {
 	Ready(b api.Build) bool
 	// Site reports if the builds of a feed are web sites.
 	Site(feed string) bool
-	// Program returns the path of the program of a build, or the folder of a site. It fetches the
-	// build if need be. release lets the build be removed.
+	// App returns the Android app of a feed with APKs; "": another feed.
+	App(feed string) string
+	// Program returns the path of the program or APK of a build, or the folder of a site. It fetches
+	// the build if need be. release lets the build be removed.
 	Program(ctx context.Context, kind string, b api.Build) (path string, release func(), err error)
 	// Sum returns the SHA-256 of a build that was fetched; "": it says nothing of its content.
 	Sum(b api.Build) string
@@ -91,13 +93,12 @@ func (d *Daemon) useBuilds(all []session.Variant) error {
 		if err != nil || b.Feed == "" {
 			continue // checked before
 		}
-		if d.named[v.Device.Name()].about.Source != device.Virtual {
-			return api.Errorf(api.InvalidParams,
-				"browser %s on device %s: builds of feeds run on virtual displays of this machine only", b,
-				v.Device.Name())
+		app := d.options.Builds.App(b.Feed)
+		if err := d.named[v.Device.Name()].about.RunsBuilds(app != ""); err != nil {
+			return api.Errorf(api.InvalidParams, "browser %s: %v", b, err)
 		}
 		v.Called = strings.NewReplacer("@", "-", ":", "-", "+", "-").Replace(v.Name())
-		v.Browser, v.Build = b.Kind, b.String()
+		v.Browser, v.Build = cmp.Or(app, b.Kind), b.String()
 		if slices.ContainsFunc(all[:i], func(o session.Variant) bool { return o.Name() == v.Called }) {
 			return api.Errorf(api.InvalidParams, "browser %s is given twice", b)
 		}

@@ -38,13 +38,15 @@ func (s *shelf) Resolve(_ context.Context, feed, build string) (api.Build, error
 	if build == "" {
 		build = fmt.Sprint(s.newest)
 	}
-	if feed != "f" && feed != "shop" || build > fmt.Sprint(s.newest) {
+	if feed != "f" && feed != "shop" && feed != "fenix" || build > fmt.Sprint(s.newest) {
 		return api.Build{}, api.Errorf(api.NotFound, "feed %s has no build %q", feed, build)
 	}
 	return api.Build{Feed: feed, Name: build, State: "usable"}, nil
 }
 
 func (s *shelf) Site(feed string) bool { return feed == "shop" }
+
+func (s *shelf) App(feed string) string { return map[string]string{"fenix": "org.mozilla.fenix"}[feed] }
 
 func (s *shelf) Sum(b api.Build) string { return "sum-" + b.Name }
 
@@ -203,8 +205,10 @@ func TestBuildsAreRefused(t *testing.T) {
 		{"no build", wrong, s, api.StartParams{Browsers: []string{"firefox@f:"}}},
 		{"path", wrong, s, api.StartParams{Browsers: []string{"firefox@f:../1"}}},
 		{"twice", "is given twice", s, api.StartParams{Browsers: []string{"firefox@f", "firefox@f:latest"}}},
-		{"another screen", "browser one@f:2 on device card: builds of feeds run on virtual displays of this", s,
+		{"another screen", "browser one@f:2: device card is not a virtual display of this", s,
 			api.StartParams{Variants: []api.Variant{{Name: "a"}, {Name: "b", Device: "card", Browser: "one@f"}}}},
+		{"no phone", "browser firefox@fenix:2: device local is not an Android device, which builds for Android need", s,
+			api.StartParams{Browsers: []string{"firefox@fenix"}}},
 		{"an address", "cannot run in builds of feeds", s,
 			api.StartParams{Browsers: []string{"firefox@f:1"}, URL: "https://example.org/"}},
 		{"an address beside a test", "cannot run in builds of feeds", s, api.StartParams{Variants: []api.Variant{

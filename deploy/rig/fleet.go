@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
@@ -133,7 +134,7 @@ func (s *Rig) openAgent() (err error) {
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
 		Superseded:   s.superseded,
 		Descriptions: s.devices.Descriptions, Tests: s.allTests,
-		Feeds: slices.Sorted(maps.Keys(s.conf.Feed)), Program: s.program,
+		Feeds: s.feedsOn, Program: s.program,
 		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
@@ -142,6 +143,21 @@ func (s *Rig) openAgent() (err error) {
 		},
 	})
 	return err
+}
+
+// feedsOn returns the feeds whose builds run on a device.
+func (s *Rig) feedsOn(name string) (all []string) {
+	devices := device.List{Devices: s.devices.Descriptions()}
+	d, err := devices.Find(name)
+	if err != nil {
+		return nil
+	}
+	for _, feed := range slices.Sorted(maps.Keys(s.conf.Feed)) {
+		if d.RunsBuilds(s.conf.Feed[feed].Of == config.OfAndroid) == nil {
+			all = append(all, feed)
+		}
+	}
+	return all
 }
 
 // allTests returns the names of all that a job may name as its test, and of tests with a profile.

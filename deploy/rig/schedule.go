@@ -73,12 +73,11 @@ func ScheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Device
 			}
 			all := device.List{Devices: devices.Descriptions()}
 			d, err := all.Find(name)
-			switch {
-			case err != nil:
-				return err
-			case b.Feed != "" && d.Source != device.Virtual:
-				return fmt.Errorf("device %s is not a virtual display, so it runs no builds of feed %s", name, b.Feed)
-			case b.Feed == "" || c.Feed[b.Feed].Of == config.OfSite:
+			of := c.Feed[b.Feed].Of
+			if err == nil && b.Feed != "" {
+				err = d.RunsBuilds(of == config.OfAndroid)
+			}
+			if err == nil && (b.Feed == "" || of == config.OfSite) {
 				_, err = d.Browser(b.Kind)
 			}
 			return err

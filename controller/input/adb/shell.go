@@ -164,6 +164,39 @@ func (d *Device) Run(ctx context.Context, command string) (string, error) {
 		return "", err
 	}
 	defer s.close()
+	return s.answer(command)
+}
+
+// Pipe runs a command that reads bytes and then ends, such as "cmd package install -S SIZE". The
+// context limits its time. It returns as Run does.
+func (d *Device) Pipe(ctx context.Context, command string, from io.Reader) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := d.shell(ctx, command)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	buffer := make([]byte, maxLeft)
+	for {
+		n, err := io.ReadFull(from, buffer)
+		switch {
+		case n == 0 && errors.Is(err, io.EOF):
+			return s.answer(command)
+		case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+			return "", err
+		}
+		if err := s.write(ctx, buffer[:n]); err != nil {
+			if _, why := s.answer(command); errors.As(why, new(*exitError)) {
+				return "", why // it ended before it had all
+			}
+			return "", err
+		}
+	}
+}
+
+// answer reads until the command has ended.
+func (s *shell) answer(command string) (string, error) {
 	var said, complained bytes.Buffer
 	for {
 		kind, data, err := s.read()

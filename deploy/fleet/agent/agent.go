@@ -70,8 +70,8 @@ type Options struct {
 	Descriptions func() []device.Description
 	// Tests returns the names of the rig's tests, and of those with a profile; nil: they are not told.
 	Tests func() (all, profiled []string)
-	// Feeds are the names of the rig's feeds.
-	Feeds []string
+	// Feeds returns the names of the feeds whose builds run on a device; nil: they are not told.
+	Feeds func(device string) []string
 	// Open opens the folder of a set. It is not deleted before release. The error wraps
 	// fs.ErrNotExist if there is none.
 	Open func(set string) (root *os.Root, release func(), err error)

@@ -31,7 +31,7 @@ func TestDetectedLabels(t *testing.T) {
 	r := daemontest.Start(t, dir, devices, nil)
 	o := options(dir, r.Store, r.Queue(), r.Devices)
 	o.Descriptions = devices.Descriptions
-	o.Feeds = []string{"shop"}
+	o.Feeds = func(device string) []string { return []string{"for-" + device} }
 	o.Tests = func() (all, profiled []string) { return []string{"scene", "slow"}, []string{"slow"} }
 	o.Labels = map[string]map[string]string{"phone": {"model": "mine", "room": "2"}}
 	if err := agent.Write(dir, h.fleet, []byte("seed"), "jwt"); err != nil {
@@ -48,8 +48,9 @@ func TestDetectedLabels(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, labels[key], want)
 		}
 	}
-	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled, h.poll.Feeds); got != "[scene slow] [slow] [shop]" {
-		t.Errorf("the rig tells of the tests %s", got)
+	if got := fmt.Sprint(h.poll.Tests, h.poll.Profiled, h.poll.Devices[0].Feeds); got != "[scene slow] [slow] "+
+		"[for-phone]" {
+		t.Errorf("the rig tells of the tests and feeds %s", got)
 	}
 }
 

@@ -112,11 +112,14 @@ func (a *Agent) report() wire.Poll {
 		all, profiled := a.o.Tests()
 		a.tests, a.profiled, a.listed = boundedTests(all), boundedTests(profiled), now
 	}
-	p.Tests, p.Profiled, p.Feeds = a.tests, a.profiled, append([]string{}, a.o.Feeds...)
+	p.Tests, p.Profiled = a.tests, a.profiled
 	a.kept = a.whyKept(devices)
 	for i, d := range devices[:min(len(devices), wire.MaxDevices)] {
-		p.Devices = append(p.Devices, wire.Device{Name: d.Name, State: d.State, Reason: a.kept[i],
-			Labels: a.labels(&d)})
+		out := wire.Device{Name: d.Name, State: d.State, Reason: a.kept[i], Labels: a.labels(&d)}
+		if a.o.Feeds != nil {
+			out.Feeds = append([]string{}, a.o.Feeds(d.Name)...)
+		}
+		p.Devices = append(p.Devices, out)
 	}
 	for _, t := range a.state.Attempts {
 		if t.Ended == nil && len(p.Running) < wire.MaxRunning {

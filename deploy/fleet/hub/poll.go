@@ -18,6 +18,9 @@ import (
 // maxMember bounds the stored state of a rig.
 const maxMember = 48 << 10
 
+// maxFeeds bounds the feeds of a device.
+const maxFeeds = 64
+
 // maxPath bounds the paths of a result's runs.
 const maxPath = 400
 
@@ -248,7 +251,7 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
-	r.busy, r.reason, r.tests, r.profiled, r.feeds = p.Busy, p.Reason, p.Tests, p.Profiled, p.Feeds
+	r.busy, r.reason, r.tests, r.profiled = p.Busy, p.Reason, p.Tests, p.Profiled
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())
@@ -260,7 +263,7 @@ func sameDevice(a, b wire.Device) bool {
 }
 
 func sameLabels(a, b wire.Device) bool {
-	if a.Name != b.Name || len(a.Labels) != len(b.Labels) {
+	if a.Name != b.Name || len(a.Labels) != len(b.Labels) || !slices.Equal(a.Feeds, b.Feeds) {
 		return false
 	}
 	for k, v := range a.Labels {
@@ -291,8 +294,8 @@ func check(p *wire.Poll) error {
 	seen := map[string]bool{}
 	for i := range p.Devices {
 		d := &p.Devices[i]
-		if !labelForm.MatchString(d.Name) || seen[d.Name] || len(d.Labels) > wire.MaxLabels {
-			return fmt.Errorf("device %.80q: has an invalid name or too many labels", d.Name)
+		if !labelForm.MatchString(d.Name) || seen[d.Name] || len(d.Labels) > wire.MaxLabels || len(d.Feeds) > maxFeeds {
+			return fmt.Errorf("device %.80q: has an invalid name, or too many labels or feeds", d.Name)
 		}
 		seen[d.Name] = true
 		d.State, d.Reason = clip(d.State, 32), clip(d.Reason, maxReason)
@@ -302,9 +305,9 @@ func check(p *wire.Poll) error {
 			}
 		}
 	}
-	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds, p.Feeds} {
+	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds} {
 		if len(list) > 64 || slices.ContainsFunc(list, func(s string) bool { return len(s) > 256 }) {
-			return errors.New("the rig's own limits or feeds are too long")
+			return errors.New("the rig's own limits are too long")
 		}
 	}
 	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept}); err != nil || len(raw) > maxMember {

@@ -54,7 +54,6 @@ type rig struct {
 	busy       bool
 	tests      []string // names of its tests; nil: not told
 	profiled   []string // those with a profile
-	feeds      []string // nil: not told
 	reason     string   // why it wants no jobs
 	clock      time.Duration
 	unreported int
@@ -109,7 +108,7 @@ func (h *Hub) show(r *rig) {
 	}
 	now := h.o.Now()
 	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept,
-		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests, Feeds: r.feeds}
+		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests}
 	for _, d := range r.Devices {
 		labels := maps.Clone(d.Labels)
 		if labels == nil {
@@ -117,7 +116,7 @@ func (h *Hub) show(r *rig) {
 		}
 		labels["rig"], labels["device"] = r.Rig, d.Name
 		free := d.State == "free" || d.State == "keeping" && d.Reason == "" // it may be reserved, too
-		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels,
+		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels, Feeds: d.Feeds,
 			Free: free && !r.uses([]string{d.Name}), Reason: d.Reason})
 	}
 	r.shown = out.Online

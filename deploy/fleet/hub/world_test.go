@@ -165,7 +165,6 @@ type simRig struct {
 	profiled []string
 	browsers string // label
 	feeds    []string
-	source   string // label
 	answer   wire.Polled
 	last     []byte
 }
@@ -177,8 +176,7 @@ type simAttempt struct {
 }
 
 func (r *simRig) report() []byte {
-	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled,
-		Feeds: r.feeds}
+	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {
@@ -196,7 +194,7 @@ func (r *simRig) report() []byte {
 	for _, d := range r.devices {
 		state := map[bool]string{true: "running", false: cmp.Or(r.idle, "free")}[used[d]]
 		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Reason: r.reason,
-			Labels: map[string]string{"os": "android", "browser": r.browsers, "source": r.source}})
+			Labels: map[string]string{"os": "android", "browser": r.browsers}, Feeds: r.feeds})
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {

@@ -57,15 +57,15 @@ type Rig struct {
 	Reason        string // why it gets no jobs, or the note of Drain
 	Accept        wire.Accept
 	Tests         []string // names; nil: unknown, any may be there
-	Feeds         []string // as Tests
 }
 
 // Device is a device of a rig.
 type Device struct {
 	Name   string
 	Labels map[string]string
-	Free   bool   // except for jobs of this scheduler
-	Reason string // why it is not free
+	Feeds  []string // whose builds run on it; nil: unknown, any may
+	Free   bool     // except for jobs of this scheduler
+	Reason string   // why it is not free
 }
 
 // Reservation keeps a share of the fitting devices for a class. The share is of their number,
@@ -237,8 +237,7 @@ func (s *Scheduler) newGroup(j Job) *group {
 func (g *group) fit(r *rig) (all []*device) {
 	j := &g.job
 	if slices.Contains(j.Not, r.ID) || !accepts(r.Accept.Kinds, j.Kind) ||
-		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) ||
-		!r.has(j.Tests) || !r.feeds(j.Feeds) {
+		slices.ContainsFunc(j.Feeds, func(f string) bool { return !accepts(r.Accept.Feeds, f) }) || !r.has(j.Tests) {
 		return nil
 	}
 	for _, d := range r.devices {
@@ -254,20 +253,15 @@ func (g *group) fit(r *rig) (all []*device) {
 
 func (g *group) fits(d *device) bool {
 	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels) &&
-		(len(g.job.Feeds) == 0 || d.Labels["source"] == "" || d.Labels["source"] == virtual)
+		told(d.Feeds, g.job.Feeds)
 }
-
-// virtual is the label source of the devices that run builds.
-const virtual = "x11"
 
 // has reports if a rig has tests. One that does not tell them may have any.
 func (r *Rig) has(tests []string) bool {
 	return told(r.Tests, tests)
 }
 
-// feeds reports if a rig has feeds, as has does.
-func (r *Rig) feeds(names []string) bool { return told(r.Feeds, names) }
-
+// told reports if names are there. What is not told may have all.
 func told(there, names []string) bool {
 	return there == nil || !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(there, n) })
 }
@@ -339,9 +333,7 @@ func (s *Scheduler) unfit(g *group, owner string, named bool) error {
 	case !slices.ContainsFunc(all, func(d *device) bool { return j.Needs.Fits(d.Labels) }):
 		return j.Needs.unfit(all)
 	case !slices.ContainsFunc(all, g.fits):
-		return errors.New("builds run on virtual displays (source=x11), and no fitting device is one")
-	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.feeds(j.Feeds) }):
-		return fmt.Errorf("no rig with a fitting device has the feed %s in its own configuration",
+		return fmt.Errorf("no fitting device runs builds of feed %s: its rig needs that feed in its own configuration",
 			strings.Join(j.Feeds, " and "))
 	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.has(j.Tests) }):
 		return g.untested(all, named)
@@ -549,8 +541,7 @@ func (s *Scheduler) SetRig(now Rig) {
 	r := s.rigs[at]
 	before := r.devices
 	changed := !known || !reflect.DeepEqual(r.Accept, now.Accept) || !slices.Equal(r.Tests, now.Tests) ||
-		(r.Tests == nil) != (now.Tests == nil) || !slices.Equal(r.Feeds, now.Feeds) ||
-		(r.Feeds == nil) != (now.Feeds == nil)
+		(r.Tests == nil) != (now.Tests == nil)
 	r.Rig, r.devices, r.taken = now, make([]*device, 0, len(now.Devices)), 0
 	for _, n := range now.Devices {
 		id := r.ID + "/" + n.Name
@@ -566,7 +557,8 @@ func (s *Scheduler) SetRig(now Rig) {
 		if slices.Contains(r.devices, d) {
 			continue // it has this name twice
 		}
-		changed = changed || d.Labels == nil || !maps.Equal(d.Labels, n.Labels)
+		changed = changed || d.Labels == nil || !maps.Equal(d.Labels, n.Labels) ||
+			!slices.Equal(d.Feeds, n.Feeds) || (d.Feeds == nil) != (n.Feeds == nil)
 		d.Device = n
 		r.devices = append(r.devices, d)
 		if d.job != nil {

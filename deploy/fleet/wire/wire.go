@@ -64,13 +64,10 @@ type Poll struct {
 	// Tests are the names of the rig's tests. Nil means that they are not told.
 	Tests []string `json:"tests,omitempty"`
 	// Profiled are those whose files have a profile, and do not ask for one run only.
-	Profiled []string `json:"profiled,omitempty"`
-	// Feeds are the names of the rig's feeds. Nil means that they are not told.
-	Feeds []string `json:"feeds"`
-
-	Devices []Device  `json:"devices"`
-	Running []Running `json:"running"` // attempts that wait or run on the rig
-	Ended   []Ended   `json:"ended"`   // results without acknowledgement, oldest first
+	Profiled []string  `json:"profiled,omitempty"`
+	Devices  []Device  `json:"devices"`
+	Running  []Running `json:"running"` // attempts that wait or run on the rig
+	Ended    []Ended   `json:"ended"`   // results without acknowledgement, oldest first
 }
 
 // Accept limits the jobs that a rig takes. The rig checks it itself. Empty lists accept all.
@@ -86,6 +83,8 @@ type Device struct {
 	State  string            `json:"state"` // as in device.list
 	Reason string            `json:"reason,omitempty"`
 	Labels map[string]string `json:"labels"`
+	// Feeds are the rig's feeds whose builds run on the device. Nil means that they are not told.
+	Feeds []string `json:"feeds"`
 }
 
 // Running is an attempt on its rig.

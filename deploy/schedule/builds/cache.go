@@ -231,10 +231,20 @@ func (c *Cache) Same(feed, build, sum string) error {
 }
 
 // Site reports if the builds of a feed are web sites.
-func (c *Cache) Site(feed string) bool { return c.feeds[feed] != nil && c.feeds[feed].site }
+func (c *Cache) Site(feed string) bool {
+	return c.feeds[feed] != nil && c.feeds[feed].of == config.OfSite
+}
 
-// Program returns the path of a build's program, or the folder of a site. It fetches and unpacks
-// the build if the cache has not got it. The build stays until release is called.
+// App returns the Android app of a feed with APKs; "": another feed.
+func (c *Cache) App(feed string) string {
+	if f := c.feeds[feed]; f != nil {
+		return f.app
+	}
+	return ""
+}
+
+// Program returns the path of a build's program or APK, or the folder of a site. It fetches and
+// unpacks the build if the cache has not got it. The build stays until release is called.
 func (c *Cache) Program(ctx context.Context, kind string, b api.Build) (path string, release func(), err error) {
 	f, err := c.feed(b.Feed)
 	if err != nil {
@@ -253,12 +263,16 @@ func (c *Cache) Program(ctx context.Context, kind string, b api.Build) (path str
 	if bad := (*brokenError)(nil); errors.As(err, &bad) {
 		err = errors.Join(err, f.note(b.Name, func(b *api.Build) { b.State, b.Reason = broken, clip(bad.Error()) }))
 	}
-	if err == nil && f.site {
-		if path = findSite(dir); path == "" {
-			err = errors.New("it has no " + lacks(dir, true))
-		}
-	} else if err == nil {
+	switch {
+	case err != nil:
+	case f.of == config.OfBrowser:
 		path, err = findProgram(dir, kind)
+	case lacks(dir, f.of) != "":
+		err = errors.New("it has no " + lacks(dir, f.of))
+	case f.of == config.OfSite:
+		path = findSite(dir)
+	default:
+		path = findAPK(dir)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("build %s:%s: %w", b.Feed, b.Name, err)
@@ -379,10 +393,16 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 	}
 	if err == nil && o.archive != "" {
 		o.tree = filepath.Join(work, "tree")
-		err = c.unpack(ctx, o.archive, o.tree)
+		isAPK := false
+		if err = os.Mkdir(o.tree, 0o755); err == nil && f.of == config.OfAndroid {
+			isAPK, err = takeAPK(ctx, o.archive, o.tree)
+		}
+		if err == nil && !isAPK {
+			err = c.unpack(ctx, o.archive, o.tree)
+		}
 	}
 	if err == nil {
-		if what := lacks(o.tree, f.site); what != "" {
+		if what := lacks(o.tree, f.of); what != "" {
 			err = &brokenError{errors.New("it has no " + what)}
 		}
 	}
@@ -416,9 +436,6 @@ func (c *Cache) unpack(ctx context.Context, archive, tree string) error {
 		return err
 	}
 	defer from.Close() // only read
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		return err
-	}
 	into, err := os.OpenRoot(tree)
 	if err != nil {
 		return err

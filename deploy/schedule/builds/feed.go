@@ -64,10 +64,10 @@ type Feed struct {
 	name string
 	path string // of the ledger
 	source
-	local   bool // a folder or file of this machine, which is read each time
-	partial bool // a build that is not listed any more is not gone
-	rebuilt bool // the content of a build differs each time it is opened
-	site    bool // the builds are web sites, not browsers
+	local   bool   // a folder or file of this machine, which is read each time
+	partial bool   // a build that is not listed any more is not gone
+	rebuilt bool   // the content of a build differs each time it is opened
+	of, app string // content and package of the configuration
 	now     func() time.Time
 
 	reading sync.Mutex // held while the index is read, which takes long
@@ -88,10 +88,11 @@ type ledgerFile struct {
 // newFeed makes the feed of a configuration. dir is the data directory.
 func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, error) {
 	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now, rebuilt: c.Kind == config.FeedGit,
-		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines, site: c.Of == config.OfSite}
+		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines, of: cmp.Or(c.Of, config.OfBrowser),
+		app: c.Package}
 	switch c.Kind {
 	case config.FeedFolder:
-		f.source, f.local = folder{c.Dir, f.site}, true
+		f.source, f.local = folder{c.Dir, f.of}, true
 	case config.FeedLines:
 		f.source, f.local = lines{c.URL, c.Key}, !strings.Contains(c.URL, "://")
 	case config.FeedChrome:

@@ -19,17 +19,15 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
 // endings are the ends of the names of archives.
 var endings = []string{".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"}
 
 // folder is a folder whose entries are builds: folders with a browser's program or the pages of a
-// site, and archives.
-type folder struct {
-	dir  string
-	site bool
-}
+// site, archives, and APKs.
+type folder struct{ dir, of string }
 
 func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.Build, err error) {
 	entries, err := os.ReadDir(f.dir)
@@ -44,10 +42,10 @@ func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.B
 		}
 		name := e.Name()
 		if st.IsDir() {
-			if _, is := known[name]; !is && lacks(path, f.site) != "" {
+			if _, is := known[name]; !is && lacks(path, f.of) != "" {
 				continue
 			}
-		} else if name = unended(name); name == e.Name() || !st.Mode().IsRegular() {
+		} else if name = f.unended(name); name == e.Name() || !st.Mode().IsRegular() {
 			continue
 		}
 		all = append(all, api.Build{Name: name, WallNS: st.ModTime().UnixNano()})
@@ -56,9 +54,17 @@ func (f folder) list(_ context.Context, known map[string]api.Build) (all []api.B
 	return all, nil
 }
 
+// endings returns the ends of the names of files that are builds.
+func (f folder) endings() []string {
+	if f.of == config.OfAndroid {
+		return append(slices.Clone(endings), apkEnding)
+	}
+	return endings
+}
+
 // unended returns the name of an archive without its ending.
-func unended(name string) string {
-	for _, end := range endings {
+func (f folder) unended(name string) string {
+	for _, end := range f.endings() {
 		if rest, is := strings.CutSuffix(name, end); is && rest != "" {
 			return rest
 		}
@@ -72,7 +78,7 @@ func (f folder) open(_ context.Context, b api.Build, _ string) (opened, error) {
 		path, err = filepath.EvalSymlinks(path)
 		return opened{tree: path, inPlace: true}, err
 	}
-	for _, end := range endings {
+	for _, end := range f.endings() {
 		if st, err := os.Stat(path + end); err == nil && st.Mode().IsRegular() {
 			return opened{archive: path + end}, nil
 		}

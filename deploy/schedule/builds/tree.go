@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
 // errNotFolder is that of a path through a file.
@@ -92,11 +94,13 @@ func hasProgram(dir string) bool {
 }
 
 // lacks returns the part that a build's tree lacks; "": none.
-func lacks(dir string, site bool) string {
+func lacks(dir, of string) string {
 	switch {
-	case site && findSite(dir) == "":
+	case of == config.OfSite && findSite(dir) == "":
 		return "page of a site: a file .html at its top"
-	case !site && !hasProgram(dir):
+	case of == config.OfAndroid && findAPK(dir) == "":
+		return "single file .apk at its top"
+	case of == config.OfBrowser && !hasProgram(dir):
 		return "program of chromium or firefox"
 	}
 	return ""
