@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -243,13 +245,9 @@ func (c rigCall) printAlerts(all *alerts, at string) error {
 	}
 	for _, a := range all.Alerts {
 		fmt.Fprintf(c.out, "alert %d, %s: %s\n", a.ID, a.State, terminal.Clean(a.Text))
-		for _, x := range a.Changes {
-			if x.Explaining {
-				x.Cause = "runs with measuring code search the cause"
-			}
-			if x.Cause != "" {
-				fmt.Fprintf(c.out, "  change %d: %s\n", x.ID, terminal.Clean(x.Cause))
-			}
+		c.printBuilds(&a)
+		for _, cause := range causes(a.Changes) {
+			fmt.Fprintf(c.out, "  %s\n", terminal.Clean(cause))
 		}
 		on := "--rig"
 		if ofFleet.MatchString(a.Command) {
@@ -264,6 +262,50 @@ func (c rigCall) printAlerts(all *alerts, at string) error {
 	}
 	_, err := fmt.Fprintln(c.out, all.Budget.Text)
 	return err
+}
+
+// maxSubjects bounds the builds of an alert that are printed.
+const maxSubjects = 5
+
+// printBuilds prints what the builds of an alert change, newest first.
+func (c rigCall) printBuilds(a *api.Alert) {
+	printed := 0
+	for _, b := range a.Builds {
+		if b.Seq == a.FirstSeq || b.Subject == "" { // the first one is before the change
+			continue
+		}
+		if printed++; printed > maxSubjects {
+			fmt.Fprintln(c.out, "  and older ones; the page has them")
+			return
+		}
+		fmt.Fprintf(c.out, "  build %s: %s\n", terminal.Clean(b.Name), terminal.Clean(b.Subject))
+	}
+}
+
+// causes returns the causes of changes, each once with the numbers of its changes.
+func causes(all []api.SeriesShift) (out []string) {
+	all = slices.SortedFunc(slices.Values(all), func(a, b api.SeriesShift) int { return cmp.Compare(a.ID, b.ID) })
+	numbers := map[string][]string{}
+	for _, x := range all {
+		if x.Explaining {
+			x.Cause = "runs with measuring code search the cause"
+		}
+		if x.Cause == "" {
+			continue
+		}
+		if numbers[x.Cause] == nil {
+			out = append(out, x.Cause)
+		}
+		numbers[x.Cause] = append(numbers[x.Cause], fmt.Sprint(x.ID))
+	}
+	for i, cause := range out {
+		name := "change "
+		if len(numbers[cause]) > 1 {
+			name = "changes "
+		}
+		out[i] = name + wording.Few(numbers[cause]) + ": " + cause
+	}
+	return out
 }
 
 type schedulePointsCmd struct {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,6 +125,10 @@ func TestSchedulePoints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := db.AddBuilds(t.Context(), []api.Build{{Feed: "main", Seq: 79, Name: "v79", Subject: "Before"},
+		{Feed: "main", Seq: 80, Name: "v80", Subject: "Round\x1b[2J prices"}}); err != nil {
+		t.Fatal(err)
+	}
 	list, err := db.Series(t.Context(), api.SeriesListParams{Role: trend.Subject, Limit: 1})
 	if err != nil || len(list.Series) == 0 {
 		t.Fatal(list, err)
@@ -160,7 +165,8 @@ func TestSchedulePoints(t *testing.T) {
 	}
 	said := command("alerts")
 	const shift = "fps.framerate of load on lab-07/local: 30 % lower since build v80 (worse)"
-	if !strings.HasPrefix(said, "alert 1, open: "+shift+" change 1: price (app.js:3) ran for 9 ms?[2J. "+
+	if !strings.HasPrefix(said, "alert 1, open: "+shift+" build v80: Round?[2J prices "+
+		"change 1: price (app.js:3) ran for 9 ms?[2J. "+
 		"repeat it: eideticker run open --device lab-07/local "+
 		"--hub "+address+" candidate: "+shift+" It is candidate. 0 of ") ||
 		strings.Contains(said, "fixed") || strings.Contains(said, "refuted") {
@@ -176,5 +182,15 @@ func TestSchedulePoints(t *testing.T) {
 	}
 	if got := command("points", "nightly", "--json"); strings.Contains(got, set) || !strings.Contains(got, "v80") {
 		t.Errorf("%s", got)
+	}
+}
+
+// TestCauses: changes with one cause are one line.
+func TestCauses(t *testing.T) {
+	got := causes([]api.SeriesShift{{ID: 3, Cause: "a ran"}, {ID: 1, Cause: "a ran"}, {ID: 2, Explaining: true},
+		{ID: 4}})
+	want := []string{"changes 1, 3: a ran", "change 2: runs with measuring code search the cause"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

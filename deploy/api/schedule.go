@@ -53,6 +53,7 @@ type Build struct {
 	Name     string `json:"build"`
 	Revision string `json:"revision,omitempty"`
 	Parent   string `json:"parent,omitempty"`
+	Subject  string `json:"subject,omitempty" doc:"what it changes, such as the first line of a commit's message"`
 	WallNS   int64  `json:"wall_ns" doc:"when it was made"`
 	URL      string `json:"url,omitempty"`
 	SHA256   string `json:"sha256,omitempty"`

@@ -398,10 +398,10 @@ func TestGit(t *testing.T) {
 	t.Parallel()
 	repo, at, ctx := t.TempDir(), newClock(), context.Background()
 	git(t, repo, "init", "-q", "-b", "main")
-	for _, n := range []string{"1", "2"} {
-		put(t, repo, map[string]string{"src": n})
+	for i, message := range []string{"1\n\nMore text", "2" + strings.Repeat("é", 5000)} {
+		put(t, repo, map[string]string{"src": fmt.Sprint(i + 1)})
 		git(t, repo, "add", ".")
-		git(t, repo, "commit", "-q", "-m", n)
+		git(t, repo, "commit", "-q", "-m", message)
 	}
 	const script = `mkdir out && printf "#!/bin/sh\n# %s $EIDETICKER_REVISION" "$(cat src)" >out/firefox &&
 chmod 755 out/firefox`
@@ -409,7 +409,8 @@ chmod 755 out/firefox`
 		Output: "out"}
 	c := open(t, t.TempDir(), at, f, 0)
 	all, err := c.Builds(ctx, "f")
-	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision {
+	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision ||
+		all[0].Subject != "1" || all[1].Subject != "2"+strings.Repeat("é", maxSubject-3)+".." {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	out, err := run(ctx, "", "", "sh", "-c", "echo warning: old >&2; echo 0a 1")

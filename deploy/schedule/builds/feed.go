@@ -29,11 +29,12 @@ const (
 
 // Bounds of a feed.
 const (
-	maxListed = 5000  // builds of an index: the newest
-	maxBuilds = 10000 // of a ledger: the newest
-	maxLedger = 64 << 20
-	maxReason = 300
-	maxText   = 2048
+	maxListed  = 5000  // builds of an index: the newest
+	maxBuilds  = 10000 // of a ledger: the newest
+	maxLedger  = 64 << 20
+	maxReason  = 300
+	maxText    = 2048
+	maxSubject = 120 // letters
 )
 
 // Times for which an index is not read again unless it is local: after it was read, and after an
@@ -244,7 +245,7 @@ func again(b *api.Build, listed api.Build) {
 		b.State, b.Reason = broken, changed(b.SHA256, listed.SHA256)
 	default:
 		b.State, b.Reason, b.URL = listed.State, listed.Reason, listed.URL
-		b.SHA256 = cmp.Or(b.SHA256, listed.SHA256)
+		b.SHA256, b.Subject = cmp.Or(b.SHA256, listed.SHA256), cmp.Or(listed.Subject, b.Subject)
 	}
 }
 
@@ -329,6 +330,15 @@ func (f *Feed) save(all []api.Build) error {
 	}
 	f.builds = all
 	return nil
+}
+
+// subject returns the first line of a text for people.
+func subject(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(text, "")), "\n")
+	if short := []rune(line); len(short) > maxSubject {
+		return string(short[:maxSubject]) + "…"
+	}
+	return line
 }
 
 func clip(text string) string { return text[:min(len(text), maxReason)] }

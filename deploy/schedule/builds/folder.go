@@ -94,6 +94,7 @@ type lines struct{ at, key string }
 type line struct {
 	Seq      int64     `json:"seq"`
 	Revision string    `json:"revision"`
+	Subject  string    `json:"subject"`
 	Time     time.Time `json:"time"`
 	URL      string    `json:"url"`
 	SHA256   string    `json:"sha256"`
@@ -143,7 +144,8 @@ func parseLines(raw []byte, signed func(line) error) (all []api.Build, err error
 		if err := signed(in); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		b := api.Build{Seq: in.Seq, Name: in.Build, Revision: in.Revision, Parent: in.Parent, URL: in.URL,
+		b := api.Build{Seq: in.Seq, Name: in.Build, Revision: in.Revision, Parent: in.Parent,
+			Subject: subject(in.Subject), URL: in.URL,
 			SHA256: hex.EncodeToString(sum)}
 		if b.Name == "" {
 			b.Name = cmp.Or(in.Revision, strconv.FormatInt(in.Seq, 10))

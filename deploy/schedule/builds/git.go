@@ -21,7 +21,7 @@ import (
 const (
 	maxCommits = 200 // the newest of the branch
 	buildTime  = 2 * time.Hour
-	maxOutput  = 64 << 10 // bytes that are kept of a command's output
+	maxOutput  = 256 << 10 // bytes that are kept of a command's output
 	killTime   = 10 * time.Second
 )
 
@@ -33,18 +33,21 @@ type commits struct{ config.Feed }
 func (c commits) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTime)
 	defer cancel()
-	out, err := run(ctx, "", "", "git", "-C", c.Dir, "log", "--first-parent", "--format=%H %ct %P",
-		"-n", strconv.Itoa(maxCommits), cmp.Or(c.Branch, "HEAD"), "--")
+	format := fmt.Sprintf("--format=%%H %%ct %%P%%x09%%<(%d,trunc)%%s", maxSubject)
+	out, err := run(ctx, "", "", "git", "-C", c.Dir, "log", "--first-parent", format, "-n",
+		strconv.Itoa(maxCommits), cmp.Or(c.Branch, "HEAD"), "--")
 	if err != nil {
 		return nil, err
 	}
 	return parseCommits(out)
 }
 
-// parseCommits parses lines of an ID, a time in seconds and the parents, newest first.
+// parseCommits parses lines of an ID, a time in seconds and the parents, newest first. A tab and
+// the subject follow.
 func parseCommits(out []byte) (all []api.Build, err error) {
 	for line := range bytes.Lines(out) {
-		f := strings.Fields(string(line))
+		facts, about, _ := strings.Cut(string(line), "\t")
+		f := strings.Fields(facts)
 		if len(f) < 2 {
 			return nil, fmt.Errorf("git log prints %.100q", line)
 		}
@@ -52,7 +55,8 @@ func parseCommits(out []byte) (all []api.Build, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("git log prints %.100q", line)
 		}
-		b := api.Build{Name: f[0][:min(12, len(f[0]))], Revision: f[0], WallNS: at * int64(time.Second)}
+		b := api.Build{Name: f[0][:min(12, len(f[0]))], Revision: f[0], WallNS: at * int64(time.Second),
+			Subject: subject(about)}
 		if len(f) > 2 {
 			b.Parent = f[2]
 		}

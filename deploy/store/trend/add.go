@@ -271,7 +271,7 @@ func checkBuild(b *api.Build) error {
 	if len(b.URL) > api.MaxURL {
 		return fmt.Errorf("build %.40q has an address of over %d bytes", b.Name, api.MaxURL)
 	}
-	return checkTexts(b.Feed, b.Name, b.Revision, b.Parent, b.SHA256, b.State, b.Reason)
+	return checkTexts(b.Feed, b.Name, b.Revision, b.Parent, b.Subject, b.SHA256, b.State, b.Reason)
 }
 
 // AddBuilds adds builds, or updates them. Their feed judges their state and hash.

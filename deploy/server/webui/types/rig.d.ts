@@ -1501,6 +1501,7 @@ export interface Build {
   build: string;
   revision?: string;
   parent?: string;
+  subject?: string;
   wall_ns: number;
   url?: string;
   sha256?: string;

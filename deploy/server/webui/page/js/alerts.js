@@ -68,7 +68,7 @@ function alertCard(rig, a, changed) {
       h('ul.changes', null, items.slice(most))) : null,
     h('details', null, h('summary', null, `${counted(a.builds.length, 'build')} in the range`),
       h('div.scroll.low', {tabindex: 0, role: 'group', 'aria-label': 'Builds in the range'},
-        h('ul.builds', null, a.builds.map((b) => h('li', null, h('b', null, b.build), ' ',
+        h('ul.builds', null, a.builds.map((b) => h('li', null, h('b', null, b.build), ' ', b.subject ?? '', ' ',
           h('span.quiet-text', null, [b.revision, b.wall_ns ? moment(b.wall_ns) : '', b.state === 'usable' ? ''
             : [b.state, b.reason].filter(Boolean).join(': ')].filter(Boolean).join(' · '))))))),
     h('div.fields', null, field('State', state, 'state'), field('Owner', text(a.owner, 128), 'owner'),
