@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/schedule/bisect"
 )
@@ -167,8 +168,8 @@ func (c rigCall) printBisect(b api.Bisect) error {
 			if build.State != "usable" {
 				state = " (" + build.State + ")"
 			}
-			fmt.Fprintf(c.out, "  %s%s%s%s\n", build.Name, state, prefixed("  revision ", build.Revision),
-				prefixed(", parent ", build.Parent))
+			fmt.Fprintf(c.out, "  %s%s%s%s%s\n", build.Name, state, prefixed(": ", terminal.Clean(build.Subject)),
+				prefixed("  revision ", build.Revision), prefixed(", parent ", build.Parent))
 			if build.URL != "" {
 				fmt.Fprintf(c.out, "    %s\n", build.URL)
 			}

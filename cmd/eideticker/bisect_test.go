@@ -16,13 +16,14 @@ func TestPrintBisect(t *testing.T) {
 		Found: []api.BisectFound{{Good: "b-5", Bad: "b-7", P: 0.001, Shift: api.BisectShift{Text: "+30 %"},
 			Builds: []api.Build{
 				{Name: "b-6", State: "broken"},
-				{Name: "b-7", State: "usable", Revision: "abc", Parent: "def", URL: "http://x"}}}}}
+				{Name: "b-7", State: "usable", Subject: "Round\x1b[2J prices", Revision: "abc", Parent: "def",
+					URL: "http://x"}}}}}
 	if err := c.printBisect(b); err != nil {
 		t.Fatal(err)
 	}
 	if want := "bisect-1: first bad\nfps changed.\nThe budget is spent.\n\n" +
 		"+30 %, last good: b-5, first bad: b-7, p = 0.001\n  b-6 (broken)\n" +
-		"  b-7  revision abc, parent def\n    http://x\n\n60 of 600 runs\n"; out.String() != want {
+		"  b-7: Round?[2J prices  revision abc, parent def\n    http://x\n\n60 of 600 runs\n"; out.String() != want {
 		t.Errorf("%s\nwant\n%s", out.String(), want)
 	}
 	out.Reset()
