@@ -81,8 +81,8 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 
 // serve finds a job for a free device. wait: it may get one later without a further event.
 func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
-	if c := d.rig.claim; c != nil && c.queue.group.fits(d) {
-		if devices := s.place(c.queue, d, true); devices != nil {
+	if c := s.claim(d); c != nil {
+		if devices := s.place(c.queue, d); devices != nil {
 			return s.assign(c, devices), false
 		}
 		if s.claimable(c.queue, d) {
@@ -112,7 +112,7 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 		}
 		there &^= 1 << class
 		if e := s.next(d, class); e != nil {
-			if devices := s.place(e.queue, d, false); devices != nil {
+			if devices := s.place(e.queue, d); devices != nil {
 				return s.assign(e, devices), false
 			}
 			e.claim, d.rig.claim = d.rig, e
@@ -167,7 +167,7 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 		var turn, own int64
 		for _, q := range b.queues {
 			if len(q.jobs) == 0 || !accepts(d.rig.Accept.Owners, s.names[q.owner]) || g.job.Devices > 1 &&
-				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d, false) == nil {
+				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d) == nil {
 				continue
 			}
 			at, of := max(s.turn[q.team], t.now), int64(0)
@@ -197,14 +197,13 @@ func (q *queue) before(o *queue) bool {
 	return cmp.Or(cmp.Compare(q.side.turn, o.side.turn), cmp.Compare(q.turn, o.turn), q.jobs[0].compare(o.jobs[0])) < 0
 }
 
-// place returns the device and others of its rig for a job, or nil if too few are free. A claim
-// goes before kept devices.
-func (s *Scheduler) place(q *queue, d *device, claim bool) []*device {
+// place returns the device and others of its rig for a job, or nil if too few are free.
+func (s *Scheduler) place(q *queue, d *device) []*device {
 	n := q.group.job.Devices
 	all := []*device{d}
 	for _, o := range d.rig.devices {
 		if len(all) < n && o != d && o.job == nil && o.usable() && q.group.fits(o) &&
-			s.allowed(o, n)&(1<<q.class) != 0 && (claim || s.unheld(q.group, o, q.class)) {
+			s.allowed(o, n)&(1<<q.class) != 0 && s.unheld(q.group, o, q.class) {
 			all = append(all, o)
 		}
 	}
@@ -216,18 +215,27 @@ func (s *Scheduler) place(q *queue, d *device, claim bool) []*device {
 
 // claimable reports whether enough devices of a rig will be free if they are kept idle.
 func (s *Scheduler) claimable(q *queue, d *device) bool {
-	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && q.group.enough(d.rig)
+	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && s.enough(q, d.rig)
 }
 
-// enough reports whether a rig has the devices for a job of the group, free or not.
-func (g *group) enough(r *rig) bool {
+// enough reports whether a rig has the devices for a job, free or soon. Those that sets keep do not
+// count, nor those that are not for jobs after the present one.
+func (s *Scheduler) enough(q *queue, r *rig) bool {
 	n := 0
 	for _, d := range r.devices {
-		if d.usable() && g.fits(d) {
+		if d.usable() && d.Reason == "" && q.group.fits(d) && s.unheld(q.group, d, q.class) {
 			n++
 		}
 	}
-	return n >= g.job.Devices
+	return n >= q.group.job.Devices
+}
+
+// claim returns the job for which a device is kept idle, or nil.
+func (s *Scheduler) claim(d *device) *entry {
+	if c := d.rig.claim; c != nil && c.queue.group.fits(d) && s.unheld(c.queue.group, d, c.queue.class) {
+		return c
+	}
+	return nil
 }
 
 // unclaim gives up the devices that are kept idle for a job.

@@ -126,3 +126,45 @@ func TestKeepAway(t *testing.T) {
 	add("k-4")
 	expect(t, s, noon.Add(12*time.Minute), "k-4:lab-02/b")
 }
+
+// TestClaimLeavesKept: a job of two devices neither takes the device of a set, nor keeps another
+// one idle for it. It begins when the set has ended.
+func TestClaimLeavesKept(t *testing.T) {
+	s := New(Options{})
+	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7")))
+	add := func(id, keep string, devices int) {
+		j := job(id, "ann", nil)
+		j.Class, j.Keep, j.Devices = "check", keep, devices
+		s.Add(j)
+	}
+	add("k-1", "set", 1)
+	expect(t, s, noon, "k-1:lab-01/a")
+	add("t-1", "", 2)
+	expect(t, s, noon, "")
+	add("w-1", "", 1)
+	expect(t, s, noon, "w-1:lab-01/b") // it is not idle while the set runs
+	s.Ended("w-1", time.Minute)
+	s.Ended("k-1", time.Minute)
+	expect(t, s, noon, "")
+	_, why := s.Wait("t-1", noon)
+	if why != "waits until 2 devices of lab-01 are free; lab-01/a is kept for a set of jobs" {
+		t.Error(why)
+	}
+	add("k-2", "set", 1)
+	expect(t, s, noon, "k-2:lab-01/a")
+	s.Ended("k-2", time.Minute)
+	expect(t, s, noon, "")
+	expect(t, s, noon.Add(9*time.Minute), "")
+	expect(t, s, noon.Add(10*time.Minute), "t-1:lab-01/a+b")
+
+	s.Ended("t-1", time.Minute)
+	add("o-1", "", 1)
+	expect(t, s, noon.Add(11*time.Minute), "o-1:lab-01/a")
+	add("t-2", "", 2)
+	expect(t, s, noon.Add(11*time.Minute), "") // b waits for it
+	rest := lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"))
+	rest.Devices[0].Free, rest.Devices[0].Reason = false, "reserved for ben"
+	s.SetRig(rest)
+	add("w-2", "", 1)
+	expect(t, s, noon.Add(11*time.Minute), "w-2:lab-01/b") // until a is free for jobs, b works
+}

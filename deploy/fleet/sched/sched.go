@@ -579,7 +579,7 @@ func (s *Scheduler) SetRig(now Rig) {
 	if changed {
 		s.index(r)
 	}
-	if c := r.claim; c != nil && (changed || !c.queue.group.enough(r)) {
+	if c := r.claim; c != nil && (changed || !s.enough(c.queue, r)) {
 		s.unclaim(c)
 	}
 	s.touch(r.devices...)

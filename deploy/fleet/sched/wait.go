@@ -102,7 +102,7 @@ func (d *device) state() string {
 // blocked explains why a free device is not for a job now. It is empty if nothing blocks it.
 func (s *Scheduler) blocked(e *entry, d *device) string {
 	q, g := e.queue, e.queue.group
-	if c := d.rig.claim; c != nil && c != e && c.queue.group.fits(d) {
+	if c := s.claim(d); c != nil && c != e {
 		return fmt.Sprintf("%s waits for other devices of its rig, for %s", d.id, c.id)
 	}
 	if !s.unheld(g, d, q.class) {
@@ -116,8 +116,14 @@ func (s *Scheduler) blocked(e *entry, d *device) string {
 			return fmt.Sprintf("reserved for class %s from %d to %d", classes[r.class], r.From, r.To)
 		}
 	}
-	if s.place(q, d, false) == nil {
-		return fmt.Sprintf("waits until %d devices of %s are free", g.job.Devices, d.rig.ID)
+	if s.place(q, d) == nil {
+		why := fmt.Sprintf("waits until %d devices of %s are free", g.job.Devices, d.rig.ID)
+		for _, o := range d.rig.devices {
+			if g.fits(o) && !s.unheld(g, o, q.class) {
+				return why + "; " + o.id + " is kept for a set of jobs"
+			}
+		}
+		return why
 	}
 	return ""
 }
