@@ -115,6 +115,8 @@ func jobText(j *api.Job) string {
 	switch {
 	case j.EndedWallNS != 0:
 		return j.State + prefixed(": ", j.Reason)
+	case j.Reason != "" && !strings.HasPrefix(j.Reason, "device "): // such as "waits: yields to b"
+		return j.State + ": " + j.Reason
 	case j.Reason != "": // such as "device a is at job b"
 		return "waiting for " + strings.Replace(j.Reason, " is ", ", which is ", 1)
 	case j.State == "queued":

@@ -88,6 +88,9 @@ type SetOptions struct {
 	Plans string
 	// Ran is called after each run; nil: nothing is.
 	Ran func(*Made)
+	// Between is called between two blocks that count. The set goes on when it returns. So another one
+	// can have the devices meanwhile. Nil: nothing is called.
+	Between func(ctx context.Context) error
 }
 
 // TestOf returns the test of a variant.
@@ -207,6 +210,11 @@ func (s *setRun) run(ctx context.Context) error {
 		order.Repeats = max(s.Repeat, suite.MaxRuns)
 	}
 	for turn := range order.Turns() {
+		if s.Between != nil && turn.Place == 0 && turn.Repeat > 0 && !turn.WarmUp {
+			if err := s.Between(ctx); err != nil {
+				return err
+			}
+		}
 		if len(s.set.Made) > 0 {
 			if err := pause(ctx, s.Cooldown); err != nil {
 				return err

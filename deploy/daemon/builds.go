@@ -133,7 +133,12 @@ func (d *Daemon) programs(j *job, p *plan) (release func(), err error) {
 	if err := d.quiet.Acquire(j.context, weight); err != nil {
 		return release, errors.Join(err, context.Cause(j.context))
 	}
-	held = append(held, func() { d.quiet.Release(1) })
+	j.quiet = true
+	held = append(held, func() {
+		if j.quiet {
+			d.quiet.Release(1)
+		}
+	})
 	if weight == allQuiet {
 		defer d.quiet.Release(allQuiet - 1)
 	}

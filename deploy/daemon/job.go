@@ -55,6 +55,9 @@ type job struct {
 	context context.Context
 	stop    context.CancelCauseFunc
 	secured bool // its devices are locked; of its own goroutine
+	quiet   bool // it holds the daemon's quiet; of its own goroutine
+	// yields is closed when the set goes on. Nil: it does not yield.
+	yields chan struct{}
 
 	remote    *session.Remote // of its runs; nil: they have not begun
 	networked bool            // its test asks for a network
@@ -173,6 +176,7 @@ func (d *Daemon) roomToKeep(j *job) error {
 
 // positions numbers those that wait, and says what for.
 func (d *Daemon) positions() {
+	d.tellYields()
 	for i, j := range d.waiting {
 		j.Position, j.Reason = i+1, ""
 		for _, u := range j.units {
@@ -189,9 +193,12 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
-	d.turns.order(d.waiting)
-	for _, j := range choose(d.waiting, d.world()) {
-		d.begin(j)
+	for _, j := range choose(d.inOrder(), d.world()) {
+		if j.yields != nil {
+			d.goOn(j)
+		} else {
+			d.begin(j)
+		}
 	}
 	d.positions()
 	for _, u := range d.units {
@@ -203,8 +210,9 @@ func (d *Daemon) dispatch() {
 func (d *Daemon) world() world {
 	w := world{room: d.options.Parallel}
 	for _, j := range d.working {
-		switch j.Kind {
-		case kindAnalyze:
+		switch {
+		case j.yields != nil:
+		case j.Kind == kindAnalyze:
 			w.analyzing = true
 		default:
 			w.testing = true
@@ -294,8 +302,10 @@ func (d *Daemon) end(j *job, err error) {
 	d.addEnded(j)
 	d.saveEnded()
 	for _, u := range j.units {
-		u.job, u.elsewhere, u.capture = nil, "", nil
-		d.deviceChanged(u)
+		if u.job == j { // it does not yield
+			u.job, u.elsewhere, u.capture = nil, "", nil
+			d.deviceChanged(u)
+		}
 	}
 	if err := d.saveJobs(); err != nil {
 		d.log.Error("the queue could not be kept", "error", err)

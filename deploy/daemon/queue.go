@@ -84,11 +84,11 @@ func (t *turns) order(jobs []*job) {
 	})
 }
 
-// choose returns the jobs that may begin now. waiting is in order. A job that waits for a busy
-// device reserves its other devices, so that its turn comes. A job that waits for people does not,
-// since they may take long.
+// choose returns the jobs that may begin or go on now. waiting is in order. A job that waits for a
+// busy device reserves its other devices, so that its turn comes. A job that waits for people does
+// not, since they may take long. A set that yields uses reserved devices: it yields again soon.
 func choose(waiting []*job, world world) (begin []*job) {
-	claimed := map[*unit]bool{}
+	claimed, taken := map[*unit]bool{}, map[*unit]bool{}
 	for _, j := range waiting {
 		if j.Kind == kindAnalyze {
 			if !world.testing && !world.analyzing {
@@ -108,7 +108,7 @@ func choose(waiting []*job, world world) (begin []*job) {
 			case forWork:
 				ready = false
 			}
-			ready = ready && !claimed[u]
+			ready = ready && !taken[u] && (!claimed[u] || j.yields != nil)
 		}
 		if !people {
 			for _, u := range j.units {
@@ -116,6 +116,9 @@ func choose(waiting []*job, world world) (begin []*job) {
 			}
 		}
 		if ready {
+			for _, u := range j.units {
+				taken[u] = true
+			}
 			begin = append(begin, j)
 			world.room--
 			world.testing = true

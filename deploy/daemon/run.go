@@ -123,6 +123,9 @@ func (d *Daemon) run(j *job) error {
 	j.remote, j.networked = o.Remote, networked(&o)
 	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
+	if j.class() == api.ClassFill {
+		o.Between = func(context.Context) error { return d.between(j) }
+	}
 	done, err := d.programs(j, plan)
 	defer done()
 	if err = inLab(err); err != nil {

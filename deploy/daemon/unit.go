@@ -70,7 +70,11 @@ func (u *unit) waitsFor(j *job) string {
 	case u.reserved != nil && u.reserved.key != j.key:
 		return "device " + name + " is reserved for " + u.reserved.Owner
 	case u.job != nil:
-		return "device " + name + " is at job " + u.job.ID
+		why := "device " + name + " is at job " + u.job.ID
+		if u.job.yieldsTo(j) {
+			why += ", which yields after the present block of its set"
+		}
+		return why
 	case u.switching:
 		return "device " + name + " is being switched on or off"
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
@@ -26,6 +27,15 @@ func TestFitting(t *testing.T) {
 		}
 	}
 	if got := fitting(nil); got == nil || len(got) > 0 {
+		t.Error(got)
+	}
+}
+
+// TestProgressOfYield: the hub shows that a set yields.
+func TestProgressOfYield(t *testing.T) {
+	t.Parallel()
+	j := api.Job{State: "running", Reason: "waits: yields to s-2.1", Done: 1, Total: 3}
+	if got := progress(&j); got != j.Reason {
 		t.Error(got)
 	}
 }

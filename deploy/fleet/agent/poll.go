@@ -478,7 +478,7 @@ func (a *Agent) end(id string, e wire.Ended) bool {
 // progress describes a job in words.
 func progress(j *api.Job) string {
 	switch {
-	case j.State == "queued":
+	case j.State == "queued" || j.Reason != "": // a set may yield
 		return bounded(j.Reason)
 	case j.Phase != nil && j.Phase.Run != "":
 		return bounded("run " + j.Phase.Run + ": " + j.Phase.Name)

@@ -131,7 +131,7 @@ export class JobBoard {
           this.rig.call('run.cancel', {job: j.job}).catch(complain)}, j.kind === 'record' ? 'End' : 'Cancel') : null),
       j.state === 'queued' ? h('p.quiet-text', null, `number ${j.position} of those that wait`) : null,
       open && j.reason ? h('p.quiet-text.waits', null, // such as "device a is at job b"
-        `waiting for ${j.reason.replace(' is ', ', which is ')}`) : null,
+        j.reason.startsWith('device ') ? `waiting for ${j.reason.replace(' is ', ', which is ')}` : j.reason) : null,
       bar,
       j.reason && !open ? h('p.refusal', null, j.reason) : null,
       made.length ? h('ul.made', null, made.slice(-8).map((m) => {
