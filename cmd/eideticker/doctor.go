@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
+	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -97,22 +98,22 @@ const (
 	hubWeek    = 7 * 24 * time.Hour
 )
 
-// examineHub warns if the hub of a data directory measures beside its rigs' work. It reads folders
-// only. Rigs count that sent results within a week.
+// examineHub warns if the hub of a data directory measures beside its rigs' work. The hub's own
+// records list the rigs, also while it does not run.
 func examineHub(dir string, now time.Time) []doctor.Finding {
-	folders, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(trend.LightDir)))
-	if err != nil {
-		return nil // it is not a hub, or not readable
+	found := doctor.Finding{ID: "fleet-hub", Group: "fleet", Object: dir}
+	authority, err := enroll.Open(filepath.Join(dir, filepath.FromSlash(hubSecrets)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // it is not a hub
+	case err != nil:
+		found.Level, found.Found = doctor.Info, "the rigs of the hub cannot be counted: "+err.Error()
+		found.Advice = "Run eideticker doctor as root, or as the owner of the hub's files."
+		return []doctor.Finding{found}
 	}
-	rigs := 0
-	for _, f := range folders {
-		if st, err := f.Info(); err == nil && f.IsDir() && f.Name()[0] != '.' && now.Sub(st.ModTime()) < hubWeek {
-			rigs++
-		}
-	}
+	rigs := len(authority.Rigs())
+	found.Found = plural(rigs, "rig") + " enrolled"
 	runs, _ := os.ReadDir(filepath.Join(dir, trend.RunsDir)) // without one it does not measure
-	found := doctor.Finding{ID: "fleet-hub", Group: "fleet", Object: dir,
-		Found: fmt.Sprintf("%d rigs sent results within a week", rigs)}
 	own := slices.ContainsFunc(runs, func(f fs.DirEntry) bool {
 		st, err := f.Info()
 		return err == nil && f.IsDir() && now.Sub(st.ModTime()) < hubWeek

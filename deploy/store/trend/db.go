@@ -18,7 +18,7 @@ import (
 // Folders of sets in the data directory.
 const (
 	RunsDir  = "runs"
-	LightDir = "fleet/light" // of a hub: RIG/JOB.N; with slashes
+	lightDir = "fleet/light" // of a hub: RIG/JOB.N; with slashes
 )
 
 // DB is the file of trends. Its methods may be called from several goroutines.
@@ -118,12 +118,12 @@ func (d *DB) addFolders(w *writer) (sets int, err error) {
 			return sets, err
 		}
 	}
-	for _, rig := range d.folders(LightDir) {
+	for _, rig := range d.folders(lightDir) {
 		if strings.HasPrefix(rig, ".") {
 			continue // it is being received
 		}
-		for _, name := range d.folders(LightDir + "/" + rig) {
-			folder := filepath.Join(data, filepath.FromSlash(LightDir), rig, name)
+		for _, name := range d.folders(lightDir + "/" + rig) {
+			folder := filepath.Join(data, filepath.FromSlash(lightDir), rig, name)
 			more, err := d.addFolder(w, rig+"/"+name, folder, ReadLight, touched)
 			if sets += more; err != nil {
 				return sets, err
