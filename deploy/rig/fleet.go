@@ -75,6 +75,7 @@ func (s *Rig) openHub(ctx context.Context) error {
 		Dir: s.conf.DataDir, Bus: s.bus, Authority: authority, URL: "https://" + shownAddress(s.at, s.hosts()),
 		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, Teams: teams, LostAfter: time.Duration(f.LostAfter),
 		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
+		Site:    func(feed string) bool { return s.conf.Feed[feed].Of == config.OfSite },
 		Changed: s.daemon.FleetChanged, Log: s.log,
 	})
 	return err

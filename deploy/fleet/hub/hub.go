@@ -45,6 +45,8 @@ type Options struct {
 	MaxPieces int64         // bytes of pieces of files of rigs; 0: 50 GiB
 	Shared    bool          // other hubs may use the same storage
 	Copy      string        // folder that gets a copy each minute; "": none
+	// Site reports if a feed has builds of a web site. Nil: none has.
+	Site func(feed string) bool
 	// Free returns the free bytes of the disk. Nil: of Dir.
 	Free func() (int64, error)
 	// Changed is called after changes of a rig or a job, at most once a second for each. May be nil.
@@ -114,6 +116,9 @@ const maxAhead = 24 * 60 * 60
 // it leads.
 func New(ctx context.Context, o Options) (*Hub, error) {
 	o.LostAfter, o.MaxLight = cmp.Or(o.LostAfter, 2*time.Minute), cmp.Or(o.MaxLight, 20<<30)
+	if o.Site == nil {
+		o.Site = func(string) bool { return false }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -49,7 +49,8 @@ type record struct {
 	Test       string          `json:"test"`
 	Label      string          `json:"label,omitempty"`
 	Feeds      []string        `json:"feeds,omitempty"`
-	Tests      []string        `json:"tests,omitempty"` // that the rig must have
+	Tests      []string        `json:"tests,omitempty"`    // that the rig must have
+	Browsers   []string        `json:"browsers,omitempty"` // that each device must have
 	Needs      []string        `json:"needs,omitempty"`
 	Devices    int             `json:"devices"`
 	Not        []string        `json:"not,omitempty"`  // rigs
@@ -156,8 +157,8 @@ func decodeRecord(raw []byte) (r record, err error) {
 func (r *record) wanted() sched.Job {
 	needs, _ := sched.ParseNeeds(r.Needs) // was checked
 	return sched.Job{ID: r.Job, Owner: r.Owner, Class: r.Class, Kind: r.Kind, Feeds: r.Feeds, Needs: needs,
-		Tests: r.Tests, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS), Queued: time.Unix(0, r.QueuedNS),
-		Not: r.Not, Only: r.Only, Keep: r.Keep}
+		Tests: r.Tests, Browsers: r.Browsers, Devices: r.Devices, Estimate: time.Duration(r.EstimateNS),
+		Queued: time.Unix(0, r.QueuedNS), Not: r.Not, Only: r.Only, Keep: r.Keep}
 }
 
 // view returns the job for clients, without its place.

@@ -97,8 +97,8 @@ func (h *Hub) fitting(owner string, p api.JobParams) (there, away []string, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	if there, away, err = h.sched.Fitting(j.asked()); err != nil {
-		return nil, nil, api.Errorf(api.InvalidParams, "%v", err)
+	if there, away, err = h.sched.Fitting(j.wanted()); err != nil {
+		return nil, nil, api.Errorf(api.InvalidParams, "%s", strings.TrimPrefix(err.Error(), "job "+p.Job+": "))
 	}
 	return there, away, nil
 }
@@ -123,25 +123,10 @@ func (h *Hub) admit(owner string, j *job) error {
 	if n := len(h.jobs) - len(h.over); n >= maxLive {
 		return api.Errorf(api.TooMany, "%d jobs have not ended, the hub takes no more", n)
 	}
-	if err := h.sched.Check(j.asked()); err != nil {
+	if err := h.sched.Check(j.wanted()); err != nil {
 		return api.Errorf(api.InvalidParams, "%v", err)
 	}
 	return nil
-}
-
-// asked is a new job as the scheduler checks it, with its installed browsers.
-func (j *job) asked() sched.Job {
-	w := j.wanted()
-	all := slices.Clone(j.spec.Params.Browsers)
-	for _, v := range j.spec.Params.Variants {
-		all = append(all, v.Browser)
-	}
-	for _, text := range all {
-		if b, err := api.ParseBrowser(text); err == nil && b.Feed == "" && text != "" {
-			w.Browsers = append(w.Browsers, text)
-		}
-	}
-	return w
 }
 
 // newJob checks the parameters of a job. It returns the contents that the job refers to.
@@ -188,6 +173,7 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 	if j.Feeds, err = feedsOf(p.StartParams); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
 	}
+	j.Browsers = h.browsersOf(&p.StartParams, j.Devices)
 	sides, err := h.sides(&p.StartParams, j.Devices)
 	if err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
@@ -321,6 +307,18 @@ func feedsOf(p api.StartParams) (feeds []string, err error) {
 		}
 	}
 	return feeds, nil
+}
+
+// browsersOf returns the browsers that each device of a job must have. Those of one of several
+// devices are checked by the rig.
+func (h *Hub) browsersOf(p *api.StartParams, devices int) []string {
+	all := slices.Clone(p.Browsers)
+	for _, v := range p.Variants {
+		if v.Device == "" || devices == 1 {
+			all = append(all, v.Browser)
+		}
+	}
+	return sched.Installed(all, h.o.Site)
 }
 
 // Folder returns the light folder of a set RIG/ID, or of a part of it, RIG/ID~VARIANT.

@@ -43,11 +43,14 @@ func TestSubmittedTests(t *testing.T) {
 }
 
 // TestSubmittedBrowsers: a hub refuses a browser that no fitting device has. A device without a
-// list may have any. Builds of feeds are not in a list.
+// list may have any. Builds of browsers are not in a list. Those of sites need an installed
+// browser.
 //
 // Fault: A job of a fleet names a browser that no fitting device has
 func TestSubmittedBrowsers(t *testing.T) {
 	w := newWorld(t, "a", "b")
+	w.o.Site = func(feed string) bool { return feed == "shop" }
+	w.restart()
 	submit := func(p api.StartParams, want string) {
 		t.Helper()
 		p.Test = "load"
@@ -58,6 +61,7 @@ func TestSubmittedBrowsers(t *testing.T) {
 	}
 	w.rigs["a"].browsers = "chromium,firefox,firefox-140"
 	w.rigs["a"].poll()
+	w.rigs["b"].poll()
 	submit(api.StartParams{Browsers: []string{"netscape"}}, "<nil>") // b has no list
 	w.rigs["b"].browsers = "opera"
 	w.rigs["b"].poll()
@@ -66,6 +70,9 @@ func TestSubmittedBrowsers(t *testing.T) {
 	submit(api.StartParams{Variants: []api.Variant{{Browser: "firefoxx"}}}, "a browser firefoxx; there are firefox, ")
 	submit(api.StartParams{Browsers: []string{"firefox"}, Devices: []string{"b/phone"}}, "there are opera")
 	submit(api.StartParams{Browsers: []string{"firefox", "typed", "chromium@main:v1"}}, "<nil>")
+	submit(api.StartParams{Browsers: []string{"firefox", "opera"}}, "has all of the browsers firefox, opera")
+	submit(api.StartParams{Browsers: []string{"opera@shop"}}, "<nil>")
+	submit(api.StartParams{Browsers: []string{"netscape@shop:v1"}}, "has a browser netscape; there are chromium")
 	_, _, err := w.hub.Queue().Fitting("schedule s", nil, api.StartParams{Test: "load",
 		Variants: []api.Variant{{Browser: "mosaic"}}})
 	if !strings.Contains(fmt.Sprint(err), "has a browser mosaic") {

@@ -37,7 +37,7 @@ type Job struct {
 	Kind      string // suite, url or upload
 	Feeds     []string
 	Tests     []string // that its rig must have
-	Browsers  []string // that one fitting device must have; only Check and Fitting use them
+	Browsers  []string // that each device must have
 	Needs     Needs
 	Devices   int // of one rig; 0: 1
 	Estimate  time.Duration
@@ -221,7 +221,8 @@ func (s *Scheduler) touch(devices ...*device) {
 }
 
 func (j *Job) group() string {
-	return fmt.Sprintf("%q%q%q%q%q%q%q%d", j.Needs, j.Feeds, j.Not, j.Kind, j.Only, j.Keep, j.Tests, j.Devices)
+	return fmt.Sprintf("%q%q%q%q%q%q%q%q%d", j.Needs, j.Feeds, j.Not, j.Kind, j.Only, j.Keep, j.Tests, j.Browsers,
+		j.Devices)
 }
 
 // newGroup returns the group of a job, which is not stored yet.
@@ -251,9 +252,11 @@ func (g *group) fit(r *rig) (all []*device) {
 	return all
 }
 
-func (g *group) fits(d *device) bool {
-	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels) &&
-		told(d.Feeds, g.job.Feeds)
+func (g *group) fits(d *device) bool { return g.suits(d) && g.lacks(d) == "" }
+
+// suits reports if a device fits, whatever browsers it has.
+func (g *group) suits(d *device) bool {
+	return (g.job.Only == "" || g.job.Only == d.id) && g.job.Needs.Fits(d.Labels) && told(d.Feeds, g.job.Feeds)
 }
 
 // has reports if a rig has tests. One that does not tell them may have any.
@@ -287,7 +290,7 @@ func (s *Scheduler) Check(j Job) error {
 		if g == nil {
 			g = s.newGroup(j)
 		}
-		err = cmp.Or(s.unfit(g, j.Owner, true), g.unbrowsed(j.Browsers))
+		err = s.unfit(g, j.Owner, true)
 	}
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
@@ -332,9 +335,11 @@ func (s *Scheduler) unfit(g *group, owner string, named bool) error {
 	switch {
 	case !slices.ContainsFunc(all, func(d *device) bool { return j.Needs.Fits(d.Labels) }):
 		return j.Needs.unfit(all)
-	case !slices.ContainsFunc(all, g.fits):
+	case !slices.ContainsFunc(all, g.suits):
 		return fmt.Errorf("no fitting device runs builds of feed %s: its rig needs that feed in its own configuration",
 			strings.Join(j.Feeds, " and "))
+	case !slices.ContainsFunc(all, g.fits):
+		return g.unbrowsed(all)
 	case !slices.ContainsFunc(all, func(d *device) bool { return g.fits(d) && d.rig.has(j.Tests) }):
 		return g.untested(all, named)
 	case len(g.fitting) == 0 && j.Devices > 1:
@@ -372,25 +377,6 @@ func (g *group) untested(all []*device, named bool) error {
 		return fmt.Errorf("%w; there are %s", err, few(there, test))
 	}
 	return fmt.Errorf("no rig with a fitting device has all of the tests %s", strings.Join(g.job.Tests, ", "))
-}
-
-// unbrowsed names a browser that no fitting device has, or returns nil. Devices without a list, or
-// with one that may be cut off, can have any.
-func (g *group) unbrowsed(browsers []string) error {
-	var there []string
-	for _, d := range g.fitting {
-		label := d.Labels["browser"]
-		if label == "" || len(label) > maxLabel/2 {
-			return nil
-		}
-		there = append(there, strings.Split(label, ",")...)
-	}
-	for _, b := range browsers {
-		if !slices.Contains(there, b) && b != "typed" {
-			return fmt.Errorf("no fitting device has a browser %.80s; there are %s", b, few(there, b))
-		}
-	}
-	return nil
 }
 
 // Add makes a job wait. A waiting job of this ID is replaced. A running one is not changed.

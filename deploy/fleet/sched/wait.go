@@ -29,7 +29,7 @@ func (s *Scheduler) Wait(id string, now time.Time) (place int, reason string) {
 		place += min(rounds, len(o.jobs))
 	}
 	s.now = now
-	return place, s.why(e, place)
+	return place, s.why(e, place) + s.without(q.group)
 }
 
 // why returns the reason as a sentence without its end.
