@@ -240,6 +240,12 @@ func TestFleet(t *testing.T) {
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)
 	}
+	nightly := conf("nightly", "[schedule.nightly]\ncron = \"0 3 * * *\"\ntests = [\"scene\"]\nbrowsers = [\"one\"]\n"+
+		"needs = { room = \"30\" }\n")
+	if code, _, errOut := f.do("schedule", "check", "--config", nightly); code != exitOK || !strings.Contains(errOut,
+		"warning: schedule nightly: no device has room=30; there are 03, ") {
+		t.Errorf("needs of a schedule that no device has: exit code %d, %s", code, errOut)
+	}
 	nine := append([]string{"run"}, slices.Repeat([]string{"profiled"}, 9)...)
 	if code, _, errOut := f.do(nine...); code != exitUsage || !strings.Contains(errOut, "18 variants with those of") {
 		t.Errorf("more variants than rigs take: exit code %d, %s", code, errOut)

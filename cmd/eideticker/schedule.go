@@ -40,7 +40,9 @@ func (scheduleCmd) Help() string {
 
 type scheduleCheckCmd struct {
 	suiteFolders
+	rigAccess
 	Config  string        `placeholder:"FILE" required:"" help:"TOML configuration of the rig."`
+	Hub     string        `placeholder:"URL" help:"Hub of the fleet whose devices are compared with needs."`
 	RunTime time.Duration `placeholder:"1m" default:"1m" help:"Expected time of a run (default: 1m)."`
 }
 
@@ -48,12 +50,14 @@ func (scheduleCheckCmd) Help() string {
 	return `Example:
 
   eideticker schedule check --config eideticker.toml --run-time 45s
+  eideticker schedule check --config eideticker.toml --hub https://hub:8430
 
 The load is the time that devices work for a schedule. It depends on the time of a run.
 
 Unknown tests are errors. So are tests that do not play the builds of a site's
 feed, and tests with site: in builds of browsers. Devices, browsers and builds that cannot be used now are
-warnings, since they may come later. serve logs these warnings too.`
+warnings, since they may come later. So are needs that fit no device of the fleet.
+serve logs these warnings too.`
 }
 
 func (c scheduleCheckCmd) Run(e *env) error {
@@ -91,6 +95,9 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	_, noHub := os.Stat(filepath.Join(conf.DataDir, rig.HubSecrets))
 	for _, doubt := range rig.ScheduleDoubts(e.ctx, &conf, devices, noHub == nil) {
 		fmt.Fprintf(e.err, "warning: %s\n", doubt)
+	}
+	if err := c.checkNeeds(e, &conf); err != nil {
+		return err
 	}
 	for _, f := range all {
 		hours, each := (time.Duration(f.Runs) * c.RunTime).Hours(), "for each build"

@@ -1,9 +1,11 @@
 package schedule
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -49,4 +51,38 @@ func Doubts(schedules map[string]config.Schedule, s Surroundings) (all []string)
 		}
 	}
 	return all
+}
+
+// checkNeeds notes schedules whose needs fit no device of the fleet, long before they run. A rig
+// may join later, so they go on.
+func (e *Engine) checkNeeds() {
+	if e.Fitting == nil || e.Now().Sub(e.fitted).Abs() < feedEvery {
+		return
+	}
+	e.fitted = e.Now()
+	for _, name := range e.names() {
+		s := e.Schedules[name]
+		if len(s.Needs) == 0 {
+			continue
+		}
+		var unfit error
+		for _, test := range e.matching(s.Tests) {
+			p := api.StartParams{Test: test, Origin: []byte("{}")}
+			for _, text := range append(slices.Clone(s.Browsers), s.Control) {
+				if text != "" {
+					p.Variants = append(p.Variants, api.Variant{Browser: text})
+				}
+			}
+			_, _, err := e.Fitting("schedule "+name, s.Needs, p)
+			if unavailable(err) {
+				e.fitted = time.Time{} // the hub begins
+				return
+			}
+			unfit = cmp.Or(unfit, err)
+		}
+		if was := e.unfit[name]; unfit != nil && (was == nil || was.Error() != unfit.Error()) {
+			e.Log.Warn("no device of the fleet fits a schedule", "schedule", name, "reason", unfit)
+		}
+		e.unfit[name] = unfit
+	}
 }

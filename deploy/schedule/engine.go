@@ -99,6 +99,8 @@ type Engine struct {
 	reason  map[string]string // why a schedule cannot run, or not all of it
 	shown   string            // state and reasons that Changed was called for
 	skipped map[string]error  // why the last tasks of a schedule lack a test
+	unfit   map[string]error  // why no device of a fleet fits a schedule
+	fitted  time.Time         // of the last look at that
 	full    map[string]bool   // schedules of which the queue takes no more jobs in this step
 	raised  bool              // all confirmed changes are in alerts
 	began   time.Time
@@ -123,7 +125,7 @@ const (
 // New returns an engine with the state of the one that was here before.
 func New(o Options) (*Engine, error) {
 	e := &Engine{Options: o, write: staging.WriteFile, times: map[string]cron.Schedule{}, feeds: map[string]*feed{},
-		reason: map[string]string{}, skipped: map[string]error{}, full: map[string]bool{}}
+		reason: map[string]string{}, skipped: map[string]error{}, full: map[string]bool{}, unfit: map[string]error{}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}

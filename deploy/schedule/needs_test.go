@@ -11,8 +11,9 @@ import (
 )
 
 // TestNeeds: a schedule with needs keeps the device of each test, also while it is away and after a
-// restart. A missing point is a gap.
+// restart. A missing point is a gap. Needs that fit no device are reported before a build comes.
 //
+// Fault: The needs of a schedule fit no device of the fleet
 // Fault: The device of a schedule with needs is away longer than the deadline
 func TestNeeds(t *testing.T) {
 	there, away := []string{"a/p", "b/p"}, []string(nil)
@@ -48,9 +49,26 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("build %d: %s, want %s", seq, got, want)
 		}
 	}
-	w.build(0)
-	e := w.engine()
+	e := w.engine() // without a build
+	refused = api.Errorf(api.Unavailable, "the hub begins")
+	e.step(t.Context())
+	if got := e.List().Schedules[0].Reason; got != "" {
+		t.Errorf("the hub begins: %q", got)
+	}
 	refused = errors.New("no device has os=linux")
+	e.step(t.Context())
+	if got := e.List().Schedules[0].Reason; got != refused.Error() {
+		t.Errorf("without a build: %q", got)
+	}
+	refused = nil // a rig has joined
+	w.now = w.now.Add(time.Minute)
+	e.step(t.Context())
+	if got := e.List().Schedules[0].Reason; got != "" {
+		t.Errorf("a rig has joined: %q", got)
+	}
+	refused = errors.New("no device has os=linux")
+	w.build(0)
+	w.now = w.now.Add(time.Minute)
 	e.step(t.Context())
 	if got := e.List().Schedules[0]; got.Reason != refused.Error() || len(w.order) != 0 {
 		t.Errorf("without a device: %+v, %v", got, w.order)

@@ -33,6 +33,7 @@ const usable = "usable"
 // plan makes tasks of new builds and of times that have come. State is kept before any job is
 // submitted.
 func (e *Engine) plan(ctx context.Context) error {
+	e.checkNeeds()
 	changed := false
 	for _, name := range e.names() {
 		s, p := e.Schedules[name], e.state.Schedules[name]
@@ -48,7 +49,7 @@ func (e *Engine) plan(ctx context.Context) error {
 		}
 		changed = changed || more
 		e.reason[name] = ""
-		if err = cmp.Or(err, e.skipped[name]); err != nil {
+		if err = cmp.Or(err, e.skipped[name], e.unfit[name]); err != nil {
 			e.reason[name] = err.Error()
 		}
 	}
