@@ -105,7 +105,7 @@ func (a *Agent) report() wire.Poll {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := wire.Poll{Version: wire.Version, Program: a.o.Program, Boot: a.boot, Epoch: a.state.Epoch,
-		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept,
+		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept, Yields: true,
 		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
 	if now := a.o.Now(); a.o.Tests != nil &&
 		(a.listed.IsZero() || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {

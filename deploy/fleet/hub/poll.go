@@ -252,6 +252,7 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
 	r.busy, r.reason, r.tests, r.profiled = p.Busy, p.Reason, p.Tests, p.Profiled
+	r.yields = p.Yields
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())

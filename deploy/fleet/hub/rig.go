@@ -54,6 +54,7 @@ type rig struct {
 	busy       bool
 	tests      []string // names of its tests; nil: not told
 	profiled   []string // those with a profile
+	yields     bool     // as wire.Poll has it
 	reason     string   // why it wants no jobs
 	clock      time.Duration
 	unreported int
@@ -108,7 +109,7 @@ func (h *Hub) show(r *rig) {
 	}
 	now := h.o.Now()
 	out := sched.Rig{ID: r.Rig, Online: r.online(now), Drain: r.Drain, Accept: r.Accept,
-		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests}
+		Reason: cmp.Or(r.Suspend, r.Why, r.reason), Tests: r.tests, Yields: r.yields}
 	for _, d := range r.Devices {
 		labels := maps.Clone(d.Labels)
 		if labels == nil {
@@ -393,7 +394,9 @@ func (h *Hub) viewRig(r *rig) api.FleetRig {
 	of := map[string]string{}
 	for id, j := range r.live {
 		for _, d := range j.last().Devices {
-			of[d] = id
+			if of[d] == "" || j.Class != api.ClassFill { // a set of that class yields
+				of[d] = id
+			}
 		}
 	}
 	for _, d := range r.Devices {

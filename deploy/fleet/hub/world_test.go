@@ -163,6 +163,7 @@ type simRig struct {
 	reason   string // for which they take no job
 	progress string
 	profiled []string
+	yields   bool   // a set of class fill does to other jobs
 	browsers string // label
 	feeds    []string
 	answer   wire.Polled
@@ -176,7 +177,8 @@ type simAttempt struct {
 }
 
 func (r *simRig) report() []byte {
-	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled}
+	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled,
+		Yields: r.yields}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {
@@ -253,7 +255,8 @@ func (r *simRig) follow(raw []byte) {
 			continue
 		}
 		for id, other := range r.has { // cancelled ones have ended
-			if other != a && other.ended == nil && slices.ContainsFunc(other.Params.Devices,
+			yields := r.yields && other.Class == api.ClassFill
+			if other != a && other.ended == nil && !yields && slices.ContainsFunc(other.Params.Devices,
 				func(n string) bool { return slices.Contains(d.Params.Devices, n) }) {
 				r.w.Fatalf("%s and %s are both at work on %v of %s", id, d.Attempt, d.Params.Devices, r.name)
 			}

@@ -62,10 +62,13 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 		for _, d := range ready {
 			d.ready = false
 			d.rank = int64(len(d.groups))<<48 + int64(d.rig.taken)<<40 + d.freed
+			if d.job != nil {
+				d.rank += 1 << 62 // a set yields if no other device is free
+			}
 		}
 		slices.SortFunc(ready, func(a, b *device) int { return cmp.Compare(a.rank, b.rank) })
 		for _, d := range ready {
-			if s.waiting == 0 || d.job != nil || !d.usable() {
+			if s.waiting == 0 || !d.open(0) {
 				continue
 			}
 			if a, wait := s.serve(d); a != nil {
@@ -94,7 +97,7 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	allowed := s.allowed(d, 1)
 	for _, g := range d.groups {
 		for c := range g.classes {
-			if g.waiting > 0 && g.classes[c].waiting > 0 {
+			if g.waiting > 0 && g.classes[c].waiting > 0 && d.open(c) {
 				if allowed&(1<<c) != 0 && s.unheld(g, d, c) {
 					there |= 1 << c
 				} else {
@@ -199,10 +202,13 @@ func (q *queue) before(o *queue) bool {
 
 // place returns the device and others of its rig for a job, or nil if too few are free.
 func (s *Scheduler) place(q *queue, d *device) []*device {
+	if !d.open(q.class) {
+		return nil
+	}
 	n := q.group.job.Devices
 	all := []*device{d}
 	for _, o := range d.rig.devices {
-		if len(all) < n && o != d && o.job == nil && o.usable() && q.group.fits(o) &&
+		if len(all) < n && o != d && o.open(q.class) && q.group.fits(o) &&
 			s.allowed(o, n)&(1<<q.class) != 0 && s.unheld(q.group, o, q.class) {
 			all = append(all, o)
 		}
@@ -368,6 +374,13 @@ func (s *Scheduler) take(e *entry, a Assignment) {
 	for _, name := range a.Devices {
 		id := a.Rig + "/" + name
 		e.run.devices = append(e.run.devices, id)
+		if was := s.busy[id]; was != nil && was != e && was.fills() != e.fills() {
+			if e.fills() { // after a restart
+				s.under[id] = e
+				continue
+			}
+			s.under[id] = was
+		}
 		s.busy[id] = e
 		if d := s.devices[id]; d != nil {
 			if d.job == nil {
@@ -388,14 +401,23 @@ func (s *Scheduler) release(e *entry) {
 		s.ending = append(s.ending, h)
 	}
 	for _, id := range e.run.devices {
+		if s.under[id] == e {
+			delete(s.under, id)
+		}
 		if s.busy[id] != e {
 			continue
 		}
-		delete(s.busy, id)
+		under := s.under[id]
+		delete(s.under, id)
+		if s.busy[id] = under; under == nil {
+			delete(s.busy, id)
+		}
 		if d := s.devices[id]; d != nil {
 			s.freed++
-			d.job, d.freed = nil, s.freed
-			d.rig.taken--
+			d.job, d.freed = under, s.freed
+			if under == nil {
+				d.rig.taken--
+			}
 			s.touch(d)
 		} else if e.run.hold != nil {
 			s.left[id] = e.run.hold

@@ -47,7 +47,9 @@ func (m *model) taken() map[string]string {
 	taken := map[string]string{}
 	for id, a := range m.running {
 		for _, d := range a.Devices {
-			taken[a.Rig+"/"+d] = id
+			if at := a.Rig + "/" + d; taken[at] == "" || m.jobs[id].Class != "fill" {
+				taken[at] = id // a set of class fill is below others
+			}
 		}
 	}
 	return taken
@@ -75,12 +77,15 @@ func (m *model) assign() {
 		r := m.rigs[a.Rig]
 		for _, name := range a.Devices {
 			at := slices.IndexFunc(r.Devices, func(d Device) bool { return d.Name == name })
-			if at < 0 || !usable(j, r, r.Devices[at]) {
-				m.t.Fatalf("%v: %s does not fit %v", a, name, j)
-			}
 			id := a.Rig + "/" + name
-			if other := taken[id]; other != "" {
+			other := taken[id]
+			yields := r.Yields && other != "" && m.jobs[other].Class == "fill" && j.Class != "fill"
+			if other != "" && !yields {
 				m.t.Fatalf("%v: %s has %s already", a, id, other)
+			}
+			if at < 0 || !usable(j, r, Device{Labels: r.Devices[at].Labels, Name: name,
+				Free: r.Devices[at].Free || yields}) {
+				m.t.Fatalf("%v: %s does not fit %v", a, name, j)
 			}
 			taken[id] = a.Job
 		}
@@ -125,7 +130,7 @@ func (m *model) idle() {
 
 // rig returns a random one with the devices that its number has.
 func randomRig(r *rand.Rand, n int) Rig {
-	rig := Rig{ID: fmt.Sprintf("lab-%02d", n), Online: r.IntN(8) > 0, Drain: r.IntN(12) == 0}
+	rig := Rig{ID: fmt.Sprintf("lab-%02d", n), Online: r.IntN(8) > 0, Drain: r.IntN(12) == 0, Yields: r.IntN(2) == 0}
 	if r.IntN(10) == 0 {
 		rig.Accept.Owners = []string{"o1", "o2"}
 	}
@@ -259,7 +264,7 @@ func (m *model) finish(seed uint64) {
 			m.t.Fatalf("seed %d: %s is not free at the end", seed, d.id)
 		}
 	}
-	if len(m.s.busy)+len(m.s.jobs)+m.s.waiting != 0 {
+	if len(m.s.busy)+len(m.s.under)+len(m.s.jobs)+m.s.waiting != 0 {
 		m.t.Fatalf("seed %d: %d busy, %d jobs, %d groups at the end", seed, len(m.s.busy), len(m.s.jobs), m.s.waiting)
 	}
 }

@@ -57,6 +57,7 @@ type Rig struct {
 	Reason        string // why it gets no jobs, or the note of Drain
 	Accept        wire.Accept
 	Tests         []string // names; nil: unknown, any may be there
+	Yields        bool     // its sets of class fill let other jobs run between two blocks
 }
 
 // Device is a device of a rig.
@@ -104,6 +105,7 @@ type Scheduler struct {
 	devices map[string]*device
 	jobs    map[string]*entry
 	busy    map[string]*entry // by device, also of one that is not enrolled now
+	under   map[string]*entry // jobs of class fill that yield to the one in busy, by device
 	groups  map[string]*group
 	waiting int // groups with jobs
 	owners  map[string]int32
@@ -121,7 +123,7 @@ type Scheduler struct {
 // New returns a scheduler without jobs and rigs.
 func New(o Options) *Scheduler {
 	s := &Scheduler{devices: map[string]*device{},
-		jobs: map[string]*entry{}, busy: map[string]*entry{}, groups: map[string]*group{},
+		jobs: map[string]*entry{}, busy: map[string]*entry{}, under: map[string]*entry{}, groups: map[string]*group{},
 		listed: o.Teams, owners: map[string]int32{}, holds: map[string]*hold{}, left: map[string]*hold{}}
 	for _, t := range o.Teams {
 		s.addTeam(t.Share)
@@ -146,6 +148,7 @@ type running struct {
 	devices []string // IDs
 	end     time.Time
 	hold    *hold
+	lent    time.Duration // of jobs to which it yielded
 }
 
 // group has the jobs that fit the same devices.
@@ -213,7 +216,7 @@ func (d *device) usable() bool {
 // touch lets the next Assign look for jobs for devices.
 func (s *Scheduler) touch(devices ...*device) {
 	for _, d := range devices {
-		if !d.ready && d.job == nil && d.usable() {
+		if !d.ready && d.open(0) {
 			d.ready = true
 			s.ready = append(s.ready, d)
 		}
@@ -502,7 +505,13 @@ func (s *Scheduler) Remove(id string) {
 // Ended removes a job and corrects the accounts of its owner and its class.
 func (s *Scheduler) Ended(id string, used time.Duration) {
 	if e := s.jobs[id]; e != nil && e.run != nil {
-		more := int64(min(max(used, 0), maxEstimate)) - e.estimate
+		for _, id := range e.run.devices {
+			if u := s.under[id]; u != nil && u != e {
+				u.run.lent += max(used, 0)
+				break
+			}
+		}
+		more := int64(min(max(used-e.run.lent, 0), maxEstimate)) - e.estimate
 		q := e.queue
 		s.use(q, more*int64(len(e.run.devices)))
 		for _, id := range e.run.devices {

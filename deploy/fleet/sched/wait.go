@@ -58,7 +58,7 @@ func (s *Scheduler) why(e *entry, place int) string {
 				known[state] = true
 				broken = append(broken, state)
 			}
-		case d.job != nil:
+		case !d.open(e.queue.class):
 			if first == nil || d.job.run.end.Before(first.job.run.end) {
 				first = d
 			}

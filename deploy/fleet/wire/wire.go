@@ -64,10 +64,14 @@ type Poll struct {
 	// Tests are the names of the rig's tests. Nil means that they are not told.
 	Tests []string `json:"tests,omitempty"`
 	// Profiled are those whose files have a profile, and do not ask for one run only.
-	Profiled []string  `json:"profiled,omitempty"`
-	Devices  []Device  `json:"devices"`
-	Running  []Running `json:"running"` // attempts that wait or run on the rig
-	Ended    []Ended   `json:"ended"`   // results without acknowledgement, oldest first
+	Profiled []string `json:"profiled,omitempty"`
+
+	// Yields states that sets of class fill let other attempts run between two blocks.
+	Yields bool `json:"yields,omitempty"`
+
+	Devices []Device  `json:"devices"`
+	Running []Running `json:"running"` // attempts that wait or run on the rig
+	Ended   []Ended   `json:"ended"`   // results without acknowledgement, oldest first
 }
 
 // Accept limits the jobs that a rig takes. The rig checks it itself. Empty lists accept all.
