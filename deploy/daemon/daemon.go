@@ -103,6 +103,7 @@ type Daemon struct {
 	working []*job
 	ended   []*job // latest last
 	turns   turns
+	rests   bool // sets of class fill do not go on
 	figures Figures
 	space   api.Space // as it was found last
 	hurry   func()    // ends that the store is held against its folders; nil: it is not

@@ -194,10 +194,11 @@ func (d *Daemon) dispatch() {
 		return
 	}
 	for _, j := range choose(d.inOrder(), d.world()) {
-		if j.yields != nil {
-			d.goOn(j)
-		} else {
+		switch {
+		case j.yields == nil:
 			d.begin(j)
+		case !d.resting():
+			d.goOn(j)
 		}
 	}
 	d.positions()

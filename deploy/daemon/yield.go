@@ -59,7 +59,7 @@ func (d *Daemon) yield(j *job) chan struct{} {
 	d.turns.charge(j.place.class)
 	d.occupy(j, nil)
 	begin := choose(d.inOrder(), d.world())
-	if len(begin) == 0 || slices.Contains(begin, j) {
+	if !d.resting() && (len(begin) == 0 || slices.Contains(begin, j)) {
 		j.yields = nil
 		d.occupy(j, j)
 		return nil
@@ -68,8 +68,8 @@ func (d *Daemon) yield(j *job) chan struct{} {
 	for _, u := range j.units {
 		d.deviceChanged(u)
 	}
-	d.log.Info("job yields", "job", j.ID, "to", begin[0].ID)
 	d.dispatch()
+	d.log.Info("job yields", "job", j.ID, "reason", j.Reason)
 	return yields
 }
 
@@ -128,12 +128,33 @@ func (d *Daemon) whyYields(j *job) string {
 			return "waits: " + why
 		}
 	}
+	if d.resting() {
+		return "waits: the rig sends results to its hub"
+	}
 	for _, o := range slices.Backward(d.working) {
 		if o.yields == nil {
 			return "waits: yields to " + o.ID // an analysis, or the last of so many at once
 		}
 	}
 	return "waits for its turn"
+}
+
+// Rest has sets of class fill wait after their present blocks, or go on. A rig sends nothing to its
+// hub while it measures. So the result of a job to which a set yielded would wait for its end.
+func (d *Daemon) Rest(is bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rests || is {
+		d.rests = is
+		d.dispatch()
+	}
+}
+
+// resting reports if sets rest. They do not while another job measures: nothing is sent then.
+func (d *Daemon) resting() bool {
+	return d.rests && !slices.ContainsFunc(d.working, func(o *job) bool {
+		return o.yields == nil && o.class() != api.ClassFill
+	})
 }
 
 // charge has the next job of a class wait as long as after a job of it.

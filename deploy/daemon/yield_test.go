@@ -156,6 +156,29 @@ func TestFillYieldsToFetch(t *testing.T) {
 	}
 }
 
+// TestFillRests: a set waits after its present block while the rig sends results, and then goes on.
+func TestFillRests(t *testing.T) {
+	t.Parallel()
+	d := daemontest.New("a")
+	first := d.Hold()
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
+	set := r.Scene("schedule nightly", api.StartParams{Devices: []string{"a"}, Class: api.ClassFill, Repeat: 2})
+	r.State(set.ID, "running")
+	r.Rest(true)
+	first()
+	r.Until("the set to rest", func() bool {
+		set, _ = r.Job(set.ID)
+		return set.Reason == "waits: the rig sends results to its hub"
+	})
+	if u := r.Devices()[0]; u.State != "free" || len(set.Runs) != 1 {
+		t.Errorf("%+v, %+v", u, set)
+	}
+	r.Rest(false)
+	if set = r.Ended(set.ID); set.State != "ok" || len(set.Runs) != 2 {
+		t.Errorf("%+v", set)
+	}
+}
+
 // TestFillKeepsWorking: a set does not yield to a job that cannot begin then.
 func TestFillKeepsWorking(t *testing.T) {
 	t.Parallel()

@@ -133,8 +133,7 @@ func (s *Rig) openAgent() (err error) {
 	}
 	s.agent, err = agent.New(agent.Options{
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
-		Superseded:   s.superseded,
-		Descriptions: s.devices.Descriptions, Tests: s.allTests,
+		Superseded: s.superseded, Rest: s.daemon.Rest, Descriptions: s.devices.Descriptions, Tests: s.allTests,
 		Feeds: s.feedsOn, Program: s.program,
 		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},

@@ -77,15 +77,18 @@ type Options struct {
 	Open func(set string) (root *os.Root, release func(), err error)
 	// Superseded has the runs of a set deleted before others. nil: they are like others.
 	Superseded func(set string)
-	Files      http.Handler // answers requests of the relay, without a token
-	Program    string
-	Address    string // of the rig's own page; "": it is not told
-	Accept     wire.Accept
-	Labels     map[string]map[string]string // words of the rig's owner, by device; "": of all devices
-	Poll       time.Duration                // 0: 10 s
-	Look       time.Duration                // between looks at attempts and fleet.json; 0: 1 s
-	Now        func() time.Time             // nil: the system's
-	Log        *slog.Logger                 // nil: none
+	// Rest has the rig's sets of class fill wait between two blocks, so that results can be sent. Nil:
+	// they do not.
+	Rest    func(is bool)
+	Files   http.Handler // answers requests of the relay, without a token
+	Program string
+	Address string // of the rig's own page; "": it is not told
+	Accept  wire.Accept
+	Labels  map[string]map[string]string // words of the rig's owner, by device; "": of all devices
+	Poll    time.Duration                // 0: 10 s
+	Look    time.Duration                // between looks at attempts and fleet.json; 0: 1 s
+	Now     func() time.Time             // nil: the system's
+	Log     *slog.Logger                 // nil: none
 	// Point is called where it would matter that the program ends there, for tests.
 	Point func(name string)
 }
@@ -104,6 +107,7 @@ type Agent struct {
 	since     time.Time // of connected
 	held      time.Time // since then a light folder waits for a quiet rig
 	next      time.Duration
+	rests     bool     // results wait for a quiet rig, and the hub for them
 	odd       bool     // an invalid ID of an attempt was told
 	tests     []string // names of the rig's, since listed
 	profiled  []string
@@ -128,6 +132,9 @@ func New(o Options) (*Agent, error) {
 	}
 	if o.Point == nil {
 		o.Point = func(string) {}
+	}
+	if o.Rest == nil {
+		o.Rest = func(bool) {}
 	}
 	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}}
 	return a, a.load()
@@ -268,6 +275,7 @@ func (a *Agent) work(ctx context.Context, bus Bus, to *transfer, found <-chan st
 	case <-time.After(factsTime):
 	case <-ctx.Done():
 	}
+	defer a.rest(false)
 	var polled time.Time
 	now := true
 	for ctx.Err() == nil {

@@ -36,6 +36,12 @@ var errQuiet = errors.New("the rig measures; files are sent afterwards")
 // poll reports the rig's state and carries out the answer. It reports if it wants the next one at
 // once.
 func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
+	taken := false
+	defer func() {
+		if !taken { // the hub takes no results
+			a.rest(false)
+		}
+	}()
 	p := a.report()
 	raw, err := json.Marshal(p)
 	if err == nil {
@@ -88,6 +94,7 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 		}
 	}
 	// Folders go first. An attempt that begins would delay them.
+	taken = true
 	sent := a.sendLight(ctx, to, answer.Light)
 	return a.follow(ctx, bus, &answer) || sent
 }
@@ -416,7 +423,7 @@ func (a *Agent) note(id, state, progress string) (changed bool) {
 func (a *Agent) observe(ctx context.Context) (changed bool) {
 	devices := a.o.Devices()
 	a.mu.Lock()
-	changed = !slices.Equal(a.kept, a.whyKept(devices))
+	changed = !slices.Equal(a.kept, a.whyKept(devices)) || a.rests && !measures(devices)
 	a.mu.Unlock()
 	for _, t := range a.attempts() {
 		if t.Ended != nil || ctx.Err() != nil {

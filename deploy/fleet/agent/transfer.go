@@ -83,6 +83,7 @@ func (t *transfer) post(ctx context.Context, ticket string, header http.Header, 
 // sendLight sends the light folders that the hub wants, while no device measures. It reports if one
 // was sent.
 func (a *Agent) sendLight(ctx context.Context, to *transfer, tickets []wire.Ticket) (sent bool) {
+	rest := false
 	for _, ticket := range tickets {
 		a.mu.Lock()
 		t := a.state.find(ticket.Attempt)
@@ -91,7 +92,7 @@ func (a *Agent) sendLight(ctx context.Context, to *transfer, tickets []wire.Tick
 		if !known {
 			continue
 		}
-		if measures(a.o.Devices()) {
+		if rest = measures(a.o.Devices()); rest {
 			break
 		}
 		if err := a.sendOne(ctx, to, ticket); err != nil {
@@ -101,8 +102,17 @@ func (a *Agent) sendLight(ctx context.Context, to *transfer, tickets []wire.Tick
 		a.o.Point("sent")
 		sent = true
 	}
+	a.rest(rest)
 	a.hold()
 	return sent
+}
+
+// rest has sets wait that can, while results wait.
+func (a *Agent) rest(is bool) {
+	a.mu.Lock()
+	a.rests = is
+	a.mu.Unlock()
+	a.o.Rest(is)
 }
 
 // hold notes since when a light folder waits.
