@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
+	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
 
@@ -102,7 +103,7 @@ const (
 // records list the rigs, also while it does not run.
 func examineHub(dir string, now time.Time) []doctor.Finding {
 	found := doctor.Finding{ID: "fleet-hub", Group: "fleet", Object: dir}
-	authority, err := enroll.Open(filepath.Join(dir, filepath.FromSlash(hubSecrets)))
+	authority, err := enroll.Open(filepath.Join(dir, filepath.FromSlash(rig.HubSecrets)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // it is not a hub

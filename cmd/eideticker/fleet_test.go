@@ -240,8 +240,8 @@ func TestFleet(t *testing.T) {
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)
 	}
-	nightly := conf("nightly", "[schedule.nightly]\ncron = \"0 3 * * *\"\ntests = [\"scene\"]\nbrowsers = [\"one\"]\n"+
-		"needs = { room = \"30\" }\n")
+	nightly := f.conf("nightly", anyPort, "[schedule.nightly]\ncron = \"0 3 * * *\"\ntests = [\"scene\"]\n"+
+		"browsers = [\"one\"]\nneeds = { room = \"30\" }\n")
 	if code, _, errOut := f.do("schedule", "check", "--config", nightly); code != exitOK || !strings.Contains(errOut,
 		"warning: schedule nightly: no device has room=30; there are 03, ") {
 		t.Errorf("needs of a schedule that no device has: exit code %d, %s", code, errOut)
