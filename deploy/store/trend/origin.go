@@ -45,7 +45,11 @@ type Origin struct {
 	Change int64           `json:"change,omitempty"` // that a confirmation or explanation is about
 	Value  string          `json:"value,omitempty"`  // MEASURE.VALUE that is read beside the headlines
 	Roles  map[string]Role `json:"roles"`            // by the name of the variant
+	Pool   string          `json:"pool,omitempty"`   // of the device, if its points are in the pool's series
 }
+
+// PoolDevice returns the device in the keys of a pool's series. Names of devices have no space.
+func PoolDevice(pool string) string { return "pool " + pool }
 
 // Role is that of a variant, and its build.
 type Role struct {
@@ -94,6 +98,9 @@ func (o *Origin) decode(raw []byte) error {
 func (o *Origin) check() error {
 	if !plainName.MatchString(o.Schedule) {
 		return fmt.Errorf("schedule is %.40q: must be a name", o.Schedule)
+	}
+	if o.Pool != "" && !plainName.MatchString(o.Pool) {
+		return fmt.Errorf("pool is %.40q: must be a name", o.Pool)
 	}
 	kinds := []string{KindPoint, KindConfirm, KindCheck, KindBisect, KindExplain}
 	if !slices.Contains(kinds, o.Kind) {

@@ -58,7 +58,9 @@ func ReadLight(folder string) (o Origin, all []Measured, err error) {
 	rig := filepath.Base(filepath.Dir(folder))
 	o, all, err = read(folder, rig+"/"+filepath.Base(folder))
 	for i := range all {
-		all[i].Key.Device = rig + "/" + all[i].Key.Device
+		if o.Pool == "" {
+			all[i].Key.Device = rig + "/" + all[i].Key.Device
+		}
 	}
 	return o, all, err
 }
@@ -233,7 +235,9 @@ func measured(set string, o *Origin, runs []*run) (all []Measured, err error) {
 			if !ok {
 				continue
 			}
-			key.Schedule = o.Schedule
+			if key.Schedule = o.Schedule; o.Pool != "" {
+				key.Device = PoolDevice(o.Pool)
+			}
 			n, there := at[key]
 			if !there {
 				if n = len(all); n == maxMeasured {

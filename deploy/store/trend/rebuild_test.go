@@ -111,7 +111,10 @@ func TestRead(t *testing.T) {
 		"a link":     func() error { return os.Symlink("set.json", filepath.Join(folder, session.OriginFile)) },
 		"no origin":  func() error { return nil },
 		"other role": func() error { return write(folder, strings.Replace(originText, "control", "odd", 2)) },
-		"no role":    func() error { return write(folder, strings.Replace(originText, `"subject":`, `"other":`, 1)) },
+		"pool": func() error {
+			return write(folder, strings.Replace(originText, `"kind"`, `"pool": "a b", "kind"`, 1))
+		},
+		"no role": func() error { return write(folder, strings.Replace(originText, `"subject":`, `"other":`, 1)) },
 	} {
 		if err := errors.Join(os.Remove(filepath.Join(folder, session.OriginFile)), change()); err != nil {
 			t.Fatal(err)
@@ -363,6 +366,24 @@ func TestRebuildLight(t *testing.T) {
 	points, err := d.Points(t.Context(), 1, 0, 0, 1)
 	if err != nil || len(points) != 1 || points[0].Values[0].Run != points[0].Set+"~subject~run-01" {
 		t.Errorf("%+v, %v", points, err)
+	}
+}
+
+// TestReadPool: points of a pool's devices have one key, also those of a fleet.
+func TestReadPool(t *testing.T) {
+	dir := t.TempDir()
+	for _, rig := range []string{"a", "b"} {
+		folder := newSet(t, filepath.Join(dir, "fleet", "light", rig), "s-1.1", 10)
+		if err := write(folder, strings.Replace(originText, `"kind"`, `"pool": "phones", "kind"`, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(string) (trend.Origin, []trend.Measured, error){"s-1.1": trend.Read,
+			rig + "/s-1.1": trend.ReadLight} {
+			_, all, err := read(folder)
+			if err != nil || len(all) != 2 || all[0].Key.Device != "pool phones" || all[0].Point.Set != name {
+				t.Errorf("%+v, %v", all, err)
+			}
+		}
 	}
 }
 
