@@ -99,6 +99,10 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	if err := c.checkNeeds(e, &conf); err != nil {
 		return err
 	}
+	pools, err := schedule.PoolTexts(conf.Schedule, filepath.Join(conf.DataDir, rig.ScheduleFile))
+	if err != nil {
+		fmt.Fprintf(e.err, "warning: the states of pools cannot be read: %v\n", err)
+	}
 	for _, f := range all {
 		hours, each := (time.Duration(f.Runs) * c.RunTime).Hours(), "for each build"
 		if f.Each > 0 {
@@ -112,6 +116,9 @@ func (c scheduleCheckCmd) Run(e *env) error {
 			fmt.Fprintf(e.out, "%s: tests of rigs, which this machine does not have\n", f.Schedule)
 		} else {
 			fmt.Fprintf(e.out, "%s: %s with %s, %s\n", f.Schedule, plural(f.Jobs, "job"), plural(f.Runs, "run"), load)
+		}
+		if text := pools[f.Schedule]; text != "" {
+			fmt.Fprintf(e.out, "  %s\n", terminal.Clean(text))
 		}
 		for _, t := range f.Next {
 			fmt.Fprintf(e.out, "  %s\n", t.Format("Mon 2006-01-02 15:04 MST"))
@@ -430,8 +437,8 @@ func (c rigCall) printSchedules(all api.Schedules) error {
 		if s.Paused {
 			state = "paused"
 		}
-		rows = append(rows, []string{s.Name, strings.TrimSuffix(fmt.Sprintf("%s; %s, %s%s%s", state,
-			plural(s.Points, "point"), plural(s.Queued, "job"), prefixed("; ", s.Reason),
+		rows = append(rows, []string{s.Name, strings.TrimSuffix(fmt.Sprintf("%s; %s, %s%s%s%s", state,
+			plural(s.Points, "point"), plural(s.Queued, "job"), prefixed("; ", s.Reason), prefixed("; ", s.Pool),
 			prefixed("; latest gap: ", s.Gap)), "; ")})
 	}
 	return c.printNarrow("schedule", "state", rows)

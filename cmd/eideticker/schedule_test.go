@@ -34,7 +34,8 @@ explain = false
 [schedule.odd]
 on = "feed.away"
 tests = ["load"]
-devices = ["locl"]
+devices = ["locl", "local"]
+pool = "desks"
 browsers = ["firefox@away", "firefox"]
 control = "firefox@main:v1.1"
 `, data, feed))
@@ -45,7 +46,8 @@ control = "firefox@main:v1.1"
 	}
 	var out, errOut output
 	code := run(t.Context(), []string{"schedule", "check", "--config", config}, nil, &out, &errOut)
-	if code != exitOK || !strings.Contains(out.String(), "odd: 1 job") ||
+	if code != exitOK || !strings.Contains(out.String(), "odd: 2 jobs") ||
+		!strings.Contains(out.String(), "\n  pool desks is not tested yet\n") ||
 		errOut.String() != "warning: "+strings.Join(want, "\nwarning: ")+"\n" {
 		t.Errorf("exit code %d:\n%s%s", code, out.String(), errOut.String())
 	}

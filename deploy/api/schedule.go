@@ -11,6 +11,7 @@ type Schedule struct {
 	Needs    []string `json:"needs,omitempty" doc:"labels by which a hub chooses a device for each test"`
 	Browsers []string `json:"browsers" doc:"the subject first, then rivals"`
 	Control  string   `json:"control,omitempty"`
+	Pool     string   `json:"pool,omitempty" doc:"whether its devices share series, or why they do not"`
 	Runs     int      `json:"runs" doc:"blocks per point"`
 	Class    string   `json:"class" doc:"\"now\", \"check\", \"watch\" or \"fill\""`
 	Paused   bool     `json:"paused"`

@@ -24,6 +24,7 @@ type Schedule struct {
 	Tests    []string `toml:"tests"`
 	Devices  []string `toml:"devices"`
 	Needs    Needs    `toml:"needs"`    // on a hub, instead of devices
+	Pool     string   `toml:"pool"`     // its devices share series, if an A/A test finds no difference
 	Browsers []string `toml:"browsers"` // the subject, then rivals
 	Control  string   `toml:"control"`
 	Release  string   `toml:"release"`  // name or pattern of the subject's builds that are releases
@@ -168,6 +169,12 @@ func (s *Schedule) check() (string, error) {
 		return "tests", fmt.Errorf("%d tests: must be 1 to 100", len(s.Tests))
 	case len(s.Needs) > 0 && len(s.Devices) > 0:
 		return "needs", errors.New("give one of devices and needs")
+	case s.Pool != "" && !api.FeedName.MatchString(s.Pool):
+		return "pool", errors.New("a name has 1 to 32 letters, digits, - or _")
+	case s.Pool != "" && len(s.Needs) == 0 && len(s.Devices) < 2:
+		return "pool", errors.New("it needs at least two devices, or needs")
+	case s.Pool != "" && s.Control == "":
+		return "pool", errors.New("it needs a control, which all its devices run")
 	case len(s.Devices) > 100:
 		return "devices", fmt.Errorf("%d devices: must be at most 100", len(s.Devices))
 	case len(s.Browsers) == 0 || len(s.Browsers) >= api.MaxVariants:

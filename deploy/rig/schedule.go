@@ -25,7 +25,7 @@ import (
 // Files of schedules in the data directory.
 const (
 	TrendFile    = "trend.db"
-	scheduleFile = "schedule.json"
+	ScheduleFile = "schedule.json"
 )
 
 // openSchedules makes the engine of schedules and bisections. Without schedules and feeds it makes
@@ -52,7 +52,7 @@ func (s *Rig) openSchedules(ctx context.Context) (err error) {
 		devices, cause, names = s.fleetStates, s.causeLight, s.hub.Tests
 	}
 	s.engine, err = schedule.New(schedule.Options{
-		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, scheduleFile),
+		Schedules: s.conf.Schedule, Alarm: s.conf.Alarm, File: filepath.Join(s.conf.DataDir, ScheduleFile),
 		Queue: queue, Feeds: s.builds, Trends: s.trends, Read: read, Tests: names, Fitting: fitting,
 		Cause:   cause,
 		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Bisected: s.daemon.BisectChanged,

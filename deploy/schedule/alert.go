@@ -89,7 +89,7 @@ func (e *Engine) bisectAlert(ctx context.Context, a *api.Alert, s *api.Series, x
 		return nil // there is nothing to find
 	}
 	b, err := e.newBisection(api.BisectParams{Feed: s.Feed, Good: f.builds[good].Name, Bad: f.builds[bad].Name,
-		Test: s.Test, Device: s.Device, Browser: s.Product, Budget: e.Alarm.Bisect}, "schedule "+s.Schedule,
+		Test: s.Test, Device: e.deviceOf(s), Browser: s.Product, Budget: e.Alarm.Bisect}, "schedule "+s.Schedule,
 		fmt.Sprint("alert ", a.ID, s.Feed, x.FirstSeq, x.LastSeq), f.builds)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (e *Engine) command(ctx context.Context, s *api.Series, x *api.SeriesShift)
 		return api.Browser{Kind: s.Product, Feed: s.Feed, Build: p.Build}.String()
 	}
 	return fmt.Sprintf("eideticker run %s --device %s --browser %s --browser %s --repeat 12", quoted(s.Test),
-		quoted(s.Device), browser(points[0]), browser(points[len(points)-1])), nil
+		quoted(e.deviceOf(s)), browser(points[0]), browser(points[len(points)-1])), nil
 }
 
 // quoted returns a word for a shell.

@@ -309,7 +309,7 @@ func (b *bisection) choose(measured []trend.Measured) error {
 	at := slices.IndexFunc(measured, func(m trend.Measured) bool {
 		name := m.Key.Measure + "." + m.Key.Value
 		if names = append(names, name); b.Key.Measure != "" {
-			return shared(m.Key) == b.Key
+			return shared(m.Key) == shared(b.Key)
 		}
 		return b.Value == name || b.Value == "" && slices.ContainsFunc(m.Point.Values,
 			func(v trend.Value) bool { return v.Value != m.Point.Values[0].Value })

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+
 	"path"
 	"slices"
 	"strings"
@@ -33,8 +33,9 @@ func (e *Engine) schedule(name string) api.Schedule {
 		Browsers: s.Browsers, Control: s.Control, Runs: s.Runs, Class: s.Class, Paused: p.Paused, Reason: p.Reason,
 		LastNS: p.Last, LastJob: p.Job, Queued: len(p.Tasks), Points: p.Points, Gap: p.Gap}
 	if out.Needs = s.Needs; len(s.Needs) > 0 {
-		out.Devices = slices.Compact(slices.Sorted(maps.Values(p.Chosen)))
+		out.Devices = slices.Compact(slices.Sorted(slices.Values(p.devices())))
 	}
+	out.Pool = poolText(s, p)
 	if !p.Paused {
 		out.Reason = e.reason[name]
 	}

@@ -95,7 +95,7 @@ func (e *Engine) addCause(s *api.Series, change int64, sides []side) {
 		delete(t.Origin.Roles, v.Name)
 		v.Name = name
 	}
-	t.Test, t.Device, t.Repeat = s.Test, s.Device, compare.Blocks(1)
+	t.Test, t.Device, t.Repeat = s.Test, e.deviceOf(s), compare.Blocks(1)
 	t.name()
 	for _, c := range e.state.Causes {
 		if c.Task.Test == t.Test && c.Task.Device == t.Device && slices.Equal(c.Task.Variants, t.Variants) {
@@ -115,7 +115,8 @@ func (e *Engine) causeSides(ctx context.Context, s *api.Series, x *api.SeriesShi
 		return slices.ContainsFunc(a.Changes, func(o api.SeriesShift) bool { return o.ID == x.ID })
 	})
 	for _, b := range e.bisections {
-		if alert < 0 || b.Alert != alerts[alert].ID || b.Test != s.Test || b.Device != s.Device || len(b.All) == 0 ||
+		if alert < 0 || b.Alert != alerts[alert].ID || b.Test != s.Test || len(b.All) == 0 ||
+			!slices.Contains(e.devicesOf(s), b.Device) ||
 			b.All[0].Seq < x.FirstSeq || b.All[len(b.All)-1].Seq > x.LastSeq {
 			continue // it is about another change of the alert
 		}

@@ -108,9 +108,18 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	if late && !is {
 		return true, e.gapOf(ctx, name, t, "the deadline passed before the job was queued")
 	}
-	wait, err := e.repeatControl(ctx, name, p, t)
-	if err != nil || wait && !is {
+	var wait bool
+	if t.Origin.Pool != "" { // its test has the control
+		var why string
+		if wait, why = e.pooled(name, p, t); why != "" {
+			e.drop(t.ID)
+			return true, e.gapOf(ctx, name, t, why)
+		}
+	} else if wait, err = e.repeatControl(ctx, name, p, t); err != nil {
 		return false, err
+	}
+	if wait && !is {
+		return false, nil
 	}
 	state, j, err := e.look(ctx, t, e.save)
 	if err != nil || wait && (state == done || state == partly) {

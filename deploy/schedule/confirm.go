@@ -68,7 +68,7 @@ func (e *Engine) affordable(per time.Duration) int {
 		for _, d := range s.Devices {
 			devices[d] = true
 		}
-		for _, d := range e.state.Schedules[name].Chosen {
+		for _, d := range e.state.Schedules[name].devices() {
 			devices[d] = true
 		}
 	}
@@ -133,8 +133,8 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	if _, is := e.Schedules[s.Schedule]; !is || p.Paused {
 		return false, refusal(asked, "Schedule "+s.Schedule+" is paused or not configured.")
 	}
-	busy := slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == s.Device })
-	if !asked && (busy || x.Kind != drift && p.between(s, x)) {
+	device := e.deviceOf(s)
+	if !asked && (e.confirms(device) || x.Kind != drift && p.between(s, x)) {
 		return false, nil
 	}
 	if !asked && x.Kind != drift && !slices.Contains(p.Filled, x.ID) {
@@ -191,7 +191,7 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 	t := freshTask(trend.Origin{Schedule: s.Schedule, Feed: s.Feed, Seq: after.Seq, Build: after.Build,
 		Kind: trend.KindConfirm, Change: x.ID}, s.Product,
 		[]side{{trend.Before, before.Build, before.Seq}, {trend.After, after.Build, after.Seq}})
-	t.Test, t.Device, t.Repeat = s.Test, s.Device, stats.DefaultConfirmation(1, 0).Looks[0]
+	t.Test, t.Device, t.Repeat = s.Test, device, stats.DefaultConfirmation(1, 0).Looks[0]
 	t.Salt = fmt.Sprintf("look 1 from %d", e.Now().UnixNano())
 	t.name()
 	c.Tasks = []task{t}
@@ -225,7 +225,7 @@ func freshTask(o trend.Origin, product string, sides []side) task {
 func valuesOf(measured []trend.Measured, key trend.SeriesKey) (map[string]map[int]float64, float64) {
 	threshold, blocks := 0.0, map[string]map[int]float64{}
 	for _, m := range measured {
-		if shared(m.Key) != key {
+		if shared(m.Key) != shared(key) {
 			continue
 		}
 		if threshold = cmp.Or(m.Threshold, stats.UsualThreshold); blocks[m.Key.Role] == nil {
@@ -246,7 +246,7 @@ func (e *Engine) confirming(x *api.SeriesShift) bool {
 // between reports if builds in a candidate's range wait for their runs. They may narrow the range.
 func (p *progress) between(s *api.Series, x *api.SeriesShift) bool {
 	return slices.ContainsFunc(p.Tasks, func(t task) bool {
-		return t.Test == s.Test && t.Device == s.Device && x.FirstSeq < t.Origin.Seq && t.Origin.Seq < x.LastSeq
+		return t.Test == s.Test && t.place() == s.Device && x.FirstSeq < t.Origin.Seq && t.Origin.Seq < x.LastSeq
 	})
 }
 
@@ -267,11 +267,14 @@ func (e *Engine) backfill(ctx context.Context, s *api.Series, x *api.SeriesShift
 			continue
 		}
 		tasks, err := e.tasks(ctx, s.Schedule, conf, b, b.Seq, "fill")
+		if errors.Is(err, errPool) {
+			return true, nil // it waits for the test
+		}
 		if err != nil {
 			return false, err
 		}
 		for _, t := range tasks {
-			if t.Test == s.Test && t.Device == s.Device {
+			if t.Test == s.Test && t.place() == s.Device {
 				t.Class = api.ClassFill
 				fill = append(fill, t)
 			}

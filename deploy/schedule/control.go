@@ -57,7 +57,7 @@ func (e *Engine) watch() error {
 		for _, d := range s.Devices {
 			used[d] = used[d] || s.Control != ""
 		}
-		for _, d := range e.state.Schedules[name].Chosen {
+		for _, d := range e.state.Schedules[name].devices() {
 			used[d] = used[d] || s.Control != ""
 		}
 	}

@@ -43,7 +43,7 @@ func (e *Engine) detect(ctx context.Context, o trend.Origin, t *task, measured [
 			thresholds[m.Key] = cmp.Or(m.Threshold, stats.UsualThreshold)
 		}
 	}
-	list, err := e.Trends.Series(ctx, api.SeriesListParams{Schedule: o.Schedule, Test: t.Test, Device: t.Device,
+	list, err := e.Trends.Series(ctx, api.SeriesListParams{Schedule: o.Schedule, Test: t.Test, Device: t.place(),
 		Limit: 1000})
 	if err != nil {
 		return err
@@ -74,9 +74,10 @@ func keyOf(s *api.Series) trend.SeriesKey {
 		Feed: s.Feed, Role: s.Role, Generation: s.Generation}
 }
 
-// shared is the part of a key that series of one set share, and sets of equal tests.
+// shared is the part of a key that series of one set share, and sets of equal tests. The device is
+// left out: a set has one, and fresh runs for a pool are on one of its devices.
 func shared(k trend.SeriesKey) trend.SeriesKey {
-	k.Schedule, k.Product, k.Feed, k.Role, k.Generation = "", "", "", "", 0
+	k.Schedule, k.Device, k.Product, k.Feed, k.Role, k.Generation = "", "", "", "", "", 0
 	return k
 }
 

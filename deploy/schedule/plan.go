@@ -40,11 +40,16 @@ func (e *Engine) plan(ctx context.Context) error {
 		if p.Paused {
 			continue
 		}
-		var err error
 		var more bool
-		if s.Cron != "" {
+		wait, err := e.testPools(ctx, name, s, p)
+		switch {
+		case wait: // builds and times stay in their place
+			e.reason[name] = errPool.Error()
+			continue
+		case err != nil:
+		case s.Cron != "":
 			more, err = e.onTime(ctx, name, s, p)
-		} else {
+		default:
 			more, err = e.onBuilds(ctx, name, s, p)
 		}
 		changed = changed || more
@@ -220,7 +225,7 @@ func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *
 func (e *Engine) waits(p *progress, as *task) bool {
 	return slices.ContainsFunc(p.Tasks, func(t task) bool {
 		j, is := e.Queue.Job(t.ID)
-		return t.Test == as.Test && t.Device == as.Device && (!is || j.State == "queued")
+		return t.Test == as.Test && t.place() == as.place() && (!is || j.State == "queued")
 	})
 }
 
@@ -276,7 +281,14 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	var all, gaps []task
 	e.skipped[name] = nil
 	for _, test := range e.matching(s.Tests) {
-		devices, err := e.devices(name, s, test, variants)
+		device, pool, err := e.turn(s, e.state.Schedules[name], test, o.Seq, all)
+		if err != nil {
+			return nil, err
+		}
+		devices := []string{device}
+		if o.Pool = pool; pool == "" {
+			devices, err = e.devices(name, s, test, variants)
+		}
 		if err != nil { // others may have a device
 			e.skipped[name] = cmp.Or(e.skipped[name], err)
 			if was := e.state.Schedules[name].Chosen[test]; was != "" && planned {
@@ -390,7 +402,7 @@ func later(err error) bool {
 
 func (e *Engine) gapOf(ctx context.Context, name string, t *task, why string) error {
 	e.state.Schedules[name].Gap = fmt.Sprintf("%s, %s: %.280s", t.Test, cmp.Or(t.Origin.Build, "installed"), why)
-	return e.gap(ctx, name, t.Test, t.Device, t.Origin.Seq, t.Origin.Build, why)
+	return e.gap(ctx, name, t.Test, t.place(), t.Origin.Seq, t.Origin.Build, why)
 }
 
 func (e *Engine) gap(ctx context.Context, name, test, device string, seq int64, build, why string) error {

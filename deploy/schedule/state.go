@@ -41,6 +41,8 @@ type progress struct {
 	Tasks  []task  `json:"tasks"`
 	// Chosen are the devices of a schedule with needs, by test.
 	Chosen map[string]string `json:"chosen,omitempty"`
+	// Pools are the A/A tests between the devices of its pool, by test.
+	Pools map[string]*poolTest `json:"pools,omitempty"`
 	// Filled are the candidates whose builds between have been queued.
 	Filled []int64 `json:"filled,omitempty"`
 	// Checks are the latest repetitions of the control, by device and test.

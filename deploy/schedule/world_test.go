@@ -44,10 +44,11 @@ type world struct {
 	single        bool             // one job at a time
 	short         int              // runs of each role but the first that jobs which fail do not have
 	level         func(role, build string, seq int64) float64
-	noise         func() float64  // of a run's logarithm; nil: 1 %
-	values        int             // of a test; 0: 1
-	dead          map[string]bool // builds whose runs fail, which ends their sets
-	spoilt        map[string]bool // builds whose runs are all rejected
+	device        func(name string) float64 // factor of its runs; nil: 1
+	noise         func() float64            // of a run's logarithm; nil: 1 %
+	values        int                       // of a test; 0: 1
+	dead          map[string]bool           // builds whose runs fail, which ends their sets
+	spoilt        map[string]bool           // builds whose runs are all rejected
 	better        string
 
 	series  []api.Series
@@ -162,6 +163,13 @@ func (w *world) run(id string) {
 		blocks[i] = 0.01 * w.random.NormFloat64()
 	}
 	var all []trend.Measured
+	place, factor := p.Devices[0], 1.0
+	if o.Pool != "" {
+		place = trend.PoolDevice(o.Pool)
+	}
+	if w.device != nil {
+		factor = w.device(p.Devices[0])
+	}
 	for _, v := range p.Variants {
 		if w.dead[o.Roles[v.Name].Build] {
 			j := w.jobs[id]
@@ -184,7 +192,7 @@ func (w *world) run(id string) {
 			continue // the set ended before
 		}
 		m := trend.Measured{Threshold: 0.03, Key: trend.SeriesKey{Schedule: o.Schedule, Test: p.Test, Measure: "load",
-			Value: "complete", Unit: "ms", Better: w.better, Version: 1, Device: p.Devices[0], Product: r.Product,
+			Value: "complete", Unit: "ms", Better: w.better, Version: 1, Device: place, Product: r.Product,
 			Feed: r.Feed,
 			Role: r.Role}, Point: trend.Point{Seq: o.Seq, Build: r.Build, Set: id,
 			WallNS: w.now.Add(-w.behind).UnixNano()}}
@@ -199,7 +207,7 @@ func (w *world) run(id string) {
 			if w.noise != nil {
 				noise = w.noise()
 			}
-			value := w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+noise)
+			value := factor * w.level(r.Role, r.Build, r.Seq) * math.Exp(set+block+noise)
 			m.Point.Values = append(m.Point.Values, trend.Value{Run: fmt.Sprint(id, v.Name, i), Block: i, Value: value})
 		}
 		all = append(all, m)

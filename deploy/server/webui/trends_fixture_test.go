@@ -39,7 +39,8 @@ func (p *played) makeTrends() {
 	t.schedules = []api.Schedule{
 		{Name: "awfy", On: "feed.nightly", Tests: []string{"framerate", "scroll-*"}, Devices: []string{"local"},
 			Browsers: []string{"firefox@nightly", "chrome@stable"}, Control: "firefox@nightly:2026-09-01", Runs: 5,
-			Class: "watch", LastNS: day(80), LastJob: "s-80-k7f2", Queued: 3, Points: 474},
+			Class: "watch", LastNS: day(80), LastJob: "s-80-k7f2", Queued: 3, Points: 474,
+			Pool: "pool desks: scroll-a: desk-2 beside desk-1: fps.framerate is lower by 4 % (3–5 %), 12 blocks"},
 		{Name: "night", Cron: "0 3 * * *", Timezone: "UTC", Tests: []string{"load"}, Devices: []string{"lab-07/desk"},
 			Browsers: []string{"chromium"}, Runs: 5, Class: "watch", Paused: true, Reason: "the disk is full",
 			NextNS: day(90), LastNS: day(79), LastJob: "s-79-k7f2", Gap: "load, 20261130-0300: no browser"},

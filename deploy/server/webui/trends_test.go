@@ -55,7 +55,7 @@ func TestTrendsPages(t *testing.T) {
 		"draw (app.js:3) ran for 40 ms",
 		"--repeat 24 --rig http://127.0.0.1:",
 		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath,
-		"latest gap: load, 20261130-0300: no browser", "not while paused")
+		"latest gap: load, 20261130-0300: no browser", "pool desks: scroll-a: desk-2 beside desk-1", "not while paused")
 	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('[data-schedule] small a')].map((a) =>
 		a.getAttribute('href')).join()`); got != "#/jobs/s-80-k7f2,#/fleet/s-79-k7f2" {
 		b.Errorf("the last jobs have links %s", got)

@@ -1327,6 +1327,7 @@ export interface Schedule {
   needs?: string[];
   browsers: string[];
   control?: string;
+  pool?: string;
   runs: number;
   class: string;
   paused: boolean;

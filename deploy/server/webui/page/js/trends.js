@@ -124,7 +124,7 @@ function scheduleRow(rig, s, changed) {
         {href: jobAddress(s.last_job, false, s.devices[0])}, moment(s.last_wall_ns)) : moment(s.last_wall_ns)) : null),
     h('td.number', {'data-of': 'queued'}, grouped(s.queued)), h('td.number', {'data-of': 'points'}, grouped(s.points)),
     h('td', null, stateOf(stateWord(s.paused ? 'paused' : s.reason ? 'broken' : 'active')),
-      s.reason ? h('small', null, s.reason) : null, s.gap ? h('small', null, `latest gap: ${s.gap}`) : null),
+      [s.reason, s.pool, s.gap && `latest gap: ${s.gap}`].map((text) => text ? h('small', null, text) : null)),
     h('td.schedule-actions', null, rig.may('run') ? h('button.button.small', {onclick: run}, 'Run now') : null,
       rig.may('admin') ? [' ', h('button.button.small', {onclick: pause}, s.paused ? 'Resume' : 'Pause …')] : null));
 }

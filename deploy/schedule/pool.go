@@ -1,0 +1,448 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/store/trend"
+)
+
+// poolTest is the A/A test of a test between the devices of a schedule's pool. Each of its rounds
+// is a job of one run of the control on each device.
+type poolTest struct {
+	Devices []string   `json:"devices"`
+	Of      string     `json:"of"`               // control and state of the devices that it is about
+	At      int64      `json:"at_wall_ns"`       // it began, or was decided
+	Closed  int64      `json:"closed_wall_ns"`   // since when the pool takes no points; 0: it does
+	Rounds  [][]string `json:"rounds,omitempty"` // jobs by device of the rounds that ended
+	Tasks   []task     `json:"tasks,omitempty"`  // of the round that runs
+	State   string     `json:"state,omitempty"`  // "": it runs
+	Text    string     `json:"text,omitempty"`   // why it is not open
+}
+
+// States of a pool that was tested.
+const (
+	poolOpen   = "open"   // no two devices differ
+	poolApart  = "apart"  // two differ, or it is not decided
+	poolFailed = "failed" // it is tested again later
+)
+
+// poolAgain is the time after which a test that failed is repeated.
+const poolAgain = 24 * time.Hour
+
+// poolLooks are the numbers of rounds after which a test is judged.
+func poolLooks() stats.Looks { return stats.Looks{12, 24, 48} }
+
+// errPool is the reason of tasks that cannot be made yet.
+var errPool = errors.New("its pool is being tested")
+
+// place returns the device in the keys of a task's series.
+func (t *task) place() string {
+	if t.Origin.Pool != "" {
+		return trend.PoolDevice(t.Origin.Pool)
+	}
+	return t.Device
+}
+
+// devices returns those that a schedule with needs has chosen, and those of its pools.
+func (p *progress) devices() []string {
+	all := slices.Collect(maps.Values(p.Chosen))
+	for _, r := range p.Pools {
+		all = append(all, r.Devices...)
+	}
+	return all
+}
+
+// testPools goes on with the tests of a schedule's pool. It reports if builds wait for one.
+func (e *Engine) testPools(ctx context.Context, name string, s config.Schedule, p *progress) (wait bool, err error) {
+	if s.Pool == "" {
+		return false, nil
+	}
+	for _, test := range e.matching(s.Tests) {
+		wrong := e.testPool(ctx, name, s, p, test)
+		err = errors.Join(err, wrong)
+		wait = wait || wrong == nil && p.Pools[test].State == ""
+	}
+	return wait, err
+}
+
+// testPool begins a test if the present one is about other devices, or they may measure otherwise
+// now. Then it goes on.
+func (e *Engine) testPool(ctx context.Context, name string, s config.Schedule, p *progress, test string) error {
+	there, all, err := e.poolDevices(name, s, test)
+	if err != nil {
+		return err
+	}
+	r, now := p.Pools[test], e.Now().UnixNano()
+	outside := func(of []string) func(string) bool {
+		return func(d string) bool { return !slices.Contains(of, d) }
+	}
+	if r != nil && e.current(s, r) && !slices.ContainsFunc(there, outside(r.Devices)) &&
+		!slices.ContainsFunc(r.Devices, outside(all)) &&
+		(r.State != poolFailed || now-r.At < int64(poolAgain)) {
+		return e.runPool(ctx, name, s, p, test)
+	}
+	fresh := &poolTest{Devices: there, Of: e.poolState(s, there), At: now, Closed: now}
+	if len(there) < 2 {
+		fresh.State, fresh.Text = poolApart, fmt.Sprintf("%s of %s there, a test needs two",
+			wording.Plural(len(there), "device"), wording.Plural(len(all), "device"))
+	}
+	if r != nil {
+		if r.State == fresh.State && r.Text == fresh.Text && r.Of == fresh.Of {
+			return nil
+		}
+		if r.Closed != 0 {
+			fresh.Closed = r.Closed
+		}
+		for i := range r.Tasks {
+			e.drop(r.Tasks[i].ID)
+		}
+	}
+	if p.Pools == nil {
+		p.Pools = map[string]*poolTest{}
+	}
+	p.Pools[test] = fresh
+	e.Log.Info("the devices of a pool are compared", "schedule", name, "pool", s.Pool, "test", test, "devices", there)
+	if err := e.save(); err != nil {
+		return err
+	}
+	return e.runPool(ctx, name, s, p, test)
+}
+
+// poolDevices returns the devices of a test's pool in order: those that can measure now, and all.
+func (e *Engine) poolDevices(name string, s config.Schedule, test string) (there, all []string, err error) {
+	there, all = slices.Clone(s.Devices), s.Devices
+	if len(s.Needs) > 0 {
+		var variants []api.Variant
+		for _, text := range append(slices.Clone(s.Browsers), s.Control) {
+			variants = append(variants, api.Variant{Name: fmt.Sprint("v", len(variants)), Browser: text})
+		}
+		var away []string
+		there, away, err = e.Fitting("schedule "+name, s.Needs, api.StartParams{Test: test, Variants: variants,
+			Origin: []byte("{}")})
+		if err != nil {
+			return nil, nil, err
+		}
+		there, all = slices.Clone(there), slices.Concat(there, away)
+	}
+	slices.Sort(there)
+	return slices.DeleteFunc(there, func(d string) bool { return !e.present(d) }), all, nil
+}
+
+// present reports if a device can measure now.
+func (e *Engine) present(device string) bool {
+	if e.Devices == nil {
+		return true
+	}
+	d := e.Devices()[device]
+	return d.Present && !d.Quarantined
+}
+
+// poolState returns what a test's outcome depends on.
+func (e *Engine) poolState(s config.Schedule, devices []string) string {
+	events := make([]int64, len(devices))
+	for i, d := range devices {
+		if w := e.state.Devices[d]; w != nil {
+			events[i] = w.Event
+		}
+	}
+	return fmt.Sprint(s.Control, devices, events)
+}
+
+// current reports if the devices of a test measure as when it began.
+func (e *Engine) current(s config.Schedule, r *poolTest) bool {
+	return r.Of == e.poolState(s, r.Devices)
+}
+
+// runPool submits the jobs of a round, and judges the rounds at a look.
+func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p *progress, test string) error {
+	r := p.Pools[test]
+	if r.State != "" {
+		return nil
+	}
+	if slices.Contains(poolLooks(), len(r.Rounds)) && r.Tasks == nil {
+		if err := e.judgePool(ctx, name, s, test, r); err != nil || r.State != "" {
+			return err
+		}
+	}
+	if r.Tasks == nil {
+		if err := e.round(ctx, name, s, test, r); err != nil {
+			return err
+		}
+	}
+	ended, jobs := 0, make([]string, len(r.Tasks))
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		state, j, err := e.look(ctx, t, e.save)
+		at := slices.Index(r.Devices, t.Device)
+		jobs[at] = t.ID
+		late := state == open && e.Now().UnixNano() > t.Due
+		switch {
+		case err != nil:
+			return err
+		case late || state == lost:
+			if late {
+				j.Reason = "its job waited for too long"
+			}
+			for k := range r.Tasks {
+				e.drop(r.Tasks[k].ID)
+			}
+			return e.decidePool(r, poolFailed, sentence("%s has no runs: %s", t.Device, j.Reason))
+		case state == partly && t.again(&j):
+			return e.save()
+		case state != open:
+			ended++
+		}
+	}
+	if ended < len(r.Tasks) {
+		return nil
+	}
+	r.Rounds, r.Tasks = append(r.Rounds, jobs), nil
+	if err := e.save(); err != nil {
+		return err
+	}
+	return e.runPool(ctx, name, s, p, test)
+}
+
+// round makes the tasks of the next round. They are submitted in the random order of their IDs.
+func (e *Engine) round(ctx context.Context, name string, s config.Schedule, test string, r *poolTest) error {
+	v, role, err := e.variant(ctx, trend.Control, trend.Control, s.Control)
+	if err != nil {
+		return fmt.Errorf("browser %s: %w", s.Control, err)
+	}
+	o := trend.Origin{Schedule: name, Feed: role.Feed, Seq: role.Seq, Build: role.Build, Kind: trend.KindCheck,
+		Roles: map[string]trend.Role{v.Name: role}}
+	due := e.Now().Add(time.Duration(s.Deadline)).UnixNano()
+	for _, device := range r.Devices {
+		t := task{Test: test, Device: device, Class: api.ClassCheck, Repeat: 1, Variants: []api.Variant{v}, Origin: o,
+			Salt: fmt.Sprintf("round %d of %d", len(r.Rounds), r.At), Due: due}
+		t.name()
+		r.Tasks = append(r.Tasks, t)
+	}
+	slices.SortFunc(r.Tasks, func(a, b task) int { return strings.Compare(a.ID, b.ID) })
+	return e.save()
+}
+
+// variant returns the variant of a browser with its role. A build of a feed gets its number.
+func (e *Engine) variant(ctx context.Context, called, role, text string) (v api.Variant, r trend.Role, err error) {
+	browser, err := api.ParseBrowser(text)
+	if err != nil {
+		return v, r, err
+	}
+	r = trend.Role{Role: role, Product: browser.Kind, Feed: browser.Feed}
+	if browser.Feed != "" {
+		build, err := e.Feeds.Resolve(ctx, browser.Feed, browser.Build)
+		if err != nil {
+			return v, r, err
+		}
+		browser.Build, r.Build, r.Seq = build.Name, build.Name, build.Seq
+	}
+	return api.Variant{Name: called, Browser: browser.String()}, r, nil
+}
+
+// decidePool ends a test.
+func (e *Engine) decidePool(r *poolTest, state, text string) error {
+	r.State, r.Text, r.At, r.Rounds, r.Tasks = state, text, e.Now().UnixNano(), nil, nil
+	if state == poolOpen {
+		r.Closed = 0
+	}
+	return e.save()
+}
+
+// judgePool opens a pool if no two devices differ. It keeps them apart if two do, or after the last
+// look. If the control moved on all devices, the pool's series begin anew.
+func (e *Engine) judgePool(ctx context.Context, name string, s config.Schedule, test string, r *poolTest) error {
+	sets := make([][]trend.Measured, len(r.Devices))
+	for i := range r.Devices {
+		for block, jobs := range r.Rounds {
+			_, measured, err := e.Read(ctx, jobs[i])
+			if unavailable(err) {
+				return nil // a later step reads it
+			}
+			for _, m := range measured { // a job without runs has none
+				addRound(&sets[i], m, block)
+			}
+		}
+	}
+	same, apart, text := comparePool(r.Devices, sets)
+	looks := poolLooks()
+	switch {
+	case apart || !same && len(r.Rounds) >= looks[len(looks)-1]:
+		e.Log.Warn("a pool stays apart", "schedule", name, "pool", s.Pool, "test", test, "reason", text)
+		return e.decidePool(r, poolApart, text)
+	case !same:
+		return nil
+	}
+	_, role, err := e.variant(ctx, trend.Control, trend.Control, s.Control)
+	if err != nil {
+		return err
+	}
+	t := &task{Test: test, Device: trend.PoolDevice(s.Pool)}
+	known, err := e.controls(ctx, name, t, role.Build)
+	var moved []shiftOf
+	for i := range sets {
+		moved = agreeing(moved, moves(known, sets[i]), i)
+	}
+	if err == nil && len(moved) > 0 {
+		err = e.split(ctx, name, t, e.eventOf(r), moved, r.Rounds[len(r.Rounds)-1][0])
+	}
+	if err != nil {
+		return err
+	}
+	e.Log.Info("a pool is open", "schedule", name, "pool", s.Pool, "test", test, "devices", r.Devices)
+	return e.decidePool(r, poolOpen, "")
+}
+
+// eventOf returns the newest event of a pool's devices, at the time when it closed.
+func (e *Engine) eventOf(r *poolTest) *watched {
+	w := &watched{Event: r.Closed, Why: "while the pool had other devices"}
+	newest := int64(0)
+	for _, d := range r.Devices {
+		if o := e.state.Devices[d]; o != nil && o.Event > newest {
+			newest, w.Why = o.Event, o.Why
+		}
+	}
+	return w
+}
+
+// turn returns the device of a test's open pool that has the fewest tasks, and the pool; "": the
+// series are apart. Devices with equally many take turns by the number of the build.
+func (e *Engine) turn(s config.Schedule, p *progress, test string, seq int64, more []task) (device, pool string,
+	err error) {
+	r := p.Pools[test]
+	switch {
+	case s.Pool == "" || r == nil || r.State != "" && r.State != poolOpen:
+		return "", "", nil
+	case r.State == "" || !e.current(s, r):
+		return "", "", errPool
+	}
+	load := map[string]int{}
+	for _, t := range more {
+		load[t.Device]++
+	}
+	for _, o := range e.state.Schedules {
+		for _, t := range o.Tasks {
+			load[t.Device]++
+		}
+	}
+	first := int(seq % int64(len(r.Devices)))
+	order := slices.Concat(r.Devices[first:], r.Devices[:first])
+	device = slices.MinFunc(order, func(a, b string) int {
+		if is := e.present(a); is != e.present(b) {
+			return map[bool]int{true: -1, false: 1}[is]
+		}
+		return load[a] - load[b]
+	})
+	return device, s.Pool, nil
+}
+
+// pooled reports if the points of a pool's task wait for a test, or why they are gaps. Points of a
+// job that ended before the pool closed are added.
+func (e *Engine) pooled(name string, p *progress, t *task) (wait bool, why string) {
+	s, r := e.Schedules[name], p.Pools[t.Test]
+	j, _ := e.Queue.Job(t.ID)
+	switch {
+	case r == nil || t.Origin.Pool != s.Pool:
+		return false, "pool " + t.Origin.Pool + " is not there any more"
+	case r.Closed != 0 && j.EndedWallNS != 0 && j.EndedWallNS <= r.Closed:
+		return false, ""
+	case r.State == "" || r.State == poolOpen && !e.current(s, r):
+		return true, ""
+	case r.State == poolOpen && slices.Contains(r.Devices, t.Device):
+		return false, ""
+	}
+	return false, sentence("pool %s: %s", s.Pool, r.Text)
+}
+
+// devicesOf returns the devices whose points a series can have.
+func (e *Engine) devicesOf(s *api.Series) []string {
+	p := e.state.Schedules[s.Schedule]
+	if !strings.HasPrefix(s.Device, trend.PoolDevice("")) || p == nil || p.Pools[s.Test] == nil {
+		return []string{s.Device}
+	}
+	return p.Pools[s.Test].Devices
+}
+
+// deviceOf returns the device for fresh runs of a series. Of a pool it is one that is there, if
+// possible one without another confirmation.
+func (e *Engine) deviceOf(s *api.Series) string {
+	all := e.devicesOf(s)
+	rank := func(d string) (n int) {
+		if !e.present(d) {
+			n += 2
+		}
+		if e.confirms(d) {
+			n++
+		}
+		return n
+	}
+	if len(all) == 0 { // none was there at the last test
+		return s.Device
+	}
+	return slices.MinFunc(all, func(a, b string) int { return rank(a) - rank(b) })
+}
+
+// confirms reports if a device has a confirmation.
+func (e *Engine) confirms(device string) bool {
+	return slices.ContainsFunc(e.state.Confirms, func(c *confirmation) bool { return c.Tasks[0].Device == device })
+}
+
+// poolText says whether a schedule's devices share series, and why not; "": it has no pool.
+func poolText(s config.Schedule, p *progress) string {
+	if s.Pool == "" {
+		return ""
+	}
+	var why []string
+	tested := 0
+	for _, test := range slices.Sorted(maps.Keys(p.Pools)) {
+		switch r := p.Pools[test]; {
+		case r.State == poolOpen:
+			tested++
+		case r.State != "":
+			why = append(why, test+": "+r.Text)
+		default:
+			why = append(why, fmt.Sprintf("%s: %s of the A/A test ended", test, wording.Plural(len(r.Rounds), "round")))
+		}
+	}
+	switch {
+	case len(why) > 0:
+		return "pool " + s.Pool + ": " + strings.Join(why, "; ")
+	case tested == 0:
+		return "pool " + s.Pool + " is not tested yet"
+	}
+	return "pool " + s.Pool + " is open"
+}
+
+// PoolTexts returns the states of the pools of schedules, by schedule. They are from the file of an
+// engine, which may run.
+func PoolTexts(schedules map[string]config.Schedule, file string) (all map[string]string, err error) {
+	read := state{}
+	all = map[string]string{}
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, &read)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	for name, s := range schedules {
+		p := read.Schedules[name]
+		if p == nil {
+			p = &progress{}
+		}
+		if text := poolText(s, p); text != "" {
+			all[name] = text
+		}
+	}
+	return all, err
+}
