@@ -161,6 +161,8 @@ func TestProblems(t *testing.T) {
 		{"name of a feed", "[feed.\"../a\"]\nkind = \"folder\"\ndir = \"b\"\n", "a name has 1 to 32 letters", 1},
 		{"output outside", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"../d\"\n",
 			"output is \"../d\": must be a path within", 1},
+		{"no output", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\n",
+			"command and output belong together", 1},
 		{"no branch", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\nbranch = \"--all\"\n",
 			"branch is \"--all\"", 1},
 		{"huge", strings.Repeat("# much\n", 1<<18), "are more than", 0},

@@ -43,7 +43,7 @@ type Feed struct {
 	Channel  string   `toml:"channel"`  // chrome-for-testing, mozilla
 	Platform string   `toml:"platform"` // chrome-for-testing, mozilla
 	Branch   string   `toml:"branch"`   // git
-	Command  []string `toml:"command"`  // git: makes a build of a commit
+	Command  []string `toml:"command"`  // git: makes a build of a commit; empty: rigs of the fleet have it
 	Output   string   `toml:"output"`   // git: the build's folder or archive, within the commit's files
 	Timeout  Duration `toml:"timeout"`  // git: of the command
 }
@@ -72,7 +72,7 @@ var feedKeys = map[FeedKind]struct{ need, may []string }{
 	FeedLines:   {need: []string{"url"}, may: []string{"key", "of", "package"}},
 	FeedChrome:  {may: []string{"url", "channel", "platform"}},
 	FeedMozilla: {may: []string{"url", "channel", "platform"}},
-	FeedGit:     {need: []string{"dir", "command", "output"}, may: []string{"branch", "of", "package", "timeout"}},
+	FeedGit:     {need: []string{"dir"}, may: []string{"branch", "command", "of", "output", "package", "timeout"}},
 }
 
 // checkFeeds returns the name of the first feed with a problem, and the problem.
@@ -126,6 +126,9 @@ func (f Feed) check() error {
 	}
 	if f.Package != "" && !android.MatchString(f.Package) {
 		return fmt.Errorf("package is %.80q: must be a name such as org.mozilla.fenix", f.Package)
+	}
+	if given["command"] != given["output"] {
+		return fmt.Errorf("command and output belong together")
 	}
 	if f.Output != "" && !filepath.IsLocal(f.Output) {
 		return fmt.Errorf("output is %.80q: must be a path within the commit's files", f.Output)

@@ -77,6 +77,7 @@ func (s *Rig) openHub(ctx context.Context) error {
 		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
 		Site:    func(feed string) bool { return s.conf.Feed[feed].Of == config.OfSite },
 		Changed: s.daemon.FleetChanged, Log: s.log,
+		Built: func(feed string) bool { return s.conf.Feed[feed].Kind == config.FeedGit },
 	})
 	return err
 }
@@ -135,7 +136,7 @@ func (s *Rig) openAgent() (err error) {
 		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
 		Superseded: s.superseded, Rest: s.daemon.Rest, Descriptions: s.devices.Descriptions, Tests: s.allTests,
 		Feeds: s.feedsOn, Program: s.program,
-		Address: address, Labels: c.Labels, Log: s.daemon.Log(),
+		Address: address, Labels: c.Labels, Unbuilt: unbuilt(c), Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
 			return bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, JWT: jwt,
@@ -158,6 +159,18 @@ func (s *Rig) feedsOn(name string) (all []string) {
 		}
 	}
 	return all
+}
+
+// unbuilt returns the feeds of commits whose builds the rig does not make for a fleet. It makes
+// those for which its file has a command and a label.
+func unbuilt(c *config.Config) (feeds []string) {
+	made := strings.Split(c.Labels[""][wire.Builder], ",")
+	for name, f := range c.Feed {
+		if f.Kind == config.FeedGit && (len(f.Command) == 0 || !slices.Contains(made, name)) {
+			feeds = append(feeds, name)
+		}
+	}
+	return feeds
 }
 
 // allTests returns the names of all that a job may name as its test, and of tests with a profile.

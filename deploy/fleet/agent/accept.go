@@ -25,8 +25,9 @@ const (
 	kindUpload = "upload"
 )
 
-// refusal returns the reason why the rig's own limits forbid an attempt; "": they permit it.
-func refusal(accept wire.Accept, d *wire.Assignment) string {
+// refusal returns the reason why the rig's own limits forbid an attempt; "": they permit it. It
+// makes no builds of the feeds unbuilt.
+func refusal(accept wire.Accept, unbuilt []string, d *wire.Assignment) string {
 	if len(accept.Owners) > 0 && !slices.Contains(accept.Owners, d.Owner) {
 		return fmt.Sprintf("the rig does not accept jobs of owner %.80q", d.Owner)
 	}
@@ -39,6 +40,10 @@ func refusal(accept wire.Accept, d *wire.Assignment) string {
 	for _, feed := range feeds {
 		if len(accept.Feeds) > 0 && !slices.Contains(accept.Feeds, feed) {
 			return fmt.Sprintf("the rig does not accept builds of feed %.80q", feed)
+		}
+		if slices.Contains(unbuilt, feed) {
+			return fmt.Sprintf("the rig makes no builds of feed %s for the fleet: its file has no command, or no "+
+				"label %s = %[1]q", feed, wire.Builder)
 		}
 	}
 	return ""

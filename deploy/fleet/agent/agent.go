@@ -84,6 +84,8 @@ type Options struct {
 	Program string
 	Address string // of the rig's own page; "": it is not told
 	Accept  wire.Accept
+	// Unbuilt are feeds of commits whose builds the rig does not make for the fleet.
+	Unbuilt []string
 	Labels  map[string]map[string]string // words of the rig's owner, by device; "": of all devices
 	Poll    time.Duration                // 0: 10 s
 	Look    time.Duration                // between looks at attempts and fleet.json; 0: 1 s

@@ -328,7 +328,7 @@ func (a *Agent) take(ctx context.Context, bus Bus, d *wire.Assignment) (changed 
 		a.o.Point("accepted")
 		changed = true
 	}
-	if why := refusal(a.o.Accept, d); why != "" {
+	if why := refusal(a.o.Accept, a.o.Unbuilt, d); why != "" {
 		return a.end(d.Attempt, wire.Ended{State: "refused", Reason: why})
 	}
 	if hold {

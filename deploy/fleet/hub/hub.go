@@ -47,6 +47,8 @@ type Options struct {
 	Copy      string        // folder that gets a copy each minute; "": none
 	// Site reports if a feed has builds of a web site. Nil: none has.
 	Site func(feed string) bool
+	// Built reports if rigs make the builds of a feed, by a command of their own. It may be nil.
+	Built func(feed string) bool
 	// Free returns the free bytes of the disk. Nil: of Dir.
 	Free func() (int64, error)
 	// Changed is called after changes of a rig or a job, at most once a second for each. May be nil.

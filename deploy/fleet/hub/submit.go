@@ -164,13 +164,18 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 	if devices.rig != "" {
 		j.Needs = append(j.Needs, "rig="+devices.rig, "device="+strings.Join(devices.names, ","))
 	}
+	if j.Feeds, err = feedsOf(p.StartParams); err != nil {
+		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
+	}
+	for _, feed := range j.Feeds {
+		if h.o.Built != nil && h.o.Built(feed) {
+			j.Needs = append(j.Needs, wire.Builder+"="+feed)
+		}
+	}
 	if _, err := sched.ParseNeeds(j.Needs); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
 	}
 	if j.Tests, err = testsOf(p.StartParams); err != nil {
-		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
-	}
-	if j.Feeds, err = feedsOf(p.StartParams); err != nil {
 		return nil, nil, api.Errorf(api.InvalidParams, "job %s: %v", p.Job, err)
 	}
 	j.Browsers = h.browsersOf(&p.StartParams, j.Devices)

@@ -120,6 +120,27 @@ func TestTests(t *testing.T) {
 	}
 }
 
+// TestSubmittedCommits: a job with builds of commits goes to a rig that is their builder.
+//
+// Fault: No rig of a fleet makes the builds of a feed of commits
+func TestSubmittedCommits(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.hub.o.Built = func(feed string) bool { return feed == "app" || feed == "shop" }
+	for _, one := range []struct{ builder, browser, want string }{
+		{"", "firefox@app", "no device has a label builder"},
+		{"shop,tool", "firefox@app", "no device has builder=app; there are"},
+		{"shop,app", "firefox@app:b1", "[b/phone]"}, {"shop,app", "firefox@other", "[a/phone b/phone]"},
+	} {
+		w.rigs["b"].builder = one.builder
+		w.rigs["b"].poll()
+		there, _, err := w.hub.Queue().Fitting("ann", nil, api.StartParams{Test: "load",
+			Variants: []api.Variant{{Browser: one.browser}}})
+		if got := fmt.Sprint(there, err); !strings.Contains(got, one.want) {
+			t.Errorf("%+v: %s", one, got)
+		}
+	}
+}
+
 // TestSubmittedProfiles: a profile in a test's file makes plain runs too. They count in the
 // estimate. A set with more variants than rigs take is refused.
 func TestSubmittedProfiles(t *testing.T) {

@@ -166,6 +166,7 @@ type simRig struct {
 	yields   bool   // a set of class fill does to other jobs
 	browsers string // label
 	feeds    []string
+	builder  string // label
 	answer   wire.Polled
 	last     []byte
 }
@@ -196,7 +197,7 @@ func (r *simRig) report() []byte {
 	for _, d := range r.devices {
 		state := map[bool]string{true: "running", false: cmp.Or(r.idle, "free")}[used[d]]
 		p.Devices = append(p.Devices, wire.Device{Name: d, State: state, Reason: r.reason,
-			Labels: map[string]string{"os": "android", "browser": r.browsers}, Feeds: r.feeds})
+			Labels: map[string]string{"os": "android", "browser": r.browsers, "builder": r.builder}, Feeds: r.feeds})
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {

@@ -45,6 +45,9 @@ var attemptForm = pattern.New(`^s-[a-z0-9-]{1,100}\.[1-9][0-9]{0,3}$`)
 // IsAttempt reports if a text has the form of an attempt's ID. Such IDs name files of a rig.
 func IsAttempt(id string) bool { return attemptForm.MatchString(id) }
 
+// Builder is the label of rigs that make builds of commits for the fleet. It lists their feeds.
+const Builder = "builder"
+
 // Owner owns the fleet's jobs in a rig's own queue.
 const Owner = "fleet"
 

@@ -436,6 +436,7 @@ chmod 755 out/firefox`
 		"leads out of the commit's": {Command: []string{"ln", "-s", "/usr", "out"}, Output: "out"},
 		"no such file":              {Command: []string{"true"}, Output: "out"},
 		"has no program":            {Command: []string{"mkdir", "out"}, Output: "out"},
+		"has no command for it":     {},
 	} {
 		wrong.Kind, wrong.Dir = config.FeedGit, repo
 		c := open(t, t.TempDir(), at, wrong, 0)

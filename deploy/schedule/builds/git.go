@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,6 +68,9 @@ func parseCommits(out []byte) (all []api.Build, err error) {
 }
 
 func (c commits) open(ctx context.Context, b api.Build, work string) (opened, error) {
+	if len(c.Command) == 0 {
+		return opened{}, errors.New("this machine's configuration has no command for it")
+	}
 	limit := cmp.Or(time.Duration(c.Timeout), buildTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("timeout after %v", limit))
 	defer cancel()
