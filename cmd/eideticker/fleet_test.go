@@ -364,14 +364,3 @@ func TestServeAlone(t *testing.T) {
 		t.Errorf("%d, %s", code, errOut)
 	}
 }
-
-// TestUnbuilt: a rig makes builds of commits for a fleet if its file has a command and the label.
-func TestUnbuilt(t *testing.T) {
-	made := config.Feed{Kind: config.FeedGit, Command: []string{"make"}}
-	c := config.Config{Labels: config.Labels{"": {"builder": "app,bare"}}, Feed: map[string]config.Feed{"app": made,
-		"shop": made, "bare": {Kind: config.FeedGit}, "nightly": {Kind: config.FeedMozilla}}}
-	got := unbuilt(&c)
-	if slices.Sort(got); !slices.Equal(got, []string{"bare", "shop"}) {
-		t.Errorf("%v", got)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,5 +55,16 @@ func TestSameBuilds(t *testing.T) {
 		if (err == nil) != (report.want == "") || err != nil && !strings.Contains(err.Error(), report.want) {
 			t.Errorf("report %d: %v, want %q", i, err, report.want)
 		}
+	}
+}
+
+// TestUnbuilt: a rig makes builds of commits for a fleet if its file has a command and the label.
+func TestUnbuilt(t *testing.T) {
+	made := config.Feed{Kind: config.FeedGit, Command: []string{"make"}}
+	c := config.Config{Labels: config.Labels{"": {"builder": "app,bare"}}, Feed: map[string]config.Feed{"app": made,
+		"shop": made, "bare": {Kind: config.FeedGit}, "nightly": {Kind: config.FeedMozilla}}}
+	got := unbuilt(&c)
+	if slices.Sort(got); !slices.Equal(got, []string{"bare", "shop"}) {
+		t.Errorf("%v", got)
 	}
 }

@@ -61,8 +61,9 @@ func (e *Engine) watch() error {
 			used[d] = used[d] || s.Control != ""
 		}
 	}
+	e.states = e.Devices()
 	now, keep := e.Now(), false
-	for name, d := range e.Devices() {
+	for name, d := range e.states {
 		w := e.state.Devices[name]
 		if !d.Present || w == nil && !used[name] {
 			continue

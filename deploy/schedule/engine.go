@@ -96,13 +96,14 @@ type Engine struct {
 	mu      sync.Mutex
 	state   state
 	feeds   map[string]*feed
-	reason  map[string]string // why a schedule cannot run, or not all of it
-	shown   string            // state and reasons that Changed was called for
-	skipped map[string]error  // why the last tasks of a schedule lack a test
-	unfit   map[string]error  // why no device of a fleet fits a schedule
-	fitted  time.Time         // of the last look at that
-	full    map[string]bool   // schedules of which the queue takes no more jobs in this step
-	raised  bool              // all confirmed changes are in alerts
+	reason  map[string]string      // why a schedule cannot run, or not all of it
+	shown   string                 // state and reasons that Changed was called for
+	skipped map[string]error       // why the last tasks of a schedule lack a test
+	unfit   map[string]error       // why no device of a fleet fits a schedule
+	fitted  time.Time              // of the last look at that
+	full    map[string]bool        // schedules of which the queue takes no more jobs in this step
+	raised  bool                   // all confirmed changes are in alerts
+	states  map[string]DeviceState // of the devices in this step
 	began   time.Time
 	saved   time.Time
 

@@ -142,11 +142,8 @@ func (e *Engine) poolDevices(name string, s config.Schedule, test string) (there
 
 // present reports if a device can measure now.
 func (e *Engine) present(device string) bool {
-	if e.Devices == nil {
-		return true
-	}
-	d := e.Devices()[device]
-	return d.Present && !d.Quarantined
+	d := e.states[device]
+	return e.Devices == nil || d.Present && !d.Quarantined
 }
 
 // poolState returns what a test's outcome depends on.

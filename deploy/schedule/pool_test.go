@@ -70,6 +70,11 @@ func TestPool(t *testing.T) {
 	if got := e.List().Schedules[0].Pool; got != "pool phones is open" {
 		t.Error(got)
 	}
+	e.state.Confirms = []*confirmation{{Tasks: []task{{Device: "a"}}}}
+	if got := e.deviceOf(&w.series[0]); got != "b" {
+		t.Errorf("a second confirmation is on %s", got)
+	}
+	e.state.Confirms = nil
 	s := w.o.Schedules["nightly"]
 	s.Backfill = "none"
 	w.o.Schedules["nightly"] = s
@@ -150,6 +155,8 @@ func TestPoolAgain(t *testing.T) {
 		{"queued, same", nil, false, "waits", map[string]int{"pool phones 0": 13}, "pool phones is open"},
 		{"queued, slower", map[string]float64{"b": 1.1}, false, "waits", map[string]int{"pool phones 0": 10, "a 0": 2,
 			"b 0": 2}, "b beside a"},
+		{"ended between, slower", map[string]float64{"b": 1.1}, false, "between", map[string]int{"pool phones 0": 10,
+			"a 0": 2, "b 0": 2}, "b beside a"},
 		{"ended, slower", map[string]float64{"b": 1.1}, false, "ended", map[string]int{"pool phones 0": 11, "a 0": 2,
 			"b 0": 2}, "b beside a"},
 	} {
@@ -178,6 +185,14 @@ func TestPoolAgain(t *testing.T) {
 				}
 				return 1
 			}
+			if one.queued == "between" { // the job ends before another event
+				w.now = w.now.Add(time.Minute)
+				e.step(t.Context())
+				w.single = true
+				w.work()
+				w.single = false
+				states["b"] = DeviceState{Present: true, Program: "3"}
+			}
 			before := len(w.order)
 			w.now = w.now.Add(time.Minute)
 			w.days(e, first, 13)
@@ -193,7 +208,8 @@ func TestPoolAgain(t *testing.T) {
 			if got := w.ran(); !maps.Equal(got, one.want) || !strings.Contains(text, one.text) {
 				t.Errorf("points %v: %s", got, text)
 			}
-			if gap := w.gaps["load/pool phones/b1011"]; (gap != "") != (one.queued == "waits" && one.factor != nil) {
+			if gap := w.gaps["load/pool phones/b1011"]; (gap != "") != (slices.Contains([]string{"waits", "between"}, one.queued) &&
+				one.factor != nil) {
 				t.Errorf("gaps %v", w.gaps)
 			}
 			for _, x := range w.changes {
@@ -219,13 +235,17 @@ func TestPoolFails(t *testing.T) {
 		}
 	}
 	e := w.engine()
-	w.days(e, 1, 1)
+	w.build(1)
+	w.settle(e)
 	text := e.List().Schedules[0].Pool
 	if text != "pool phones: load: b has no runs: by ada" || w.ran()["a 0"] != 1 || w.ran()["pool phones 0"] != 0 {
 		t.Errorf("%s, points %v", text, w.ran())
 	}
 	w.end = nil
-	w.now = w.now.Add(24 * time.Hour)
+	for range 24 { // the devices are not away
+		w.now = w.now.Add(time.Hour)
+		w.settle(e)
+	}
 	w.days(e, 2, 2)
 	if w.ran()["pool phones 0"] != 1 {
 		t.Errorf("points %v: %s", w.ran(), e.List().Schedules[0].Pool)
@@ -246,6 +266,27 @@ func TestPoolFails(t *testing.T) {
 	w.days(e, 7, 7)
 	if text := e.List().Schedules[0].Pool; text != "pool phones: load: 1 device of 3 devices there, a test needs two" {
 		t.Error(text)
+	}
+}
+
+// TestPoolTurns: the tests of a build are on different devices. Nobody can queue a build while its
+// pool is tested.
+func TestPoolTurns(t *testing.T) {
+	w, _ := pooling(t, 8, "a", "b")
+	s := w.o.Schedules["nightly"]
+	s.Tests = []string{"scroll-*"}
+	w.o.Schedules["nightly"] = s
+	e := w.engine()
+	w.build(1)
+	e.step(t.Context())
+	if out, err := e.Start(t.Context(), api.ScheduleRun{Schedule: "nightly"}); err == nil ||
+		!strings.Contains(err.Error(), "is being tested") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	w.settle(e)
+	w.days(e, 2, 3)
+	if used := w.used(0); !maps.Equal(used, map[string]int{"a": 3, "b": 3}) {
+		t.Errorf("jobs %v", used)
 	}
 }
 
