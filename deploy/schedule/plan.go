@@ -41,10 +41,11 @@ func (e *Engine) plan(ctx context.Context) error {
 			continue
 		}
 		var more bool
+		e.reason[name] = ""
 		wait, err := e.testPools(ctx, name, s, p)
 		switch {
 		case wait: // builds and times stay in their place
-			e.reason[name] = errPool.Error()
+			e.reason[name] = cmp.Or(e.reason[name], cmp.Or(err, errPool).Error())
 			continue
 		case err != nil:
 		case s.Cron != "":
@@ -53,7 +54,6 @@ func (e *Engine) plan(ctx context.Context) error {
 			more, err = e.onBuilds(ctx, name, s, p)
 		}
 		changed = changed || more
-		e.reason[name] = ""
 		if err = cmp.Or(err, e.skipped[name], e.unfit[name]); err != nil {
 			e.reason[name] = err.Error()
 		}
@@ -199,11 +199,15 @@ func (e *Engine) onTime(ctx context.Context, name string, s config.Schedule, p *
 		return false, err
 	}
 	inFeed := tasks[0].Origin.Feed != "" // its places are builds
+	why := "the rig was off"
+	if s.Pool != "" {
+		why += ", or tested its pool"
+	}
 	for _, at := range missed {
 		if inFeed {
 			break
 		}
-		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), "the rig was off"); err != nil {
+		if err := e.gap(ctx, name, "", "", at.Unix(), timeName(at), why); err != nil {
 			return false, err
 		}
 	}

@@ -38,8 +38,10 @@ const (
 	poolFailed = "failed" // it is tested again later
 )
 
-// poolAgain is the time after which a test that failed is repeated.
-const poolAgain = 24 * time.Hour
+const (
+	poolAgain    = 24 * time.Hour // until a test that failed is repeated
+	poolPatience = time.Hour      // until a pool without two devices is apart
+)
 
 // poolLooks are the numbers of rounds after which a test is judged.
 func poolLooks() stats.Looks { return stats.Looks{12, 24, 48} }
@@ -95,13 +97,10 @@ func (e *Engine) testPool(ctx context.Context, name string, s config.Schedule, p
 	}
 	fresh := &poolTest{Devices: there, Of: e.poolState(s, there), At: now, Closed: now}
 	if len(there) < 2 {
-		fresh.State, fresh.Text = poolApart, fmt.Sprintf("%s of %s there, a test needs two",
-			wording.Plural(len(there), "device"), wording.Plural(len(all), "device"))
+		fresh.Text = fmt.Sprintf("%d of %s can measure now; a test needs two", len(there),
+			wording.Plural(len(all), "device"))
 	}
 	if r != nil {
-		if r.State == fresh.State && r.Text == fresh.Text && r.Of == fresh.Of {
-			return nil
-		}
 		if r.Closed != 0 {
 			fresh.Closed = r.Closed
 		}
@@ -167,6 +166,12 @@ func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p 
 	r := p.Pools[test]
 	if r.State != "" {
 		return nil
+	}
+	if len(r.Devices) < 2 { // others may come back, as after a restart of a hub
+		if e.Now().UnixNano()-r.At < int64(poolPatience) {
+			return nil
+		}
+		return e.decidePool(r, poolApart, r.Text)
 	}
 	if slices.Contains(poolLooks(), len(r.Rounds)) && r.Tasks == nil {
 		if err := e.judgePool(ctx, name, s, test, r); err != nil || r.State != "" {
@@ -406,7 +411,7 @@ func poolText(s config.Schedule, p *progress) string {
 		switch r := p.Pools[test]; {
 		case r.State == poolOpen:
 			tested++
-		case r.State != "":
+		case r.Text != "":
 			why = append(why, test+": "+r.Text)
 		default:
 			why = append(why, fmt.Sprintf("%s: %s of the A/A test ended", test, wording.Plural(len(r.Rounds), "round")))

@@ -208,8 +208,8 @@ func TestPoolAgain(t *testing.T) {
 			if got := w.ran(); !maps.Equal(got, one.want) || !strings.Contains(text, one.text) {
 				t.Errorf("points %v: %s", got, text)
 			}
-			if gap := w.gaps["load/pool phones/b1011"]; (gap != "") != (slices.Contains([]string{"waits", "between"}, one.queued) &&
-				one.factor != nil) {
+			late := slices.Contains([]string{"waits", "between"}, one.queued)
+			if gap := w.gaps["load/pool phones/b1011"]; (gap != "") != (late && one.factor != nil) {
 				t.Errorf("gaps %v", w.gaps)
 			}
 			for _, x := range w.changes {
@@ -263,9 +263,16 @@ func TestPoolFails(t *testing.T) {
 		t.Errorf("jobs %v, points %v", used, w.ran())
 	}
 	states["c"] = DeviceState{Present: true, Program: "2"} // an event of the last one
-	w.days(e, 7, 7)
-	if text := e.List().Schedules[0].Pool; text != "pool phones: load: 1 device of 3 devices there, a test needs two" {
-		t.Error(text)
+	w.build(7)
+	for _, used := range []int{0, 3} { // at first it waits for the others
+		before = len(w.order)
+		w.settle(e)
+		text := e.List().Schedules[0].Pool
+		if got := w.used(before); text != "pool phones: load: 1 of 3 devices can measure now; a test needs two" ||
+			len(got) != used {
+			t.Errorf("%s, jobs %v", text, got)
+		}
+		w.now = w.now.Add(2 * time.Hour)
 	}
 }
 
