@@ -1,6 +1,8 @@
 package result
 
 import (
+	"slices"
+
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/noise"
 	"github.com/eideticker/eideticker/analyze/vitals"
@@ -281,4 +283,18 @@ type Picture struct {
 	Text    string `json:"text"`           // what it shows, a sentence
 	Measure string `json:"measure"`        // whose it is; empty where it is of no single one
 	Frame   int    `json:"frame"`          // which it shows; -1 where it is about several
+}
+
+// Filmstrips returns the files of filmstrips. The first one is that of the first window.
+func (r *Results) Filmstrips() (files []string) {
+	all := slices.Clone(r.Pictures)
+	for i := range r.Windows {
+		all = append(all, r.Windows[i].Pictures...)
+	}
+	for _, p := range all {
+		if p.Kind == PictureFilmstrip {
+			files = append(files, p.File)
+		}
+	}
+	return files
 }

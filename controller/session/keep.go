@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/png"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -193,19 +192,18 @@ func (r *run) keepFailed(ctx context.Context, record *Record, file *recording.Re
 	return found
 }
 
-// lastFrameFile is in the folder of pictures.
-const lastFrameFile = "last-frame.png"
+// LastFrameFile is the picture that a run which failed has.
+const LastFrameFile = runfolder.PicturesDir + "/last-frame.png"
 
 func (r *run) writeLastFrame(file *recording.Reader) error {
 	img, err := file.Image(file.Frames() - 1)
 	if err != nil {
 		return err
 	}
-	dir := r.path(runfolder.PicturesDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(r.path(runfolder.PicturesDir), 0o755); err != nil {
 		return err
 	}
-	out, err := os.Create(filepath.Join(dir, lastFrameFile))
+	out, err := os.Create(r.path(LastFrameFile))
 	if err != nil {
 		return err
 	}

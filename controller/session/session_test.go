@@ -223,7 +223,7 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 			if !tc.frames {
 				return
 			}
-			for _, file := range []string{runfolder.RecordingFile, filepath.Join(runfolder.PicturesDir, lastFrameFile),
+			for _, file := range []string{runfolder.RecordingFile, LastFrameFile,
 				result.FileName} {
 				if _, err := os.Stat(filepath.Join(o.Dir, file)); err != nil {
 					t.Error(err)

@@ -74,13 +74,9 @@ func (r runs) film(w *writer, id, build string) (*film, error) {
 			return nil, err
 		}
 	}
-	all := res.Pictures
-	for i := range res.Windows {
-		all = append(all[:len(all):len(all)], res.Windows[i].Pictures...)
-	}
-	for _, p := range all {
-		if p.Kind == result.PictureFilmstrip && f.Strip == "" {
-			if f.Strip, err = putFilm(w, run, "strip", p.File, "png", "jpg"); err != nil {
+	for _, name := range res.Filmstrips() {
+		if f.Strip == "" {
+			if f.Strip, err = putFilm(w, run, "strip", name, "png", "jpg"); err != nil {
 				return nil, err
 			}
 		}

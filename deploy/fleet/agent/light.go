@@ -27,11 +27,10 @@ import (
 
 // Bounds of a light folder.
 const (
-	maxRunBytes     = 2 << 20   // of a run in the zip file
-	maxPictureBytes = 512 << 10 // of its picture
-	maxRunFiles     = 2000      // in its manifest
-	manifestFile    = "files.json"
-	verdictFile     = "verdict.json"
+	maxRunBytes  = 2 << 20 // of a run in the zip file
+	maxRunFiles  = 2000    // in its manifest
+	manifestFile = "files.json"
+	verdictFile  = "verdict.json"
 )
 
 // pack makes the light folder of an attempt that has ended, and describes the result by it. An
@@ -46,7 +45,7 @@ func (a *Agent) pack(id string, e *wire.Ended) error {
 	}
 	defer release()
 	defer root.Close() // was only read
-	content, runs, verdict, err := lightZip(root.FS(), id)
+	content, runs, verdict, err := lightZip(root.FS(), id, wire.MaxLight)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -62,40 +61,47 @@ func (a *Agent) pack(id string, e *wire.Ended) error {
 	return nil
 }
 
+// contents are the parts that a light folder can lack: a large set has room for few.
+type contents struct{ further, videos, strips bool }
+
 // lightZip packs the light folder of a set. Equal folders make equal bytes. Parts of a run above
-// its bound are left out. So are the further runs of a set that is too large with them.
-func lightZip(set fs.FS, id string) (content []byte, runs []wire.LightRun, verdict string, err error) {
-	content, runs, verdict, err = packSet(set, id, true)
-	if err == nil && len(content) > wire.MaxLight {
-		content, runs, verdict, err = packSet(set, id, false)
+// its bound are left out.
+func lightZip(set fs.FS, id string, most int) (content []byte, runs []wire.LightRun, verdict string, err error) {
+	for _, c := range []contents{{true, true, true}, {false, true, true}, {false, false, true}, {}} {
+		content, runs, verdict, err = packSet(set, id, c)
+		if err != nil || len(content) <= most {
+			return content, runs, verdict, err
+		}
 	}
-	if err == nil && len(content) > wire.MaxLight {
-		err = fmt.Errorf("pack %s: %d bytes are more than %d", id, len(content), wire.MaxLight)
-	}
-	return content, runs, verdict, err
+	return nil, nil, "", fmt.Errorf("pack %s: %d bytes are more than %d", id, len(content), most)
 }
 
-// packSet packs a set, with or without its further runs. The map of the video joins the film to the
-// hub's page.
-func packSet(set fs.FS, id string, further bool) (content []byte, runs []wire.LightRun, verdict string, err error) {
+// packSet packs a set. A run has its results and a filmstrip. The first counted run of each variant
+// that has a video has it too. The map of the video joins the film to the hub's page.
+func packSet(set fs.FS, id string, c contents) (content []byte, runs []wire.LightRun, verdict string, err error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
 	var verdicts []string
+	filmed := map[string]bool{} // folders of variants
 	err = fs.WalkDir(set, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (name != "." && strings.HasPrefix(e.Name(), ".") || name == session.WhyDir && !further):
+		case e.IsDir() && (name != "." && strings.HasPrefix(e.Name(), ".") || name == session.WhyDir && !c.further):
 			return fs.SkipDir
 		case e.IsDir():
 			at := b.Len()
-			run, err := packRun(z, set, name, func() int { return b.Len() - at })
+			p := packing{z: z, set: set, dir: name, size: func() int { return b.Len() - at }}
+			of, variant := c, path.Dir(name)
+			of.videos = c.videos && !filmed[variant]
+			run, err := p.run(of)
 			if err != nil || run == nil {
 				return err
 			}
+			filmed[variant] = filmed[variant] || p.filmed
 			run.Run = strings.ReplaceAll(path.Join(id, name), "/", "~")
 			runs = append(runs, *run)
 			return nil
@@ -135,9 +141,19 @@ func readVerdict(set fs.FS, name string) (text []byte, verdict string, err error
 	return text, clip(v.Verdict, 100), err
 }
 
-// packRun packs a folder, if it is one of a run. size returns the bytes so far.
-func packRun(z *zip.Writer, set fs.FS, dir string, size func() int) (*wire.LightRun, error) {
-	record, err := readBounded(set, path.Join(dir, session.RecordFile), maxRunBytes)
+// packing is a folder that may be one of a run. size returns the bytes so far.
+type packing struct {
+	z      *zip.Writer
+	set    fs.FS
+	dir    string
+	size   func() int
+	filmed bool  // its video is packed
+	err    error // of the first part that cannot be packed
+}
+
+// run packs the folder, if it is one of a run.
+func (p *packing) run(c contents) (*wire.LightRun, error) {
+	record, err := readBounded(p.set, path.Join(p.dir, session.RecordFile), maxRunBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -146,44 +162,82 @@ func packRun(z *zip.Writer, set fs.FS, dir string, size func() int) (*wire.Light
 		err = json.Unmarshal(record, &run)
 	}
 	if err == nil {
-		err = add(z, path.Join(dir, session.RecordFile), record)
+		err = add(p.z, path.Join(p.dir, session.RecordFile), record)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", dir, err)
-	}
-	files, picture, err := manifest(set, dir)
+	var files []byte
 	if err == nil {
-		var text []byte
-		if text, err = json.Marshal(files); err == nil {
-			err = add(z, path.Join(dir, manifestFile), text)
-		}
+		files, err = manifest(p.set, p.dir)
+	}
+	if err == nil {
+		err = add(p.z, path.Join(p.dir, manifestFile), files)
+	}
+	if err == nil {
+		p.shown(c, run.State == string(session.Passed))
+		err = p.err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", dir, err)
-	}
-	for _, name := range []string{result.FileName, picture, "video.mp4.json"} {
-		text, err := readBounded(set, path.Join(dir, name), maxResults)
-		if name == "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
-			continue
-		}
-		if err == nil && deflated(text) <= maxRunBytes-size() {
-			err = add(z, path.Join(dir, name), text)
-		}
-		if err == nil {
-			err = z.Flush()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("pack %s: %w", dir, err)
-		}
+		return nil, fmt.Errorf("pack %s: %w", p.dir, err)
 	}
 	return &run, nil
+}
+
+// shown packs the results and their pictures. A run that passed may have its video. Another one has
+// its last frame.
+func (p *packing) shown(c contents, passed bool) {
+	r, err := result.Decode(bytes.NewReader(p.part(result.FileName)))
+	if err != nil {
+		r = &result.Results{} // shows nothing
+	}
+	if !passed && c.strips {
+		p.part(session.LastFrameFile)
+	}
+	for _, name := range r.Filmstrips() {
+		if c.strips && p.part(name) != nil {
+			break
+		}
+	}
+	if r.Video != nil {
+		p.part(r.Video.Map)
+		p.filmed = passed && c.videos && p.part(r.Video.File) != nil
+	}
+}
+
+// part packs a file of the run, and returns its content. It returns nil if the run lacks the file,
+// or has no room for it.
+func (p *packing) part(name string) []byte {
+	text, err := readBounded(p.set, path.Join(p.dir, name), maxResults)
+	if p.err != nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLarge) {
+		return nil
+	}
+	if err == nil && packed(name, text) > maxRunBytes-p.size() {
+		return nil
+	}
+	if err == nil {
+		err = add(p.z, path.Join(p.dir, name), text)
+	}
+	if err == nil {
+		err = p.z.Flush()
+	}
+	p.err = err
+	return text
 }
 
 // maxResults bounds results before they are packed.
 const maxResults = 32 << 20
 
-// deflated returns a bound of a file's size in the zip file.
-func deflated(text []byte) int {
+// method returns the method of a file in the zip file: pictures and videos are compressed already.
+func method(name string) uint16 {
+	if ext := path.Ext(name); ext == ".png" || ext == ".mp4" {
+		return zip.Store
+	}
+	return zip.Deflate
+}
+
+// packed returns a bound of a file's size in the zip file.
+func packed(name string, text []byte) int {
+	if method(name) == zip.Store {
+		return len(text) + 1024
+	}
 	var n counter
 	w, _ := flate.NewWriter(&n, flate.BestCompression) // the level is valid
 	_, _ = w.Write(text)                               // a counter has no errors
@@ -198,16 +252,10 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// manifest lists the files of a run, and chooses its picture: a poster, else the last frame, else
-// the last small one.
-func manifest(set fs.FS, dir string) (files []api.File, picture string, err error) {
-	rank := func(name string) int {
-		return slices.IndexFunc([]string{"last", "poster"}, func(word string) bool {
-			return strings.Contains(name,
-				word)
-		})
-	}
-	err = fs.WalkDir(set, dir, func(name string, e fs.DirEntry, err error) error {
+// manifest lists the files of a run.
+func manifest(set fs.FS, dir string) ([]byte, error) {
+	var files []api.File
+	err := fs.WalkDir(set, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -219,25 +267,22 @@ func manifest(set fs.FS, dir string) (files []api.File, picture string, err erro
 			return nil
 		}
 		st, err := e.Info()
-		rel := strings.TrimPrefix(strings.TrimPrefix(name, dir), "/")
 		if err != nil || !st.Mode().IsRegular() || strings.HasPrefix(e.Name(), ".") || len(files) >= maxRunFiles {
 			return err
 		}
-		files = append(files, api.File{Name: rel, Bytes: st.Size()})
-		ext := path.Ext(name)
-		if (ext == ".png" || ext == ".jpg" || ext == ".webp") && st.Size() <= maxPictureBytes &&
-			(picture == "" || rank(rel) >= rank(picture)) {
-			picture = rel
-		}
+		files = append(files, api.File{Name: strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), Bytes: st.Size()})
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(files, func(a, b api.File) int { return cmp.Compare(a.Name, b.Name) })
-	return files, picture, err
+	return json.Marshal(files)
 }
 
 // add packs a file, without a time.
 func add(z *zip.Writer, name string, text []byte) error {
-	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method(name)})
 	if err == nil {
 		_, err = w.Write(text)
 	}
