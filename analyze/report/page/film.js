@@ -1,5 +1,7 @@
 // The frames of a run in order, with its video and its windows.
 
+import {h} from './dom.js';
+
 /** @typedef {import('rig').Results} Results */
 /** @typedef {import('rig').Window} RunWindow */
 /** @typedef {import('./timeline.js').Film} Film */
@@ -101,4 +103,19 @@ function content({content: c, width, height}) {
   const inside = c && c.x >= 0 && c.y >= 0 && c.width > 0 && c.height > 0 && c.x + c.width <= width &&
     c.y + c.height <= height;
   return inside ? [c.x / width, c.y / height, c.width / width, c.height / height] : [0, 0, 1, 1];
+}
+
+/**
+ * filmed shows a film: its video and its filmstrip, as far as they are there.
+ * @param {(Node | string)[]} name
+ * @param {string} about
+ * @param {{video?: string, strip?: string}} addresses
+ * @param {'none' | 'metadata'} [preload]
+ */
+export function filmed(name, about, {video, strip}, preload = 'none') {
+  const gone = (/** @type {Event} */ event) => /** @type {Element} */ (event.target).remove();
+  return h('figure', null, h('figcaption', null, name),
+    video ? h('video', {src: video, controls: true, muted: true, preload, playsinline: true, onerror: gone,
+      'aria-label': `Film of ${about}`}) : null,
+    strip ? h('img', {src: strip, loading: 'lazy', alt: `Filmstrip of ${about}`}) : null);
 }

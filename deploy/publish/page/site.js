@@ -2,6 +2,7 @@
 
 import {fill, get, h} from './dom.js';
 import {rounded, spoken} from './format.js';
+import {filmed} from './film.js';
 import {counted, measureTitle, valueTitle} from './words.js';
 import {Order} from './order.js';
 import {nearest, SeriesPlot} from './seriesplot.js';
@@ -89,11 +90,10 @@ function chart(v, height, changes, about) {
   return plot.root;
 }
 
-const figure = (name, film) => film ? h('figure', null, h('figcaption', null, `${name}, `, built(film.build)),
-  film.video ? h('video', {src: data.folder + film.video, controls: true, muted: true, preload: 'none',
-    playsinline: true, 'aria-label': `Film of ${name}, ${named(film.build)}`}) : null,
-  film.strip ? h('img', {src: data.folder + film.strip, loading: 'lazy',
-    alt: `Filmstrip of ${name}, ${named(film.build)}`}) : null) : null;
+const address = (name) => name ? data.folder + name : '';
+
+const figure = (name, film) => film ? filmed([`${name}, `, built(film.build)].flat(), `${name}, ${named(film.build)}`,
+  {video: address(film.video), strip: address(film.strip)}) : null;
 
 const changeItem = (c, link) => h('li.change', null, link
   ? h('p', null, h('a', {href: data.folder + c.value.address}, title(c.value)), ` on ${c.value.device}`) : null,

@@ -25,6 +25,7 @@ func (p *played) allPages() []shownPage {
 	p.more = ranScripts
 	ran := p.makeRun("20261121-201531-scripts-k7f6", smooth)
 	p.more = nil
+	p.makeFilms(filmed)
 	tears := p.makeRun("20261121-201532-tearing-k7f4", torn)
 	return []shownPage{
 		{"rig", "#/rig",
@@ -60,7 +61,9 @@ func (p *played) allPages() []shownPage {
 				document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
 		{"set", "#/runs/" + p.makeSet("20261120-101530-load-x4y2"),
 			`document.querySelectorAll('.dots circle').length === 3`, ""},
-		{"trends", "#/trends", `document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`,
+		{"trends", "#/trends",
+			`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6 &&
+				[...document.querySelectorAll('.films video')].every((v) => v.readyState)`,
 			`document.querySelectorAll('.alert details').forEach((d) => { d.open = true; })`},
 		{"series", "#/trends/11", `document.querySelector('.trend-chart .spot') !== null`,
 			`document.querySelector('.series-page details').open = true`},

@@ -51,7 +51,8 @@ func newTab(t *testing.T, base string) *tab {
 	t.Helper()
 	needsBrowser(t)
 	return &tab{Tab: browsertest.NewTab(t, patience, func(url string) bool {
-		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank"
+		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank" ||
+			strings.HasPrefix(url, "data:image/svg+xml") // of the browser's controls
 	}), base: base}
 }
 

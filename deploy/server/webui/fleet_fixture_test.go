@@ -7,6 +7,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -131,8 +132,8 @@ func (f *fleet) do(call *api.Request) (answer any, problem *api.Error, is bool) 
 	return nil, nil, false
 }
 
-// fleetFile serves pictures of devices, and the set of an ended job.
-func (p *played) fleetFile(w http.ResponseWriter, path string) {
+// fleetFile serves pictures of devices, light folders, and the set of an ended job.
+func (p *played) fleetFile(w http.ResponseWriter, r *http.Request, path string) {
 	if name, is := strings.CutPrefix(path, "picture/"); is {
 		p.mu.Lock()
 		p.fleet.pictures = append(p.fleet.pictures, name)
@@ -144,6 +145,14 @@ func (p *played) fleetFile(w http.ResponseWriter, path string) {
 		if err := jpeg.Encode(w, m, nil); err != nil {
 			p.Log(err) // the page has gone
 		}
+		return
+	}
+	run, name, _ := strings.Cut(strings.TrimPrefix(path, "runs/lab-07/"), "/")
+	p.mu.Lock()
+	dir, is := p.folders["lab-07/"+run]
+	p.mu.Unlock()
+	if is {
+		http.ServeFileFS(w, r, os.DirFS(dir), name)
 		return
 	}
 	_, _ = w.Write([]byte(`{"runs": [{"dir": "chromium/1", "state": "ok"},

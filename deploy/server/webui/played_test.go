@@ -77,7 +77,7 @@ func (c *client) send(kind int, message []byte) {
 func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path, _ := strings.CutPrefix(r.URL.Path, "/api/v1/"); {
 	case strings.HasPrefix(path, "/fleet/v1/"):
-		p.fleetFile(w, strings.TrimPrefix(path, "/fleet/v1/"))
+		p.fleetFile(w, r, strings.TrimPrefix(path, "/fleet/v1/"))
 	case !strings.HasPrefix(r.URL.Path, "/api/"):
 		p.page.ServeHTTP(w, r)
 	case path == "login":

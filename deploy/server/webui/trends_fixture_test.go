@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/store/trend"
 )
@@ -26,6 +29,9 @@ type trends struct {
 const (
 	subjectSeries, rivalSeries, controlSeries, emptySeries = 11, 12, 13, 31
 )
+
+// filmed is the set of the fresh runs of a change.
+const filmed = "c-5-k7f2"
 
 // makeTrends adds a schedule with a subject that became slower at build 61, a rival and a control.
 func (p *played) makeTrends() {
@@ -89,7 +95,7 @@ func (p *played) makeTrends() {
 	}
 	worse := change(5, 60, 61, "confirmed", "worse", -0.072,
 		"fps.framerate of firefox is 7.2 % lower since "+build(61)+".", "24 fresh blocks confirmed it")
-	worse.Set, worse.Cause = "c-5-k7f2", "draw (app.js:3) ran for 40 ms instead of 9 ms. "+evilPath
+	worse.Set, worse.Cause = filmed, "draw (app.js:3) ran for 40 ms instead of 9 ms. "+evilPath
 	subject.Changes = []api.SeriesShift{
 		change(1, 12, 13, "refuted", "worse", -0.02, "fps.framerate was 2 % lower at "+build(13)+".",
 			"12 fresh blocks did not differ"),
@@ -211,4 +217,23 @@ func within(d api.SeriesData, from, to int64) api.SeriesData {
 		return c.LastSeq < from || c.FirstSeq > to
 	})
 	return d
+}
+
+// makeFilms makes the fresh runs of a set, one of each build that counts. Those before it do not.
+func (p *played) makeFilms(set string) {
+	p.Helper()
+	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
+		p.makeRun("20261121-201531-framerate-k7f3", uneven)
+	dir := p.TempDir()
+	p.check(os.WriteFile(filepath.Join(dir, session.SetFile), []byte(`{
+		"builds": {"before": "firefox@nightly:1"}, "runs": [
+		{"dir": "rejected/run-01", "variant": "before", "state": "rejected"},
+		{"dir": "before/warm-up/run-01", "variant": "before", "state": "ok", "warm_up": true},
+		{"dir": "after/run-01", "variant": "after", "state": "ok"},
+		{"dir": "before/run-01", "variant": "before", "state": "ok"},
+		{"dir": "before/run-02", "variant": "before", "state": "ok"}]}`), 0o644))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.folders[set] = dir
+	p.folders[set+"~before~run-01"], p.folders[set+"~after~run-01"] = one.dir, other.dir
 }

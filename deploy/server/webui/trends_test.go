@@ -43,6 +43,8 @@ func TestTrendsPages(t *testing.T) {
 	b.await("a rig without schedules says how to add one",
 		`document.getElementById('main').textContent.includes('Add one: docs/schedules.md') &&
 			document.getElementById('main').textContent.includes('No series has a point yet')`)
+	p.makeFilms(filmed)
+	p.makeFilms("lab-07/" + filmed)
 	p.mu.Lock()
 	p.trends.none = false
 	p.makeTrends()
@@ -59,6 +61,21 @@ func TestTrendsPages(t *testing.T) {
 	if got := browsertest.Eval[string](b.Tab, `[...document.querySelectorAll('[data-schedule] small a')].map((a) =>
 		a.getAttribute('href')).join()`); got != "#/jobs/s-80-k7f2,#/fleet/s-79-k7f2" {
 		b.Errorf("the last jobs have links %s", got)
+	}
+
+	b.Log("an alert has two films, from its rig or from the hub")
+	const shown = `(a => a.length === 2 && a.every((v) => v.readyState > 0) &&
+		[...document.querySelectorAll('.films img')].every((i) => i.naturalWidth > 0) &&
+		a.map((v) => v.parentElement.textContent + ' ' + v.getAttribute('src')).join())(
+		[...document.querySelectorAll('[data-alert="7"] .films video')])`
+	for set, at := range map[string]string{filmed: "api/v1/runs/", "lab-07/" + filmed: "fleet/v1/runs/"} {
+		p.mu.Lock()
+		p.trends.alerts[0].Changes[0].Set = set
+		p.mu.Unlock()
+		b.open("#/runs")
+		b.open("#/trends")
+		b.await("both are shown", fmt.Sprintf(shown+" === `before, firefox@nightly:1 %[1]s~before~run-01/video.mp4,"+
+			"after %[1]s~after~run-01/video.mp4`", at+set))
 	}
 
 	b.Log("an alert gets an owner, a schedule its pause")

@@ -22,9 +22,9 @@ export function showAlerts(rig, box, {alerts, budget}, changed) {
   fill(box, h('h2', null, open.length ? counted(open.length, 'open alert') : 'Alerts'),
     open.length ? null : h('p.quiet-text', null, 'No alert is open. An alert opens when fresh runs confirm a change.'),
     budget.text ? h('p.about', null, budget.text) : null,
-    open.map((a) => alertCard(rig, a, changed)),
+    open.map((a) => alertCard(rig, a, changed, true)),
     closed.length ? h('details', null, h('summary', null, counted(closed.length, 'closed alert')),
-      closed.map((a) => alertCard(rig, a, changed))) : null);
+      closed.map((a) => alertCard(rig, a, changed, false))) : null);
 }
 
 /** ofFleet fits a command that names a device as RIG/DEVICE. */
@@ -34,8 +34,9 @@ const ofFleet = / --device \S+\//;
  * @param {import('./api.js').Rig} rig
  * @param {Alert} a
  * @param {() => void} changed
+ * @param {boolean} open
  */
-function alertCard(rig, a, changed) {
+function alertCard(rig, a, changed, open) {
   const may = rig.may('run');
   const word = h('span', null, stateOf(stateWord(a.state)));
   const set = async (/** @type {Partial<import('rig').AlertParams>} */ change) => {
@@ -60,7 +61,7 @@ function alertCard(rig, a, changed) {
   state.value = a.state;
   const text = (/** @type {string | undefined} */ value, /** @type {number} */ maxlength) =>
     h('input', {type: 'text', value: value ?? '', maxlength});
-  const items = a.changes.map((c) => changeItem(rig, c, true));
+  const items = a.changes.map((c, i) => changeItem(rig, c, true, undefined, open && !i));
   return h('article.alert', {'data-alert': a.alert}, h('h3', null, word, a.text),
     h('p.quiet-text', null, `${a.schedule} · opened ${moment(a.opened_wall_ns)}`),
     h('ul.changes', null, items.slice(0, most)),

@@ -16,6 +16,7 @@ export class RigError extends Error {
 }
 
 const base = 'api/v1/';
+const ofRigs = 'fleet/v1/runs/'; // runs of a fleet
 const patience = 150000; // ms; a call without an answer then fails, with its connection
 const greeting = 30000; // ms, of the first calls of a connection, which wait for nothing
 
@@ -32,10 +33,18 @@ function stored() {
 
 /**
  * fileURL is where a file of a run is.
- * @param {string} run
+ * @param {string} run RIG/RUN in a fleet
  * @param {string} name
  */
-export const fileURL = (run, name) => `${base}runs/${[run, ...name.split('/')].map(encodeURIComponent).join('/')}`;
+export const fileURL = (run, name) => (run.includes('/') ? ofRigs : `${base}runs/`)
+  + [...run.split('/'), ...name.split('/')].map(encodeURIComponent).join('/');
+
+/**
+ * runOf is the run in a folder of a set.
+ * @param {string} set
+ * @param {string} dir
+ */
+export const runOf = (set, dir) => `${set}~${dir.replaceAll('/', '~')}`;
 
 /**
  * fetchFile gets a file of a run; what is not there is an error with the rig's sentence.

@@ -1,6 +1,7 @@
 // Changes of series, as alerts and the pages of series list them.
 
 import {announce, complain, h} from '../shared/dom.js';
+import {twoFilms} from './films.js';
 import {address, setAddress} from './router.js';
 import {measureTitle, moment, stateWord, titled, valueTitle} from '../shared/words.js';
 
@@ -34,8 +35,9 @@ export const stateOf = ({mark, look, text}) => h(`span.state.${look}`, null, `${
  * @param {Shift} c
  * @param {boolean} link to its series
  * @param {() => void} [changed]
+ * @param {boolean} [films] are shown at once
  */
-export function changeItem(rig, c, link, changed) {
+export function changeItem(rig, c, link, changed, films = false) {
   const act = async (/** @type {'change.confirm' | 'change.dismiss'} */ method, reason = '') => {
     try {
       const now = await rig.call(method, {change: c.change, reason: reason || undefined});
@@ -60,6 +62,7 @@ export function changeItem(rig, c, link, changed) {
       `found ${moment(c.found_wall_ns)}`].filter(Boolean).join(' · '),
     c.set ? [' · ', h('a', {href: comparison(c.set)}, 'compare the fresh runs')] : null,
     c.set ? [' · ', h('a', {href: setAddress(c.set)}, 'their set')] : null),
+    c.set && c.state === 'confirmed' ? twoFilms(c.set, films) : null,
     rig.may('run') && changed && c.state !== 'dismissed' ? h('div.change-actions', null,
       open ? h('button.button.small', {onclick: () => act('change.confirm'),
         title: 'Measure the builds before and after the change afresh'}, 'Confirm') : null,

@@ -2,12 +2,13 @@
 
 import {complain, fill, h} from '../shared/dom.js';
 import {counted, duration, moment, stateWord} from '../shared/words.js';
+import {fetchFile, fileURL, runOf} from './api.js';
 import {stateOf} from './changes.js';
 import {Cards} from './fleetrigs.js';
 
 /** @typedef {import('rig').FleetJob} FleetJob */
 /** @typedef {import('rig').FleetAttempt} Attempt */
-/** @typedef {{dir: string, state: string, reason?: string}} Made of set.json */
+/** @typedef {import('./films.js').Made} Made */
 
 const live = ['queued', 'assigned', 'running'];
 
@@ -73,18 +74,13 @@ export class QueueBoard {
  * @param {AbortSignal} signal
  */
 export function runsOf(set, signal) {
-  const at = set.split('/').map(encodeURIComponent).join('/');
   const list = h('ul.made');
   const show = async () => {
     try {
-      const answer = await fetch(`fleet/v1/runs/${at}/set.json`, {signal});
-      if (!answer.ok) {
-        throw new Error((await answer.text()).trim().slice(0, 300) || `the hub answers ${answer.status}`);
-      }
-      const {runs} = await answer.json();
-      fill(list, runs.map((/** @type {Made} */ r) => h('li', null, h('a', {href:
-        `fleet/v1/runs/${at}~${r.dir.split('/').map(encodeURIComponent).join('~')}/report.html`}, r.dir), ' ',
-      stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null)));
+      const {runs} = await (await fetchFile(set, 'set.json', signal)).json();
+      fill(list, runs.map((/** @type {Made} */ r) => h('li', null,
+        h('a', {href: fileURL(runOf(set, r.dir), 'report.html')}, r.dir), ' ',
+        stateOf(stateWord(r.state)), r.reason ? h('small', null, r.reason) : null)));
     } catch (error) {
       complain(error);
     }
