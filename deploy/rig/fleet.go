@@ -76,8 +76,13 @@ func (s *Rig) openHub(ctx context.Context) error {
 		Websocket: s.bus.WebsocketAddress(), Reserve: reserve, Teams: teams, LostAfter: time.Duration(f.LostAfter),
 		Quota: int64(f.Quota), Shared: f.NATS != "", Copy: f.Copy,
 		Site:    func(feed string) bool { return s.conf.Feed[feed].Of == config.OfSite },
-		Changed: s.daemon.FleetChanged, Log: s.log,
-		Built: func(feed string) bool { return s.conf.Feed[feed].Kind == config.FeedGit },
+		Built:   func(feed string) bool { return s.conf.Feed[feed].Kind == config.FeedGit },
+		Changed: s.daemon.FleetChanged, Log: s.log, Needed: func() (map[string]bool, error) {
+			if s.trends == nil {
+				return nil, nil
+			}
+			return s.trends.Sets(ctx)
+		},
 	})
 	return err
 }

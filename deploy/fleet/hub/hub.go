@@ -51,6 +51,9 @@ type Options struct {
 	Built func(feed string) bool
 	// Free returns the free bytes of the disk. Nil: of Dir.
 	Free func() (int64, error)
+	// Needed returns the sets RIG/JOB.N that points and alerts need. Their light folders are deleted
+	// last. Nil: none.
+	Needed func() (map[string]bool, error)
 	// Changed is called after changes of a rig or a job, at most once a second for each. May be nil.
 	Changed func(rig, job string)
 	Now     func() time.Time // nil: the system's

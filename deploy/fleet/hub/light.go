@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,10 +182,41 @@ func (l *lightStore) place(folder, rig, attempt string, bytes int64) error {
 		if oldest == "" {
 			break
 		}
-		l.drop(oldest)
-		// without this file the folder is not found again
-		if err := errors.Join(l.root.Remove(oldest+"/"+bytesFile), l.root.RemoveAll(oldest)); err != nil {
+		if err := l.remove(oldest); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes a folder. The lock is held.
+func (l *lightStore) remove(name string) error {
+	l.drop(name)
+	// without this file the folder is not found again
+	return errors.Join(l.root.Remove(name+"/"+bytesFile), l.root.RemoveAll(name))
+}
+
+// free deletes folders of so many bytes, the oldest first, and needed ones last. Folders of the
+// last hour stay: their points may still be read.
+func (l *lightStore) free(bytes int64, needed func(name string) bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until, hour := l.bytes-bytes, time.Now().Add(-time.Hour)
+	all := l.byAge()
+	slices.SortStableFunc(all, func(a, b string) int {
+		switch n := needed(a); {
+		case n == needed(b):
+			return 0
+		case n:
+			return 1
+		}
+		return -1
+	})
+	for _, name := range all {
+		if l.bytes > until && l.all[name].used.Before(hour) {
+			if err := l.remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

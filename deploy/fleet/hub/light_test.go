@@ -205,6 +205,47 @@ func TestLightLimit(t *testing.T) {
 	}
 }
 
+// TestLightMakesRoom: on a full disk a new job has old light folders deleted, those without points
+// first. Those of the last hour stay.
+//
+// Fault: Light folders fill the disk of a fleet's hub
+func TestLightMakesRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "a")
+	raw, state := zipped(t, lightFiles)
+	var each int64
+	for i, name := range []string{"s-1.1", "s-2.1", "s-3.1", "s-4.1"} {
+		if err := w.hub.light.receive(t.Context(), "a", name, *state, bytes.NewReader(raw), nil); err != nil {
+			t.Fatal(err)
+		}
+		kept := w.hub.light.all["a/"+name]
+		kept.used, each = time.Now().Add(time.Duration(i-10)*time.Hour), kept.bytes
+	}
+	w.hub.light.all["a/s-4.1"].used = time.Now()
+	w.hub.o.Needed = func() (map[string]bool, error) { return map[string]bool{"a/s-1.1": true, "a/s-2.1": true}, nil }
+	w.hub.o.Quota = 1 << 30
+	for i, want := range []string{"1 1 1 1", "1 1 0 1", "0 1 0 1", "0 0 0 1", "0 0 0 1"} {
+		w.hub.o.Free = func() (int64, error) { return 2<<30 + int64(4-i)*each - w.hub.light.bytes, nil }
+		_, err := w.hub.Submit(t.Context(), "ann", api.JobParams{Job: fmt.Sprint("s-", i),
+			StartParams: api.StartParams{Test: "scroll"}})
+		if (err == nil) != (i < 4) {
+			t.Errorf("job %d: %v", i, err)
+		}
+		have := ""
+		for n := range 4 {
+			name := fmt.Sprintf("s-%d.1", n+1)
+			is := w.hub.light.has("a", name)
+			if _, err := os.Stat(filepath.Join(w.hub.light.dir, "a", name)); (err == nil) != is {
+				t.Errorf("%s: %v", name, err)
+			}
+			have += map[bool]string{true: " 1", false: " 0"}[is]
+		}
+		if have[1:] != want {
+			t.Errorf("job %d leaves%s, want %s", i, have, want)
+		}
+	}
+}
+
 // TestFiles: files of light folders come from the hub, others from the rig, of an absent rig none.
 func TestFiles(t *testing.T) {
 	t.Parallel()

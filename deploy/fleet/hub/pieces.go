@@ -239,6 +239,24 @@ func (h *Hub) freeUp(bytes int64) (free int64, err error) {
 	return h.o.Free()
 }
 
+// makeRoom frees the bytes that a new job needs. After pieces it deletes light folders.
+func (h *Hub) makeRoom() {
+	free, err := h.freeUp(2 * h.o.Quota)
+	if err != nil || free >= 2*h.o.Quota {
+		return // admit reports the error
+	}
+	needed := map[string]bool{}
+	if h.o.Needed != nil {
+		needed, err = h.o.Needed()
+	}
+	if err == nil {
+		err = h.light.free(2*h.o.Quota-free, func(set string) bool { return needed[set] })
+	}
+	if err != nil {
+		h.o.Log.Warn("light folders cannot be deleted", "error", err)
+	}
+}
+
 // pieceReader reads a file of a rig. Pieces that the hub does not have are fetched.
 type pieceReader struct {
 	rig, from string // the path of the file on the rig

@@ -49,7 +49,8 @@ func (h *Hub) Submit(ctx context.Context, owner string, p api.JobParams) (api.Fl
 			p.Job)
 	}
 	var out api.FleetJob
-	_, err := h.freeUp(2 * h.o.Quota) // else admit says so
+	var err error
+	h.makeRoom()
 	h.do(func() { err = h.submit(ctx, owner, p) }, func() {
 		if j := h.jobs[p.Job]; err == nil && j != nil {
 			out = h.view(j)

@@ -90,6 +90,18 @@ func (d *DB) Tests(ctx context.Context) ([]string, error) {
 		scanOne[string])
 }
 
+// Sets returns the sets that have points, and those of changes that are judged or in alerts.
+func (d *DB) Sets(ctx context.Context) (map[string]bool, error) {
+	all, err := list(ctx, d, `SELECT name FROM sets WHERE id IN (SELECT set_id FROM points) UNION
+		SELECT content->>'set' FROM changes WHERE state IN ('confirming', 'confirmed')
+		AND content->>'set' IS NOT NULL`, nil, scanOne[string])
+	needed := map[string]bool{}
+	for _, name := range all {
+		needed[name] = true
+	}
+	return needed, err
+}
+
 func scanOne[T any](scan func(...any) error) (one T, err error) {
 	err = scan(&one)
 	return one, err

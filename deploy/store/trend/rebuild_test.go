@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -407,6 +408,30 @@ func TestDismissed(t *testing.T) {
 	}
 	if got, err := d.Change(t.Context(), c.ID); err != nil || got.State != trend.Dismissed || got.Explaining {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestSets: sets with points and those of alerts are needed. Those of refuted changes are not.
+func TestSets(t *testing.T) {
+	d, _ := open(t)
+	for _, set := range []string{"a/s-1.1", "b/s-2.1"} {
+		if err := d.Add(t.Context(), set, point(1, set, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, state := range []string{"candidate", "confirming", "confirmed", "refuted"} {
+		c := api.SeriesShift{Series: 1, LastSeq: 1, State: state, Set: state}
+		if err := d.PutChange(t.Context(), &c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Remove(t.Context(), "ann", api.PointRemove{Set: "b/s-2.1"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Sets(t.Context())
+	if want := map[string]bool{"a/s-1.1": true, "confirming": true, "confirmed": true}; err != nil ||
+		!maps.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 
