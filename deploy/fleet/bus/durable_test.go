@@ -86,12 +86,12 @@ func putForEver(dir string) error {
 // Fault: The hub of a fleet is killed while it stores jobs
 //
 // Each acknowledged change is there after the restart, and revisions continue. EIDETICKER_SOAK is
-// the number of kills, at least 100.
+// the number of kills, at least 1,000.
 func TestKill(t *testing.T) {
 	kills := 3
 	if soak := os.Getenv("EIDETICKER_SOAK"); soak != "" {
 		n, _ := strconv.Atoi(soak) // 0: not a number
-		kills = max(n, 100)
+		kills = max(n, 1000)
 	}
 	dir := t.TempDir()
 	if _, err := enroll.Init(filepath.Join(dir, "fleet")); err != nil {

@@ -269,14 +269,16 @@ func (c *campaign) settle(names []string) {
 }
 
 // TestCampaigns: no acknowledged job is lost or reported twice. Hubs are killed at any write, and
-// rigs vanish. Messages are lost, late or repeated.
+// rigs vanish. Messages are lost, late or repeated. EIDETICKER_SOAK is the number of campaigns, at
+// least 2,000.
 //
 // Fault: The hub of a fleet is killed at a write, rigs vanish and messages are lost
 func TestCampaigns(t *testing.T) {
 	t.Parallel()
 	count := 200
-	if n, err := strconv.Atoi(os.Getenv("EIDETICKER_SOAK")); err == nil {
-		count = max(count, n)
+	if soak := os.Getenv("EIDETICKER_SOAK"); soak != "" {
+		n, _ := strconv.Atoi(soak) // 0: not a number
+		count = max(10*count, n)
 	}
 	first := uint64(0)
 	if n, err := strconv.ParseUint(os.Getenv("EIDETICKER_SEED"), 10, 64); err == nil {
