@@ -12,7 +12,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// yielding starts a rig whose set of three runs on device a yields after its first one. The run of
+// yielding starts a rig whose set of two blocks on device a yields after its first one. The run of
 // the person's job waits until free is called.
 func yielding(t *testing.T, dir string) (r *daemontest.Rig, set, person api.Job, free func()) {
 	t.Helper()
@@ -28,7 +28,8 @@ func yielding(t *testing.T, dir string) (r *daemontest.Rig, set, person api.Job,
 			}
 		}
 	})
-	set = r.Scene("schedule nightly", api.StartParams{Devices: []string{"a"}, Class: api.ClassFill, Repeat: 3})
+	set = r.Scene("schedule nightly", api.StartParams{Devices: []string{"a"}, Class: api.ClassFill, Repeat: 2,
+		Browsers: []string{"one", "two"}})
 	r.State(set.ID, "running")
 	person = r.Scene("ann", api.StartParams{Devices: []string{"a"}})
 	if j, err := r.Job(person.ID); err != nil || !strings.HasSuffix(j.Reason, set.ID+
@@ -41,15 +42,15 @@ func yielding(t *testing.T, dir string) (r *daemontest.Rig, set, person api.Job,
 		set, _ = r.Job(set.ID)
 		return set.Reason == "waits: yields to "+person.ID
 	})
-	if set.State != "running" || set.Position != 0 || set.Phase != nil || len(set.Runs) != 1 ||
+	if set.State != "running" || set.Position != 0 || set.Phase != nil || len(set.Runs) != 2 ||
 		!r.AtWork(set.ID) || r.Devices()[0].Job != person.ID {
 		t.Errorf("it yields: %+v", set)
 	}
 	return r, set, person, free
 }
 
-// TestFillYields: a job of a person runs between two runs of a set of class fill. The set then goes
-// on before others of its class, and makes each run once.
+// TestFillYields: a job of a person runs between two blocks of a set of class fill. The set then
+// goes on before others of its class, and makes each run once.
 //
 // Fault: A person's job comes while a rig measures older builds
 func TestFillYields(t *testing.T) {
@@ -71,7 +72,7 @@ func TestFillYields(t *testing.T) {
 	}
 	other = r.Ended(other.ID)
 	set, err = r.Job(set.ID)
-	if err != nil || set.State != "ok" || set.Reason != "" || len(set.Runs) != 3 || person.State != "ok" ||
+	if err != nil || set.State != "ok" || set.Reason != "" || len(set.Runs) != 4 || person.State != "ok" ||
 		other.StartedWallNS < set.EndedWallNS || person.EndedWallNS > set.EndedWallNS {
 		t.Errorf("%v\n%+v\n%+v\n%+v", err, set, person, other)
 	}
@@ -82,11 +83,11 @@ func TestFillYields(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &kept)
 	}
-	if err != nil || len(kept.Runs) != 3 {
+	if err != nil || len(kept.Runs) != 4 {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	for i, run := range kept.Runs {
-		if run.Block != i+1 || run.Attempt != 1 {
+		if run.Block != i/2+1 || run.Attempt != 1 {
 			t.Errorf("run %d is attempt %d of block %d", i, run.Attempt, run.Block)
 		}
 	}
@@ -99,7 +100,7 @@ func TestFillYieldsIsCancelled(t *testing.T) {
 	if _, err := r.Cancel(set.ID, everybody); err != nil {
 		t.Fatal(err)
 	}
-	if set = r.Ended(set.ID); set.State != "cancelled" || len(set.Runs) != 1 {
+	if set = r.Ended(set.ID); set.State != "cancelled" || len(set.Runs) != 2 {
 		t.Errorf("%+v", set)
 	}
 	if u := r.Devices()[0]; u.Job != person.ID || u.State != "running" {
@@ -131,7 +132,7 @@ func TestFillYieldsOverRestart(t *testing.T) {
 	r.Stop()
 	free()
 	r = daemontest.Start(t, dir, daemontest.Devices{daemontest.New("a")}, nil)
-	if set = r.Ended(set.ID); set.State != "interrupted" || len(set.Runs) != 1 {
+	if set = r.Ended(set.ID); set.State != "interrupted" || len(set.Runs) != 2 {
 		t.Errorf("%+v", set)
 	}
 	if _, err := r.Store.Get(t.Context(), set.Runs[0].Run); err != nil {
