@@ -37,7 +37,7 @@ func (d *Daemon) between(j *job) error {
 		}
 	}
 	if !d.quiet.TryAcquire(1) {
-		d.tellReason(j, "waits until nothing is measured beside the work of another job")
+		d.tellReason(j, "waits: builds of another job are fetched")
 		if err := d.quiet.Acquire(j.context, 1); err != nil {
 			return context.Cause(j.context)
 		}
