@@ -185,6 +185,38 @@ func (f *fleet) file(run, name string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
+// gates runs the conditions of CI. A repeated call judges the runs that are there.
+func (f *fleet) gates(job []string, markdown string) {
+	f.t.Helper()
+	one := append(slices.Clone(job), "--needs", "room=03", "--job", "s-one")
+	two := append(slices.Clone(job), "--needs", "room=03", "--job", "s-two-browsers", "-b", "one", "-b", "two",
+		"--markdown", markdown)
+	for _, tc := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{slices.Concat(one, []string{"--fail-if", "fps.framerate < 1"}), exitOK, "kept"},
+		{slices.Concat(one, []string{"--fail-if", "fps.framerate < 1000"}), exitRegression, "broken"},
+		{slices.Concat(one, []string{"--fail-if", "fps.framerate < 1", "--json"}), exitOK, `"s-one"`},
+		{slices.Concat(one, []string{"--markdown", markdown}), exitUsage, "--markdown with --hub needs two"},
+		{two, exitOK, "primary value"},
+	} {
+		code, out, errOut := f.do(tc.args...)
+		if code != tc.code || !strings.Contains(out+errOut, tc.want) {
+			f.t.Errorf("%q: exit code %d, want %d and %q\n%s%s", tc.args, code, tc.code, tc.want, out, errOut)
+		}
+	}
+	code, out, errOut := f.do(append(two, "--fail-on-regression")...) // a busy machine may change the runs
+	if !slices.Contains([]int{exitOK, exitRegression, exitInconclusive}, code) ||
+		!strings.Contains(out, "primary value") || strings.Contains(errOut, "clear verdict") {
+		f.t.Errorf("a comparison: exit code %d\n%s%s", code, out, errOut)
+	}
+	if text, err := os.ReadFile(markdown); err != nil || !strings.Contains(string(text), "framerate") {
+		f.t.Errorf("the comment is %q, %v", text, err)
+	}
+}
+
 // TestFleet follows docs/fleet.md: a hub and three rigs, of which one is drained and one killed.
 //
 // Fault: `kill -9` of a rig with a job of a fleet
@@ -236,6 +268,7 @@ func TestFleet(t *testing.T) {
 		text, "Cost of the profile (samples): fps.") {
 		t.Errorf("no cost of the profile: %s", text)
 	}
+	f.gates(job, filepath.Join(dir, "comment.md"))
 	if code, _, errOut := f.do("run", "scene", "--needs", "room=30"); code != exitUsage || !strings.Contains(errOut,
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)
@@ -302,7 +335,7 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	sets, err := filepath.Glob(filepath.Join(f.dir, "lab-0*", "data", "runs", "s-*"))
-	if err != nil || len(sets) > 4 {
+	if err != nil || len(sets) > 5 {
 		t.Errorf("%q, %v: want one set of each attempt", sets, err)
 	}
 

@@ -76,6 +76,34 @@ compare) echo a table; exit $CODE ;; esac`)
 	}
 }
 
+// TestHubCompare does so for the recipe of a fleet.
+func TestHubCompare(t *testing.T) {
+	script, err := filepath.Abs(filepath.Join(recipes, "hub-compare"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tests := range [][]string{{"http://a/", "http://b/"}, {"scroll"}} {
+		for code, want := range codes {
+			s := newStand(t)
+			s.program("eideticker", `for word; do printf '%s\n' "$word"; done >>"$LINES"; echo a table; exit $CODE`)
+			out, got := s.run(script, tests, fmt.Sprintf("CODE=%d", code), "HUB=https://hub.example.org:8430",
+				"NEEDS=model=pixel7", "JOB=s-ci-4f2c1a9", "FAIL_IF=fps.framerate < 55", "BRANCH=a branch")
+			if got != code || !strings.Contains(out, "a table") || s.read("out/verdict") != want+"\n" {
+				t.Errorf("run ends with %d, and the script with %d, %q: %s", code, got, s.read("out/verdict"), out)
+			}
+			args := strings.Split(strings.TrimSuffix(s.read("lines"), "\n"), "\n")
+			if err := taken(args); err != nil || slices.Contains(args, "out/comment.md") != (len(tests) > 1) ||
+				!slices.Contains(args, "--fail-if=fps.framerate < 55") {
+				t.Errorf("the program does not take %q: %v", args, err)
+			}
+		}
+	}
+	if out, code := newStand(t).run(script, []string{"framerate"}); code == 0 ||
+		!strings.Contains(out, "HUB is the address") {
+		t.Errorf("without a hub: exit code %d, %s", code, out)
+	}
+}
+
 // taken says whether the program's parser takes a command line.
 func taken(args []string) error {
 	exited := false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,8 @@ const (
 
 // onHub runs on a fleet, shows the progress and the verdict.
 func (c runCmd) onHub(e *env) error {
-	switch {
-	case c.Output != "":
+	if c.Output != "" {
 		return usagef("-o cannot be used with --hub: recordings stay on the rig")
-	case len(c.FailIf) > 0 || c.Markdown != "":
-		return usagef("--fail-if and --markdown cannot be used with --hub; use budgets of the test")
 	}
 	params, err := c.startParams()
 	if err != nil {
@@ -129,7 +127,7 @@ func (h *hubRun) outcome() error {
 				continue
 			}
 			fmt.Fprintln(h.out, h.address("#/fleet/"+a.Set))
-			if j.State != "ok" {
+			if j.State != "ok" || h.judges() {
 				continue
 			}
 			if err := h.printCosts(a.Set); err != nil { // the job's result does not depend on it
@@ -146,10 +144,22 @@ func (h *hubRun) outcome() error {
 	if j.State != "ok" {
 		return fmt.Errorf("the job ended as %s%s", j.State, prefixed(": ", j.Reason))
 	}
-	if !h.cmd.FailOnRegression {
-		return nil
+	if !h.judges() {
+		return h.verdict()
 	}
+	i := slices.IndexFunc(j.Attempts, func(a api.FleetAttempt) bool { return a.Attempt == j.Winner })
+	if i < 0 {
+		return errors.New("the job has no runs")
+	}
+	return gravest(h.judge(j.Attempts[i].Set), h.verdict())
+}
+
+// verdict returns the error for the exit code that a comparison with a baseline needs.
+func (h *hubRun) verdict() error {
+	j := &h.job
 	switch {
+	case !h.cmd.FailOnRegression || h.cmd.Baseline == "":
+		return nil
 	case strings.Contains(j.Verdict, "regressed"):
 		return verdictError{code: exitRegression, what: "the job regressed"}
 	case j.Verdict == "" || strings.Contains(j.Verdict, "inconclusive"):

@@ -150,7 +150,7 @@ func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
 // fetchFurther gets the results of the runs with measuring code, if the job made any.
 func (r *remoteRun) fetchFurther(ctx context.Context, dir string) error {
 	id := r.job.ID + "~" + session.WhyDir
-	body, err := r.client.File(ctx, id, session.SetFile)
+	body, err := r.file(ctx, id, session.SetFile)
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == 404 {
 		return nil
@@ -186,6 +186,14 @@ func (r *remoteRun) fetchFurther(ctx context.Context, dir string) error {
 	return errors.Join(os.MkdirAll(why, 0o755), os.WriteFile(filepath.Join(why, session.SetFile), raw, 0o644))
 }
 
+// file opens a file of a run of the rig, or of a fleet.
+func (r *remoteRun) file(ctx context.Context, id, name string) (io.ReadCloser, error) {
+	if strings.Contains(id, "/") {
+		return r.client.FleetFile(ctx, id, name)
+	}
+	return r.client.File(ctx, id, name)
+}
+
 // fetchRun gets the record and results of a run.
 func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made, session.Variant, error) {
 	place := strings.TrimPrefix(strings.TrimPrefix(id, r.job.ID), "~")
@@ -198,7 +206,7 @@ func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made
 		return nil, session.Variant{}, err
 	}
 	m := &session.Made{Dir: rel}
-	body, err := r.client.File(ctx, id, session.RecordFile)
+	body, err := r.file(ctx, id, session.RecordFile)
 	if err != nil {
 		return nil, session.Variant{}, err
 	}
@@ -219,7 +227,7 @@ func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made
 
 // fetchResults gets a run's results, if it has any.
 func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *session.Made) error {
-	body, err := r.client.File(ctx, id, result.FileName)
+	body, err := r.file(ctx, id, result.FileName)
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == 404 {
 		return nil

@@ -53,6 +53,7 @@ func (p program) contents(media string, in func(string) string) files.Contents {
 		file(in("box/tmpfiles.conf"), "/usr/lib/tmpfiles.d/eideticker.conf", files.TypeFile, 0o644),
 		// Who compares in CI installs the package on the machine that asks the rig.
 		file(in("ci/rig-compare"), "/usr/share/eideticker/ci/rig-compare", files.TypeFile, 0o755),
+		file(in("ci/hub-compare"), "/usr/share/eideticker/ci/hub-compare", files.TypeFile, 0o755),
 		file(in("ci/github.yml"), "/usr/share/doc/eideticker/ci/github.yml", files.TypeFile, 0o644),
 		file(in("ci/github-hosted.yml"), "/usr/share/doc/eideticker/ci/github-hosted.yml", files.TypeFile, 0o644),
 		file(in("ci/gitlab.yml"), "/usr/share/doc/eideticker/ci/gitlab.yml", files.TypeFile, 0o644),
