@@ -268,7 +268,7 @@ func TestFleet(t *testing.T) {
 		text, "Cost of the profile (samples): fps.") {
 		t.Errorf("no cost of the profile: %s", text)
 	}
-	f.gates(job, filepath.Join(dir, "comment.md"))
+	f.gates(job, filepath.Join(f.dir, "comment.md"))
 	if code, _, errOut := f.do("run", "scene", "--needs", "room=30"); code != exitUsage || !strings.Contains(errOut,
 		"03") {
 		t.Errorf("a label that no device has: exit code %d, %s", code, errOut)

@@ -118,7 +118,7 @@ func (p *played) makeTrends() {
 			" --variant firefox@nightly:" + build(61) + " --repeat 24",
 		Builds: []api.Build{{Feed: "nightly", Seq: 60, Name: build(60), Revision: "5d1e02ab4c", State: "usable",
 			WallNS: day(60)}, {Feed: "nightly", Seq: 61, Name: build(61), Revision: "77aa01be99", State: "usable",
-			WallNS: day(61)}}},
+			WallNS: day(61), Subject: "Draw each frame twice"}}},
 		{ID: 3, Schedule: "awfy", Feed: "nightly", FirstSeq: 20, LastSeq: 21, State: "fixed", Owner: "ada",
 			Note: evilPath, OpenedNS: day(25), Changes: []api.SeriesShift{}, Builds: []api.Build{},
 			Text: "scrolling was worse in firefox: " + evilPath}}

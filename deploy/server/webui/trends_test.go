@@ -54,7 +54,7 @@ func TestTrendsPages(t *testing.T) {
 	b.await("all are listed",
 		`document.querySelectorAll('[data-series], [data-schedule], [data-alert]').length === 6`)
 	b.says("1 open alert", "framerate is worse in firefox", "12 of 200 confirmations", "1 closed alert",
-		"draw (app.js:3) ran for 40 ms",
+		"draw (app.js:3) ran for 40 ms", "Draw each frame twice",
 		"--repeat 24 --rig http://127.0.0.1:",
 		"on a build of feed.nightly", "the disk is full", "53.9 frames/s", evilPath,
 		"latest gap: load, 20261130-0300: no browser", "pool desks: scroll-a: desk-2 beside desk-1", "not while paused")

@@ -62,10 +62,10 @@ function alertCard(rig, a, changed, open) {
   const text = (/** @type {string | undefined} */ value, /** @type {number} */ maxlength) =>
     h('input', {type: 'text', value: value ?? '', maxlength});
   const items = a.changes.map((c, i) => changeItem(rig, c, true, undefined, open && !i));
-  const changed = a.builds.filter((b) => b.seq !== a.first_seq); // the first one is before the change
+  const culprits = a.builds.filter((b) => b.seq !== a.first_seq); // the first one is before the change
   return h('article.alert', {'data-alert': a.alert}, h('h3', null, word, a.text),
-    changed.length === 1 && changed[0].subject ? h('p.culprit', null, h('code', null, changed[0].build), ' ',
-      changed[0].subject) : null,
+    culprits.length === 1 && culprits[0].subject ? h('p', null, h('code', null, culprits[0].build), ' ',
+      culprits[0].subject) : null,
     h('p.quiet-text', null, `${a.schedule} · opened ${moment(a.opened_wall_ns)}`),
     h('ul.changes', null, items.slice(0, most)),
     items.length > most ? h('details', null, h('summary', null, `${items.length - most} more changes`),
