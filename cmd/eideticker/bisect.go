@@ -168,10 +168,10 @@ func (c rigCall) printBisect(b api.Bisect) error {
 			if build.State != "usable" {
 				state = " (" + build.State + ")"
 			}
-			fmt.Fprintf(c.out, "  %s%s%s%s%s\n", build.Name, state, prefixed(": ", terminal.Clean(build.Subject)),
-				prefixed("  revision ", build.Revision), prefixed(", parent ", build.Parent))
+			fmt.Fprintf(c.out, "  %s\n", terminal.Clean(build.Name+state+prefixed(": ", build.Subject)+
+				prefixed("  revision ", build.Revision)+prefixed(", parent ", build.Parent)))
 			if build.URL != "" {
-				fmt.Fprintf(c.out, "    %s\n", build.URL)
+				fmt.Fprintf(c.out, "    %s\n", terminal.Clean(build.URL))
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/rig"
 )
 
-// openPage opens a rig whose data directory is the demo's folder. The caller closes its store.
+// openPage opens a rig whose data directory is the demo's folder. The caller closes it.
 func (d *demoRun) openPage() (*rig.Rig, error) {
 	conf := config.Default()
 	conf.Log.Level = "error" // a missing index is expected

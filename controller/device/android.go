@@ -86,6 +86,9 @@ type apk struct {
 // installTime limits an installation, which compiles the app on the device.
 const installTime = 10 * time.Minute
 
+// ErrAPK is the error of an APK that the device refuses.
+var ErrAPK = errors.New("the device refuses the APK")
+
 // Install replaces an app and its data by an APK, unless this program installed that file last. An
 // app of another signer or a newer one cannot be updated, so the app is removed first. Source of
 // the command: PackageManagerShellCommand.java of Android's frameworks/base.
@@ -108,21 +111,27 @@ func (a *Android) Install(ctx context.Context, app, file string) error {
 	if err != nil {
 		return err
 	}
+	before := ""
 	if said, err := a.shell.Run(ctx, "pm path "+app); err == nil && strings.HasPrefix(said, "package:") {
-		_, _ = a.shell.Run(ctx, "pm uninstall "+app) // an app of the system keeps its first version
+		_, _ = a.shell.Run(ctx, "pm uninstall "+app)
+		before = a.updated(ctx, app) // an app of the system keeps its first version
 	}
 	said, err := a.shell.Pipe(ctx, fmt.Sprintf("cmd package install -r -d -S %d", st.Size()), from)
-	if said = strings.TrimSpace(said); err == nil && !strings.HasPrefix(said, "Success") {
+	said = strings.TrimSpace(said)
+	switch {
+	case strings.Contains(said, "[INSTALL_") && !strings.Contains(said, "STORAGE"):
+		err = fmt.Errorf("%w: %s", ErrAPK, strict.Clip(said))
+	case err == nil && !strings.HasPrefix(said, "Success"):
 		err = fmt.Errorf("unexpected answer %q", strict.Clip(said))
-	} else if err != nil && said != "" {
+	case err != nil && said != "":
 		err = fmt.Errorf("%w: %s", err, strict.Clip(said))
 	}
 	if err != nil {
 		return fmt.Errorf("install %s: %w", app, err)
 	}
 	updated := a.updated(ctx, app)
-	if updated == "" {
-		return fmt.Errorf("install %s: the APK is of another package", app)
+	if updated == before {
+		return fmt.Errorf("install %s: %w: it is of another package", app, ErrAPK)
 	}
 	installed.Lock()
 	defer installed.Unlock()

@@ -220,10 +220,24 @@ func TestAndroidInstall(t *testing.T) {
 			t.Errorf("%s: ran %q with %q", what, p.ran, p.piped)
 		}
 	}
-	step("the first time", "", there, "pm uninstall "+app, install, dump)
+	now := 0
+	p.before = func(command string) {
+		switch {
+		case strings.HasPrefix(command, "pm uninstall"):
+			p.says[dump] = "    lastUpdateTime=2009-01-01 00:00:00\n" // of the system's version
+		case command == install && strings.HasPrefix(p.says[install], "Success") && p.piped != "":
+			now++
+			p.says[dump] = fmt.Sprintf("    lastUpdateTime=2026-11-30 19:00:%02d\n", now)
+		}
+	}
+	step("the first time", "", there, "pm uninstall "+app, dump, install, dump)
 	step("again", "", dump)
 	p.says[dump] = "    lastUpdateTime=2026-11-30 20:00:00\n"
-	step("somebody updated it", "", dump, there, "pm uninstall "+app, install, dump)
+	step("somebody updated it", "", dump, there, "pm uninstall "+app, dump, install, dump)
+	p.before = nil
+	p.says[dump] = "    lastUpdateTime=2026-11-30 21:00:00\n" // and stays
+	step("another package beside one of the system", "it is of another package", dump, there, "pm uninstall "+app, dump,
+		install, dump)
 	build = filepath.Join(t.TempDir(), "other.apk")
 	if err := os.WriteFile(build, []byte("an APK"), 0o600); err != nil {
 		t.Fatal(err)
@@ -232,10 +246,10 @@ func TestAndroidInstall(t *testing.T) {
 	p.says[install], p.fails[install] = "Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]\n", errors.New("exit code 1")
 	step("no space", "install org.mozilla.fenix: exit code 1: Failure [INSTALL_FAILED_INSUFFICIENT_STORAGE]", there,
 		install)
-	p.says[install], p.fails[install] = "Failure [NO]", nil
-	step("refused", `unexpected answer "Failure [NO]"`, there, install)
+	p.says[install], p.fails[install] = "Failure [INSTALL_FAILED_NO_MATCHING_ABIS]", nil
+	step("refused", "the device refuses the APK: Failure [INSTALL_FAILED_NO", there, install)
 	p.says[install], p.says[dump] = "Success", "Unable to find package\n"
-	step("another package", "the APK is of another package", there, install, dump)
+	step("another package", "it is of another package", there, install, dump)
 }
 
 func TestRunsBuilds(t *testing.T) {

@@ -118,7 +118,7 @@ func checkOn(t *suite.Test, read *replay.Archive, local bool, on []Variant) erro
 // checkBrowser checks the browser of a variant, or the file of a browser of this machine. It
 // returns the browser's kind. On an Android device a file is an APK of the app Browser.
 func checkBrowser(v Variant, d device.Description) (string, error) {
-	if _, android := d.Android(); android && (v.Program != "" || v.Build != "") {
+	if _, android := d.Android(); android && v.Build != "" && v.Site == "" {
 		return v.Browser, d.RunsBuilds(true)
 	}
 	browser, err := d.Browser(v.Browser)

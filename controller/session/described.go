@@ -149,7 +149,11 @@ func (s *describedStage) install(ctx context.Context) error {
 		return err
 	}
 	s.wanted.say("install", "device", s.device.Name, "app", s.name, "apk", s.wanted.Program)
-	return device.NewAndroid(found, s.device, nil).Install(ctx, s.name, s.wanted.Program)
+	err = device.NewAndroid(found, s.device, nil).Install(ctx, s.name, s.wanted.Program)
+	if errors.Is(err, device.ErrAPK) {
+		return buildError{err}
+	}
+	return inLab(err)
 }
 
 func (s *describedStage) healthy(ctx context.Context) error {

@@ -21,7 +21,7 @@ type labError struct{ error }
 
 func (e labError) Unwrap() error { return e.error }
 
-// buildError is a failure of the build of a site, which cannot be served.
+// buildError is a failure of a build: of a site, which cannot be served, or of an APK.
 type buildError struct{ error }
 
 func (e buildError) Unwrap() error { return e.error }

@@ -109,8 +109,8 @@ func (p *Powered) Open(ctx context.Context, w Wanted) (Stage, error) {
 	for {
 		// Not the limited context: the stage outlives it.
 		s, err := p.Device.Open(ctx, w)
-		if err == nil {
-			return s, nil
+		if err == nil || errors.As(err, new(buildError)) {
+			return s, err
 		}
 		select {
 		case <-time.After(p.again):

@@ -47,7 +47,7 @@ func (p *prepared) onClose(end func() error) { p.closers = append(p.closers, end
 func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
 	local := r.live(ctx)
-	on := Variant{Device: r.Device, Browser: r.Browser, Program: r.BrowserProgram}
+	on := Variant{Device: r.Device, Browser: r.Browser, Program: r.BrowserProgram, Build: r.BrowserBuild, Site: r.Site}
 	archive, err := check(r.Test, local != nil, on)
 	if err != nil {
 		return p, err

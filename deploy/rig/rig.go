@@ -104,7 +104,7 @@ func Open(ctx context.Context, o Options, at string) (*Rig, error) {
 	s := &Rig{conf: o.Config, suite: o.Suite, program: o.Program, log: o.Log, announce: o.Announce, devices: o.Devices,
 		at: at}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.closeHub())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -117,7 +117,11 @@ func (s *Rig) Close() (err error) {
 	if s.trends != nil {
 		err = s.trends.Close()
 	}
-	return errors.Join(err, s.closeHub(), s.store.Close())
+	err = errors.Join(err, s.closeHub())
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	return err
 }
 
 func (s *Rig) open(ctx context.Context) (err error) {
@@ -134,11 +138,6 @@ func (s *Rig) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.store.Close())
-		}
-	}()
 	if why := device.SandboxWarning(); why != "" {
 		s.log.Warn(why)
 	}

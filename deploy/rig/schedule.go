@@ -2,7 +2,6 @@ package rig
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -58,9 +57,6 @@ func (s *Rig) openSchedules(ctx context.Context) (err error) {
 		Changed: func() { s.daemon.TrendChanged("schedule", 0) }, Bisected: s.daemon.BisectChanged,
 		Devices: devices, Log: s.daemon.Log(), Browser: s.browserOf,
 	})
-	if err != nil {
-		err = errors.Join(err, s.trends.Close())
-	}
 	return err
 }
 

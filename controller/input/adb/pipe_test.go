@@ -25,6 +25,7 @@ func TestPipe(t *testing.T) {
 			return s.Say("Success\n")
 		}},
 		adbtest.Command{Name: "full", Run: func(s *adbtest.Session) byte {
+			s.Packet(packetStdout, []byte("Failure [INSUFFICIENT_STORAGE]\n"))
 			s.Packet(packetStderr, []byte("no space\n"))
 			return 1
 		}},
@@ -44,9 +45,9 @@ func TestPipe(t *testing.T) {
 		!bytes.Equal(got, content) {
 		t.Errorf("%q of %d bytes, %v", said, len(got), err)
 	}
-	if _, err := d.Pipe(t.Context(), "full", bytes.NewReader(content)); err == nil ||
-		!strings.Contains(err.Error(), "no space") {
-		t.Errorf("a full device: %v", err)
+	if said, err := d.Pipe(t.Context(), "full", bytes.NewReader(content)); err == nil ||
+		!strings.Contains(err.Error(), "no space") || !strings.HasPrefix(said, "Failure") {
+		t.Errorf("a full device: %q, %v", said, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the run was cancelled")

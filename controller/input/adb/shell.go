@@ -186,11 +186,14 @@ func (d *Device) Pipe(ctx context.Context, command string, from io.Reader) (stri
 		case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 			return "", err
 		}
-		if err := s.write(ctx, buffer[:n]); err != nil {
-			if _, why := s.answer(command); errors.As(why, new(*exitError)) {
-				return "", why // it ended before it had all
+		head := binary.LittleEndian.AppendUint32([]byte{packetStdin}, uint32(n))
+		if _, err := s.c.Write(append(head, buffer[:n]...)); err != nil {
+			// It may have ended before it had all.
+			_ = s.c.SetReadDeadline(time.Now().Add(patience))
+			if said, why := s.answer(command); errors.As(why, new(*exitError)) {
+				return said, why
 			}
-			return "", err
+			return "", ended(ctx, fmt.Errorf("%w: %w", input.ErrGone, err))
 		}
 	}
 }

@@ -124,7 +124,9 @@ func (a *Agent) report() wire.Poll {
 	for i, d := range devices[:min(len(devices), wire.MaxDevices)] {
 		out := wire.Device{Name: d.Name, State: d.State, Reason: a.kept[i], Labels: a.labels(&d)}
 		if a.o.Feeds != nil {
-			out.Feeds = append([]string{}, a.o.Feeds(d.Name)...)
+			if all := a.o.Feeds(d.Name); len(all) <= wire.MaxFeeds {
+				out.Feeds = append([]string{}, all...)
+			}
 		}
 		p.Devices = append(p.Devices, out)
 	}

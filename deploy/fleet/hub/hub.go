@@ -67,6 +67,7 @@ type Hub struct {
 	o      Options
 	bucket bus.Bucket // of jobs
 	light  *lightStore
+	making sync.Mutex // while room is made for a job
 	pieces *pieces
 	relays relays
 

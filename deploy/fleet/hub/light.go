@@ -13,7 +13,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -196,24 +195,13 @@ func (l *lightStore) remove(name string) error {
 	return errors.Join(l.root.Remove(name+"/"+bytesFile), l.root.RemoveAll(name))
 }
 
-// free deletes folders of so many bytes, the oldest first, and needed ones last. Folders of the
-// last hour stay: their points may still be read.
+// free deletes folders of so many bytes, the oldest first, but none that is needed or new.
 func (l *lightStore) free(bytes int64, needed func(name string) bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	until, hour := l.bytes-bytes, time.Now().Add(-time.Hour)
-	all := l.byAge()
-	slices.SortStableFunc(all, func(a, b string) int {
-		switch n := needed(a); {
-		case n == needed(b):
-			return 0
-		case n:
-			return 1
-		}
-		return -1
-	})
-	for _, name := range all {
-		if l.bytes > until && l.all[name].used.Before(hour) {
+	until, old := l.bytes-bytes, time.Now().Add(-lightUnread)
+	for _, name := range l.byAge() {
+		if l.bytes > until && l.all[name].used.Before(old) && !needed(name) {
 			if err := l.remove(name); err != nil {
 				return err
 			}
@@ -221,6 +209,10 @@ func (l *lightStore) free(bytes int64, needed func(name string) bool) error {
 	}
 	return nil
 }
+
+// lightUnread is the time in which schedules read a light folder. A pool reads those of many rounds
+// at once.
+const lightUnread = 72 * time.Hour
 
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -241,6 +241,8 @@ func (h *Hub) freeUp(bytes int64) (free int64, err error) {
 
 // makeRoom frees the bytes that a new job needs. After pieces it deletes light folders.
 func (h *Hub) makeRoom() {
+	h.making.Lock() // others would delete the same bytes again
+	defer h.making.Unlock()
 	free, err := h.freeUp(2 * h.o.Quota)
 	if err != nil || free >= 2*h.o.Quota {
 		return // admit reports the error

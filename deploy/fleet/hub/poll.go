@@ -18,9 +18,6 @@ import (
 // maxMember bounds the stored state of a rig.
 const maxMember = 48 << 10
 
-// maxFeeds bounds the feeds of a device.
-const maxFeeds = 64
-
 // maxPath bounds the paths of a result's runs.
 const maxPath = 400
 
@@ -295,10 +292,14 @@ func check(p *wire.Poll) error {
 	seen := map[string]bool{}
 	for i := range p.Devices {
 		d := &p.Devices[i]
-		if !labelForm.MatchString(d.Name) || seen[d.Name] || len(d.Labels) > wire.MaxLabels || len(d.Feeds) > maxFeeds {
-			return fmt.Errorf("device %.80q: has an invalid name, or too many labels or feeds", d.Name)
+		if !labelForm.MatchString(d.Name) || seen[d.Name] || len(d.Labels) > wire.MaxLabels {
+			return fmt.Errorf("device %.80q: has an invalid name or too many labels", d.Name)
 		}
 		seen[d.Name] = true
+		long := func(feed string) bool { return len(feed) > api.MaxName }
+		if len(d.Feeds) > wire.MaxFeeds || slices.ContainsFunc(d.Feeds, long) {
+			d.Feeds = nil // any may run there
+		}
 		d.State, d.Reason = clip(d.State, 32), clip(d.Reason, maxReason)
 		for k, v := range d.Labels {
 			if !labelForm.MatchString(k) || len(v) > 128 || clip(v, 128) != v {

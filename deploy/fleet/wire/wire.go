@@ -25,6 +25,7 @@ const (
 	MaxResults = 16        // results in a poll
 	MaxDevices = 64
 	MaxLabels  = 64   // of a device
+	MaxFeeds   = 64   // of a device
 	MaxTests   = 2000 // in a poll; a rig with more names none
 	// MaxTestBytes bounds the names of tests in a poll.
 	MaxTestBytes = 64 << 10
@@ -90,7 +91,8 @@ type Device struct {
 	State  string            `json:"state"` // as in device.list
 	Reason string            `json:"reason,omitempty"`
 	Labels map[string]string `json:"labels"`
-	// Feeds are the rig's feeds whose builds run on the device. Nil means that they are not told.
+	// Feeds are the rig's feeds whose builds run on the device, at most [MaxFeeds]. Nil means that they
+	// are not told.
 	Feeds []string `json:"feeds"`
 }
 

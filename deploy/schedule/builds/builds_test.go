@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -410,8 +411,18 @@ chmod 755 out/firefox`
 	c := open(t, t.TempDir(), at, f, 0)
 	all, err := c.Builds(ctx, "f")
 	if err != nil || len(all) != 2 || all[1].Parent != all[0].Revision ||
-		all[0].Subject != "1" || all[1].Subject != "2"+strings.Repeat("é", maxSubject-3)+".." {
+		all[0].Subject != "1" || all[1].Subject != "2"+strings.Repeat("é", 117)+".." {
 		t.Fatalf("%+v, %v", all, err)
+	}
+	message := "e" + strings.Repeat("\u0301", maxOutput) // of one column
+	put(t, repo, map[string]string{"src": "3", "message": message})
+	git(t, repo, "commit", "-q", "-a", "-F", filepath.Join(repo, "message"))
+	at.pass()
+	if all, err := c.Builds(ctx, "f"); err != nil || len(all) != 3 || len(all[2].Subject) > maxSubject {
+		t.Fatalf("%d builds, %v", len(all), err)
+	}
+	if got := subject(strings.Repeat("\U0001d400", 200)); len(got) > maxSubject || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %q", len(got), got)
 	}
 	out, err := run(ctx, "", "", "sh", "-c", "echo warning: old >&2; echo 0a 1")
 	if string(out) != "0a 1\n" || err != nil {

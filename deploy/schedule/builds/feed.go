@@ -34,7 +34,7 @@ const (
 	maxLedger  = 64 << 20
 	maxReason  = 300
 	maxText    = 2048
-	maxSubject = 120 // letters
+	maxSubject = 300 // bytes
 )
 
 // Times for which an index is not read again unless it is local: after it was read, and after an
@@ -332,11 +332,11 @@ func (f *Feed) save(all []api.Build) error {
 	return nil
 }
 
-// subject returns the first line of a text for people.
+// subject returns the first line of a text for people, at most maxSubject bytes.
 func subject(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(text, "")), "\n")
-	if short := []rune(line); len(short) > maxSubject {
-		return string(short[:maxSubject]) + "…"
+	if len(line) > maxSubject {
+		return strings.ToValidUTF8(line[:maxSubject-len("…")], "") + "…"
 	}
 	return line
 }

@@ -22,7 +22,7 @@ import (
 const (
 	maxCommits = 200 // the newest of the branch
 	buildTime  = 2 * time.Hour
-	maxOutput  = 256 << 10 // bytes that are kept of a command's output
+	maxOutput  = 64 << 10 // bytes that are kept of a command's output
 	killTime   = 10 * time.Second
 )
 
@@ -34,21 +34,34 @@ type commits struct{ config.Feed }
 func (c commits) list(ctx context.Context, _ map[string]api.Build) ([]api.Build, error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTime)
 	defer cancel()
-	format := fmt.Sprintf("--format=%%H %%ct %%P%%x09%%<(%d,trunc)%%s", maxSubject)
-	out, err := run(ctx, "", "", "git", "-C", c.Dir, "log", "--first-parent", format, "-n",
-		strconv.Itoa(maxCommits), cmp.Or(c.Branch, "HEAD"), "--")
+	log := func(format string) ([]byte, error) {
+		return run(ctx, "", "", "git", "-C", c.Dir, "log", "--first-parent", "--format="+format, "-n",
+			strconv.Itoa(maxCommits), cmp.Or(c.Branch, "HEAD"), "--")
+	}
+	out, err := log("%H %ct %P")
 	if err != nil {
 		return nil, err
 	}
-	return parseCommits(out)
+	all, err := parseCommits(out)
+	if err != nil {
+		return nil, err
+	}
+	out, err = log("%H %<(120,trunc)%s") // subjects have any length, so the output may be cut
+	subjects := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		id, text, _ := strings.Cut(line, " ")
+		subjects[id] = subject(text)
+	}
+	for i := range all {
+		all[i].Subject = subjects[all[i].Revision]
+	}
+	return all, err
 }
 
-// parseCommits parses lines of an ID, a time in seconds and the parents, newest first. A tab and
-// the subject follow.
+// parseCommits parses lines of an ID, a time in seconds and the parents, newest first.
 func parseCommits(out []byte) (all []api.Build, err error) {
 	for line := range bytes.Lines(out) {
-		facts, about, _ := strings.Cut(string(line), "\t")
-		f := strings.Fields(facts)
+		f := strings.Fields(string(line))
 		if len(f) < 2 {
 			return nil, fmt.Errorf("git log prints %.100q", line)
 		}
@@ -56,8 +69,7 @@ func parseCommits(out []byte) (all []api.Build, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("git log prints %.100q", line)
 		}
-		b := api.Build{Name: f[0][:min(12, len(f[0]))], Revision: f[0], WallNS: at * int64(time.Second),
-			Subject: subject(about)}
+		b := api.Build{Name: f[0][:min(12, len(f[0]))], Revision: f[0], WallNS: at * int64(time.Second)}
 		if len(f) > 2 {
 			b.Parent = f[2]
 		}

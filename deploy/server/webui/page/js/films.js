@@ -16,9 +16,13 @@ export function twoFilms(set, open) {
   const show = async () => {
     try {
       const plan = await (await fetchFile(set, 'set.json')).json();
-      fill(box, await Promise.all(['before', 'after'].map((side) => // by the names that schedules give variants
-        film(set, plan.runs.find((/** @type {Made} */ r) => r.variant === side && r.state === 'ok' && !r.warm_up),
-          [side, plan.builds?.[side]].filter(Boolean).join(', ')))));
+      fill(box, await Promise.all(['before', 'after'].map((side) => { // by the names that schedules give variants
+        const name = [side, plan.builds?.[side]].filter(Boolean).join(', ');
+        const none = (/** @type {unknown} */ why) => h('p.quiet-text', null, `${name}: no film: ${why}`);
+        const made = plan.runs.find((/** @type {Made} */ r) => r.variant === side && r.state === 'ok' && !r.warm_up);
+        return made ? film(set, made, name).catch((error) => none(error instanceof Error ? error.message : error))
+          : none('no run of this build counts');
+      })));
     } catch (error) {
       fill(box, h('p.quiet-text', null, `No films: ${error instanceof Error ? error.message : error}`));
     }
@@ -29,14 +33,14 @@ export function twoFilms(set, open) {
 /**
  * film shows the first frames of a run in its filmstrip, and its video.
  * @param {string} set
- * @param {Made | undefined} made
+ * @param {Made} made
  * @param {string} name
  */
 async function film(set, made, name) {
-  const run = made ? runOf(set, made.dir) : '';
-  const results = run ? whole(await (await fetchFile(run, 'results.json')).json()) : null;
-  const strip = results && [...results.pictures, ...results.windows.flatMap((w) => w.pictures)]
+  const run = runOf(set, made.dir);
+  const results = whole(await (await fetchFile(run, 'results.json')).json());
+  const strip = [...results.pictures, ...results.windows.flatMap((w) => w.pictures)]
     .find((p) => p.kind === 'filmstrip');
-  return filmed([name], name, {video: results?.video ? fileURL(run, results.video.file) : '',
+  return filmed([name], name, {video: results.video ? fileURL(run, results.video.file) : '',
     strip: strip ? fileURL(run, strip.file) : ''}, 'metadata');
 }
