@@ -68,17 +68,20 @@ type contents struct{ further, videos, strips bool }
 // its bound are left out.
 func lightZip(set fs.FS, id string, most int) (content []byte, runs []wire.LightRun, verdict string, err error) {
 	for _, c := range []contents{{true, true, true}, {false, true, true}, {false, false, true}, {}} {
-		content, runs, verdict, err = packSet(set, id, c)
+		content, runs, verdict, err = packSet(set, id, c, most)
 		if err != nil || len(content) <= most {
 			return content, runs, verdict, err
 		}
 	}
-	return nil, nil, "", fmt.Errorf("pack %s: %d bytes are more than %d", id, len(content), most)
+	return nil, nil, "", fmt.Errorf("pack %s: it has over %d bytes", id, most)
 }
 
 // packSet packs a set. A run has its results and a filmstrip. The first counted run of each variant
-// that has a video has it too. The map of the video joins the film to the hub's page.
-func packSet(set fs.FS, id string, c contents) (content []byte, runs []wire.LightRun, verdict string, err error) {
+// that has a video has it too. The map of the video joins the film to the hub's page. It stops
+// above most bytes.
+func packSet(set fs.FS, id string, c contents, most int) (content []byte, runs []wire.LightRun, verdict string,
+	err error,
+) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
@@ -104,6 +107,9 @@ func packSet(set fs.FS, id string, c contents) (content []byte, runs []wire.Ligh
 			filmed[variant] = filmed[variant] || p.filmed
 			run.Run = strings.ReplaceAll(path.Join(id, name), "/", "~")
 			runs = append(runs, *run)
+			if b.Len() > most {
+				return fs.SkipAll // the rest would not fit either
+			}
 			return nil
 		case path.Base(name) == verdictFile:
 			text, v, err := readVerdict(set, name)
