@@ -39,6 +39,7 @@ export function twoFilms(set, open) {
 async function film(set, made, name) {
   const run = runOf(set, made.dir);
   const results = whole(await (await fetchFile(run, 'results.json')).json());
+  if (!results) throw new Error('its results have another form');
   const strip = [...results.pictures, ...results.windows.flatMap((w) => w.pictures)]
     .find((p) => p.kind === 'filmstrip');
   return filmed([name], name, {video: results.video ? fileURL(run, results.video.file) : '',
