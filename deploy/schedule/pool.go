@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ const (
 const (
 	poolAgain    = 24 * time.Hour // until a test that failed is repeated
 	poolPatience = time.Hour      // until a pool without two devices is apart
+	poolEmpty    = 3              // rounds without values of a device that end a test
 )
 
 // poolLooks are the numbers of rounds after which a test is judged.
@@ -104,9 +106,7 @@ func (e *Engine) testPool(ctx context.Context, name string, s config.Schedule, p
 		if r.Closed != 0 {
 			fresh.Closed = r.Closed
 		}
-		for i := range r.Tasks {
-			e.drop(r.Tasks[i].ID)
-		}
+		e.stopRound(r)
 	}
 	if p.Pools == nil {
 		p.Pools = map[string]*poolTest{}
@@ -173,12 +173,11 @@ func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p 
 		}
 		return e.decidePool(r, poolApart, r.Text)
 	}
-	if slices.Contains(poolLooks(), len(r.Rounds)) && r.Tasks == nil {
-		if err := e.judgePool(ctx, name, s, test, r); err != nil || r.State != "" {
+	if r.Tasks == nil {
+		ready, err := e.judgePool(ctx, name, s, test, r)
+		if err != nil || !ready || r.State != "" {
 			return err
 		}
-	}
-	if r.Tasks == nil {
 		if err := e.round(ctx, name, s, test, r); err != nil {
 			return err
 		}
@@ -196,9 +195,6 @@ func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p 
 		case late || state == lost:
 			if late {
 				j.Reason = "its job waited for too long"
-			}
-			for k := range r.Tasks {
-				e.drop(r.Tasks[k].ID)
 			}
 			return e.decidePool(r, poolFailed, sentence("%s has no runs: %s", t.Device, j.Reason))
 		case state == partly && t.again(&j):
@@ -253,8 +249,16 @@ func (e *Engine) variant(ctx context.Context, called, role, text string) (v api.
 	return api.Variant{Name: called, Browser: browser.String()}, r, nil
 }
 
+// stopRound cancels the jobs of the round that runs.
+func (e *Engine) stopRound(r *poolTest) {
+	for i := range r.Tasks {
+		e.drop(r.Tasks[i].ID)
+	}
+}
+
 // decidePool ends a test.
 func (e *Engine) decidePool(r *poolTest, state, text string) error {
+	e.stopRound(r)
 	r.State, r.Text, r.At, r.Rounds, r.Tasks = state, text, e.Now().UnixNano(), nil, nil
 	if state == poolOpen {
 		r.Closed = 0
@@ -262,33 +266,41 @@ func (e *Engine) decidePool(r *poolTest, state, text string) error {
 	return e.save()
 }
 
-// judgePool opens a pool if no two devices differ. It keeps them apart if two do, or after the last
-// look. If the control moved on all devices, the pool's series begin anew.
-func (e *Engine) judgePool(ctx context.Context, name string, s config.Schedule, test string, r *poolTest) error {
-	sets := make([][]trend.Measured, len(r.Devices))
-	for i := range r.Devices {
-		for block, jobs := range r.Rounds {
-			_, measured, err := e.Read(ctx, jobs[i])
-			if unavailable(err) {
-				return nil // a later step reads it
-			}
-			for _, m := range measured { // a job without runs has none
-				addRound(&sets[i], m, block)
-			}
-		}
+// judgePool ends a test that failed. At a look it opens the pool if no two devices differ. It keeps
+// them apart if two do, or after the last look. If the control moved on all devices, the pool's
+// series begin anew. It reports if the rounds could be read.
+func (e *Engine) judgePool(ctx context.Context, name string, s config.Schedule, test string, r *poolTest) (
+	ready bool, err error) {
+	looks, rounds := poolLooks(), len(r.Rounds)
+	last := rounds >= looks[len(looks)-1]
+	look, from := last || slices.Contains(looks, rounds), 0
+	if !look {
+		from = max(0, rounds-poolEmpty)
+	}
+	sets, err := e.readPool(ctx, r, from)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case unavailable(err): // a later step reads it
+		e.reason[name] = sentence("the A/A test of %s waits: %v", test, err)
+		return false, nil
+	case err != nil:
+		e.Log.Warn("the test of a pool failed", "schedule", name, "pool", s.Pool, "test", test, "error", err)
+		return true, e.decidePool(r, poolFailed, sentence("%v", err))
+	case !look:
+		return true, nil
 	}
 	same, apart, text := comparePool(r.Devices, sets)
-	looks := poolLooks()
 	switch {
-	case apart || !same && len(r.Rounds) >= looks[len(looks)-1]:
+	case apart || !same && last:
 		e.Log.Warn("a pool stays apart", "schedule", name, "pool", s.Pool, "test", test, "reason", text)
-		return e.decidePool(r, poolApart, text)
+		return true, e.decidePool(r, poolApart, text)
 	case !same:
-		return nil
+		return true, nil
 	}
 	_, role, err := e.variant(ctx, trend.Control, trend.Control, s.Control)
 	if err != nil {
-		return err
+		return true, err
 	}
 	t := &task{Test: test, Device: trend.PoolDevice(s.Pool)}
 	known, err := e.controls(ctx, name, t, role.Build)
@@ -300,10 +312,40 @@ func (e *Engine) judgePool(ctx context.Context, name string, s config.Schedule, 
 		err = e.split(ctx, name, t, e.eventOf(r), moved, r.Rounds[len(r.Rounds)-1][0])
 	}
 	if err != nil {
-		return err
+		return true, err
 	}
 	e.Log.Info("a pool is open", "schedule", name, "pool", s.Pool, "test", test, "devices", r.Devices)
-	return e.decidePool(r, poolOpen, "")
+	return true, e.decidePool(r, poolOpen, "")
+}
+
+// readPool returns the values of the rounds from one on, by device. A job that failed may have
+// none, but not those of successive rounds.
+func (e *Engine) readPool(ctx context.Context, r *poolTest, from int) (sets [][]trend.Measured, err error) {
+	sets = make([][]trend.Measured, len(r.Devices))
+	for i, device := range r.Devices {
+		empty := 0
+		for block, jobs := range r.Rounds[from:] {
+			_, measured, err := e.Read(ctx, jobs[i])
+			if empty++; err == nil && len(measured) > 0 {
+				empty = 0
+			}
+			for _, m := range measured {
+				addRound(&sets[i], m, block)
+			}
+			if empty == 0 {
+				continue
+			}
+			j, _ := e.Queue.Job(jobs[i])
+			if err != nil && (unavailable(err) || j.State != "failed") {
+				return nil, fmt.Errorf("%s: %w", device, err)
+			}
+			if empty == poolEmpty {
+				return nil, fmt.Errorf("%s has no values in %d rounds: %s", device, empty,
+					cmp.Or(j.Reason, "its runs measure none"))
+			}
+		}
+	}
+	return sets, nil
 }
 
 // eventOf returns the newest event of a pool's devices, at the time when it closed.

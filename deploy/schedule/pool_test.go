@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -273,6 +274,94 @@ func TestPoolFails(t *testing.T) {
 			t.Errorf("%s, jobs %v", text, got)
 		}
 		w.now = w.now.Add(2 * time.Hour)
+	}
+}
+
+// TestPoolUnavailable: rounds that cannot be read now are judged later, also at the last look.
+func TestPoolUnavailable(t *testing.T) {
+	for _, one := range []struct {
+		at, jobs int // jobs that are queued while it cannot; at the end
+		noise    float64
+		text     string
+	}{
+		{2, 24, 0.01, "pool phones is open"},
+		{24, 24, 0.01, "pool phones is open"},
+		{96, 96, 0.2, "pool phones: load: b beside a: load.complete is "},
+	} {
+		w, _ := pooling(t, 9, "a", "b")
+		w.noise = func() float64 { return one.noise * w.random.NormFloat64() }
+		read, away := w.o.Read, true
+		w.o.Read = func(ctx context.Context, set string) (o trend.Origin, all []trend.Measured, err error) {
+			if away && len(w.order) == one.at {
+				return o, nil, api.Errorf(api.Unavailable, "the hub begins")
+			}
+			return read(ctx, set)
+		}
+		e := w.engine()
+		w.build(1)
+		w.settle(e)
+		if got := e.List().Schedules[0].Reason; len(w.order) != one.at ||
+			got != "the A/A test of load waits: a: the hub begins" {
+			t.Fatalf("%d jobs: %s", len(w.order), got)
+		}
+		away = false
+		w.settle(e)
+		points := len(w.used(0)) // by device
+		if got := e.List().Schedules[0].Pool; len(w.order) != one.jobs+points || points == 0 ||
+			!strings.HasPrefix(got, one.text) {
+			t.Errorf("%d jobs, %s, want %d, %s", len(w.order), got, one.jobs, one.text)
+		}
+	}
+}
+
+// TestPoolUnread: a test fails if a job of it cannot be read, or a device has no values in three
+// rounds. It is repeated a day later. Single jobs may fail.
+func TestPoolUnread(t *testing.T) {
+	for _, one := range []struct {
+		damaged bool
+		fails   func(n int) bool // a job of b
+		text    string
+		rounds  int
+	}{
+		{true, nil, "pool phones: load: b: set.json is damaged", 1},
+		{false, func(int) bool { return true }, "pool phones: load: b has no values in 3 rounds: 1 run failed", 3},
+		{false, func(n int) bool { return n%3 > 0 && n < 12 }, "pool phones is open", 48},
+	} {
+		w, _ := pooling(t, 10, "a", "b")
+		fails, n := true, 0
+		w.end = func(j *api.Job) {
+			if p := w.params[j.ID]; fails && !one.damaged && p.Devices[0] == "b" && p.Repeat == 1 {
+				if one.fails(n) {
+					j.State, j.Reason = "failed", "1 run failed"
+				}
+				n++
+			}
+		}
+		read := w.o.Read
+		w.o.Read = func(ctx context.Context, set string) (o trend.Origin, all []trend.Measured, err error) {
+			if fails && one.damaged && w.params[set].Devices[0] == "b" && w.params[set].Repeat == 1 {
+				return o, nil, errors.New("set.json is damaged")
+			}
+			return read(ctx, set)
+		}
+		e := w.engine()
+		w.build(1)
+		w.settle(e)
+		checks := len(w.order)
+		for range w.ran() {
+			checks--
+		}
+		if got := e.List().Schedules[0].Pool; got != one.text || checks != 2*one.rounds {
+			t.Errorf("%s after %d jobs, want %s after %d", got, checks, one.text, 2*one.rounds)
+		}
+		fails = false
+		for range 25 { // the devices are not away
+			w.now = w.now.Add(time.Hour)
+			w.settle(e)
+		}
+		if got := e.List().Schedules[0].Pool; got != "pool phones is open" {
+			t.Errorf("a day later: %s", got)
+		}
 	}
 }
 
