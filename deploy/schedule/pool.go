@@ -68,15 +68,18 @@ func (p *progress) devices() []string {
 	return all
 }
 
-// testPools goes on with the tests of a schedule's pool. It reports if builds wait for one.
+// testPools goes on with the tests of a schedule's pool. It reports if builds wait for one. Tests
+// that no device fits are skipped.
 func (e *Engine) testPools(ctx context.Context, name string, s config.Schedule, p *progress) (wait bool, err error) {
 	if s.Pool == "" {
 		return false, nil
 	}
+	e.skipped[name] = nil
 	for _, test := range e.matching(s.Tests) {
 		wrong := e.testPool(ctx, name, s, p, test)
 		err = errors.Join(err, wrong)
-		wait = wait || wrong == nil && p.Pools[test].State == ""
+		r := p.Pools[test]
+		wait = wait || wrong == nil && r != nil && r.State == ""
 	}
 	return wait, err
 }
@@ -84,11 +87,21 @@ func (e *Engine) testPools(ctx context.Context, name string, s config.Schedule, 
 // testPool begins a test if the present one is about other devices, or they may measure otherwise
 // now. Then it goes on.
 func (e *Engine) testPool(ctx context.Context, name string, s config.Schedule, p *progress, test string) error {
+	r, now := p.Pools[test], e.Now().UnixNano()
 	there, all, err := e.poolDevices(name, s, test)
 	if err != nil {
+		wrong := err
+		if !unavailable(err) { // other tests may have devices
+			e.skipped[name], err = cmp.Or(e.skipped[name], wrong), nil
+		}
+		switch {
+		case r != nil && r.State == "": // its round has a deadline
+			return errors.Join(err, e.runPool(ctx, name, s, p, test))
+		case err == nil && r != nil && r.State == poolOpen && !e.current(s, r):
+			return e.decidePool(r, poolFailed, sentence("%v", wrong))
+		}
 		return err
 	}
-	r, now := p.Pools[test], e.Now().UnixNano()
 	outside := func(of []string) func(string) bool {
 		return func(d string) bool { return !slices.Contains(of, d) }
 	}

@@ -395,7 +395,7 @@ func TestPoolOfFleet(t *testing.T) {
 		s.Devices, s.Needs, s.Pool = nil, []string{"model=pixel7"}, "phones"
 		o.Schedules["nightly"] = s
 		o.Fitting = func(_ string, _ []string, p api.StartParams) ([]string, []string, error) {
-			if len(p.Variants) != 2 || p.Variants[0].Browser != "firefox@f" {
+			if len(p.Variants) != 2 || !strings.HasPrefix(p.Variants[0].Browser, "firefox@f") {
 				t.Errorf("%+v", p)
 			}
 			return there, away, refused
@@ -412,6 +412,59 @@ func TestPoolOfFleet(t *testing.T) {
 	if got := e.List().Schedules[0]; !maps.Equal(w.ran(), map[string]int{"pool phones 0": 4}) ||
 		!slices.Equal(got.Devices, []string{"r1/p", "r2/p"}) {
 		t.Errorf("points %v, %+v", w.ran(), got)
+	}
+}
+
+// TestPoolUnfit: a test that no device fits does not stop the others. Its round has a deadline.
+func TestPoolUnfit(t *testing.T) {
+	unfit := "scroll-a"
+	refused := errors.New("no device has test scroll-a")
+	states := map[string]DeviceState{"r1/p": {Present: true, Program: "1"}, "r2/p": {Present: true, Program: "1"}}
+	w := newWorld(t, 11, func(o *Options) {
+		s := o.Schedules["nightly"]
+		s.Devices, s.Needs, s.Pool, s.Tests = nil, []string{"model=pixel7"}, "phones", []string{"scroll-*"}
+		o.Schedules["nightly"] = s
+		o.Devices = func() map[string]DeviceState { return states }
+		o.Fitting = func(_ string, _ []string, p api.StartParams) ([]string, []string, error) {
+			if p.Test == unfit {
+				return nil, nil, refused
+			}
+			return []string{"r1/p", "r2/p"}, nil, nil
+		}
+	})
+	e := w.engine()
+	points := func(when string, from, to int64, a, b int) *poolTest {
+		t.Helper()
+		w.days(e, from, to)
+		got := map[string]int{}
+		for _, s := range w.series {
+			if s.Role == trend.Subject {
+				got[s.Test] += len(w.points[s.ID])
+			}
+		}
+		list := e.List().Schedules[0]
+		if got["scroll-a"] != a || got["scroll-b"] != b || unfit != "" && list.Reason != refused.Error() {
+			t.Errorf("%s: points %v, %+v", when, got, list)
+		}
+		return e.state.Schedules["nightly"].Pools["scroll-a"]
+	}
+	points("unfit", 1, 2, 0, 2)
+	unfit = ""
+	points("fit", 3, 3, 1, 3)
+	unfit = "scroll-a" // while the pool is open and its devices change
+	states["r1/p"] = DeviceState{Present: true, Program: "2"}
+	if r := points("unfit after an event", 4, 4, 1, 4); r.State != poolFailed || r.Text != refused.Error() {
+		t.Errorf("%+v", r)
+	}
+	unfit = ""
+	w.now = w.now.Add(24 * time.Hour)
+	w.build(5)
+	e.step(t.Context())
+	unfit = "scroll-a" // while its round waits
+	w.now = w.now.Add(21 * time.Hour)
+	if r := points("a round waits", 6, 6, 1, 5); r.State != poolFailed ||
+		!strings.Contains(r.Text, "its job waited for too long") {
+		t.Errorf("%+v", r)
 	}
 }
 
