@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -71,17 +72,36 @@ func (p *progress) devices() []string {
 // testPools goes on with the tests of a schedule's pool. It reports if builds wait for one. Tests
 // that no device fits are skipped.
 func (e *Engine) testPools(ctx context.Context, name string, s config.Schedule, p *progress) (wait bool, err error) {
-	if s.Pool == "" {
-		return false, nil
+	tests := e.matching(s.Tests)
+	if err := e.prunePools(s, p, tests); err != nil || s.Pool == "" {
+		return false, err
 	}
 	e.skipped[name] = nil
-	for _, test := range e.matching(s.Tests) {
+	for _, test := range tests {
 		wrong := e.testPool(ctx, name, s, p, test)
 		err = errors.Join(err, wrong)
 		r := p.Pools[test]
 		wait = wait || wrong == nil && r != nil && r.State == ""
 	}
 	return wait, err
+}
+
+// prunePools forgets the pools of tests that a schedule does not have any more. A hub does not know
+// all tests before its rigs have polled, so the patterns decide there.
+func (e *Engine) prunePools(s config.Schedule, p *progress, tests []string) error {
+	before := len(p.Pools)
+	maps.DeleteFunc(p.Pools, func(test string, r *poolTest) bool {
+		matches := func(pattern string) bool { is, _ := path.Match(pattern, test); return is }
+		if s.Pool != "" && (slices.Contains(tests, test) || e.Fitting != nil && slices.ContainsFunc(s.Tests, matches)) {
+			return false
+		}
+		e.stopRound(r)
+		return true
+	})
+	if len(p.Pools) == before {
+		return nil
+	}
+	return e.save()
 }
 
 // testPool begins a test if the present one is about other devices, or they may measure otherwise
@@ -419,14 +439,17 @@ func (e *Engine) pooled(name string, p *progress, t *task) (wait bool, why strin
 	case r.State == poolOpen && slices.Contains(r.Devices, t.Device):
 		return false, ""
 	}
-	return false, sentence("pool %s: %s", s.Pool, r.Text)
+	return false, sentence("pool %s: %s", s.Pool, cmp.Or(r.Text, t.Device+" is not in it any more"))
 }
 
 // devicesOf returns the devices whose points a series can have.
 func (e *Engine) devicesOf(s *api.Series) []string {
 	p := e.state.Schedules[s.Schedule]
-	if !strings.HasPrefix(s.Device, trend.PoolDevice("")) || p == nil || p.Pools[s.Test] == nil {
+	switch {
+	case !strings.HasPrefix(s.Device, trend.PoolDevice("")) || p == nil:
 		return []string{s.Device}
+	case p.Pools[s.Test] == nil: // the test or the pool was removed from the schedule
+		return e.Schedules[s.Schedule].Devices
 	}
 	return p.Pools[s.Test].Devices
 }
