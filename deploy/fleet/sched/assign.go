@@ -84,15 +84,6 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 
 // serve finds a job for a free device. wait: it may get one later without a further event.
 func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
-	if c := s.claim(d); c != nil {
-		if devices := s.place(c.queue, d); devices != nil {
-			return s.assign(c, devices), false
-		}
-		if s.claimable(c.queue, d) {
-			return nil, true
-		}
-		s.unclaim(c)
-	}
 	var there uint // classes
 	allowed := s.allowed(d, 1)
 	for _, g := range d.groups {
@@ -106,6 +97,17 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 			}
 		}
 	}
+	if c := s.claim(d); c != nil && there&^(1<<fill) != 0 && s.passed(c, d) {
+		there, wait = there&^(1<<fill), true
+	} else if c != nil {
+		if devices := s.place(c.queue, d); devices != nil {
+			return s.assign(c, devices), false
+		}
+		if s.claimable(c.queue, d) {
+			return nil, true
+		}
+		s.unclaim(c)
+	}
 	for there != 0 {
 		class, least := 0, int64(math.MaxInt64)
 		for c := range classes {
@@ -118,8 +120,13 @@ func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 			if devices := s.place(e.queue, d); devices != nil {
 				return s.assign(e, devices), false
 			}
+			if c := d.rig.claim; c != nil {
+				c.claim = nil
+			}
 			e.claim, d.rig.claim = d.rig, e
-			return nil, true
+			if wait = true; !s.passed(e, d) {
+				return nil, true
+			}
 		}
 	}
 	return nil, wait
@@ -160,6 +167,7 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 	for _, l := range t.last {
 		s.turn[l.key] = l.at
 	}
+	kept := d.rig.claim != nil && (class == fill || !s.passed(d.rig.claim, d))
 	var first, firstOwn int64
 	for _, g := range d.groups {
 		b := &g.classes[class]
@@ -170,7 +178,7 @@ func (s *Scheduler) next(d *device, class int) (next *entry) {
 		var turn, own int64
 		for _, q := range b.queues {
 			if len(q.jobs) == 0 || !accepts(d.rig.Accept.Owners, s.names[q.owner]) || g.job.Devices > 1 &&
-				(d.rig.claim != nil || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d) == nil {
+				(kept || q.jobs[0].claim != nil || !s.claimable(q, d)) && s.place(q, d) == nil {
 				continue
 			}
 			at, of := max(s.turn[q.team], t.now), int64(0)
@@ -221,15 +229,17 @@ func (s *Scheduler) place(q *queue, d *device) []*device {
 
 // claimable reports whether enough devices of a rig will be free if they are kept idle.
 func (s *Scheduler) claimable(q *queue, d *device) bool {
-	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && s.enough(q, d.rig)
+	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && s.enough(q, d.rig, true)
 }
 
 // enough reports whether a rig has the devices for a job, free or soon. Those that sets keep do not
-// count, nor those that are not for jobs after the present one.
-func (s *Scheduler) enough(q *queue, r *rig) bool {
+// count, nor those that are not for jobs after the present one. filled: those with jobs of class
+// fill count.
+func (s *Scheduler) enough(q *queue, r *rig, filled bool) bool {
 	n := 0
 	for _, d := range r.devices {
-		if d.usable() && d.Reason == "" && q.group.fits(d) && s.unheld(q.group, d, q.class) {
+		if d.usable() && d.Reason == "" && q.group.fits(d) && s.unheld(q.group, d, q.class) &&
+			(filled || s.under[d.id] == nil && (d.job == nil || !d.job.fills())) {
 			n++
 		}
 	}
@@ -242,6 +252,12 @@ func (s *Scheduler) claim(d *device) *entry {
 		return c
 	}
 	return nil
+}
+
+// passed reports if jobs of other classes may use a device although it is kept idle for a job. They
+// may if that is of class fill and waits for another one of its class, which may take long.
+func (s *Scheduler) passed(c *entry, d *device) bool {
+	return c.fills() && (d.job != nil || !s.enough(c.queue, d.rig, false))
 }
 
 // unclaim gives up the devices that are kept idle for a job.

@@ -574,7 +574,7 @@ func (s *Scheduler) SetRig(now Rig) {
 	if changed {
 		s.index(r)
 	}
-	if c := r.claim; c != nil && (changed || !s.enough(c.queue, r)) {
+	if c := r.claim; c != nil && (changed || !s.enough(c.queue, r, true)) {
 		s.unclaim(c)
 	}
 	s.touch(r.devices...)

@@ -102,7 +102,7 @@ func (d *device) state() string {
 // blocked explains why a free device is not for a job now. It is empty if nothing blocks it.
 func (s *Scheduler) blocked(e *entry, d *device) string {
 	q, g := e.queue, e.queue.group
-	if c := s.claim(d); c != nil && c != e {
+	if c := s.claim(d); c != nil && c != e && (e.fills() || !s.passed(c, d)) {
 		return fmt.Sprintf("%s waits for other devices of its rig, for %s", d.id, c.id)
 	}
 	if !s.unheld(g, d, q.class) {

@@ -84,3 +84,79 @@ func TestFillYieldsOverRestart(t *testing.T) {
 		expect(t, s, noon, "f-1:lab-01/a")
 	}
 }
+
+// TestFillKeepsNoDevice: a job of class fill that waits for a set of its class keeps no device from
+// other classes. Without such a set it does.
+// It fails if a person waits beside a free device until a set ends.
+func TestFillKeepsNoDevice(t *testing.T) {
+	s := New(Options{})
+	add := func(id, class string, devices int) {
+		j := job(id, "ann", nil)
+		j.Class, j.Devices = class, devices
+		s.Add(j)
+	}
+	s.SetRig(lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7")))
+	add("f-1", "fill", 1)
+	expect(t, s, noon, "f-1:lab-01/a")
+	add("w-1", "watch", 1)
+	expect(t, s, noon, "w-1:lab-01/b")
+	add("f-3", "fill", 3)
+	expect(t, s, noon, "")
+	add("n-1", "now", 1)
+	if _, why := s.Wait("n-1", noon); why != "it begins next" {
+		t.Error(why)
+	}
+	expect(t, s, noon, "n-1:lab-01/c")
+	s.Ended("w-1", time.Minute)
+	expect(t, s, noon, "")
+	add("n-2", "now", 2) // it is kept b, and a job of its class does not get it
+	expect(t, s, noon, "")
+	add("n-3", "now", 1)
+	add("f-4", "fill", 1)
+	expect(t, s, noon, "")
+	s.Ended("n-1", time.Minute)
+	expect(t, s, noon, "n-2:lab-01/b+c")
+	s.Ended("n-2", time.Minute)
+	expect(t, s, noon, "n-3:lab-01/b")
+	s.Ended("f-1", time.Hour)
+	expect(t, s, noon, "")
+	add("n-4", "now", 1)
+	expect(t, s, noon, "") // only n-3 is waited for
+	s.Ended("n-3", time.Minute)
+	expect(t, s, noon, "f-3:lab-01/c+a+b")
+}
+
+// TestFillWithOpenDevice: other classes get the device of a set that yields, whatever job of class
+// fill waits for it. Another job of class fill does not pass that.
+func TestFillWithOpenDevice(t *testing.T) {
+	s := New(Options{})
+	rig := lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7"))
+	rig.Yields, rig.Accept.Owners = true, []string{"ann"}
+	s.SetRig(rig)
+	s.SetRig(lab("lab-02", phone("a", "pixel8")))
+	add := func(id, owner, class string, devices int) {
+		j := job(id, owner, nil)
+		j.Class, j.Devices = class, devices
+		s.Add(j)
+	}
+	add("b-1", "ben", "now", 1)
+	expect(t, s, noon, "b-1:lab-02/a")
+	add("b-2", "ben", "now", 1)
+	add("f-1", "ann", "fill", 1)
+	expect(t, s, noon, "f-1:lab-01/a")
+	add("f-3", "ann", "fill", 3)
+	expect(t, s, noon, "")
+	add("f-4", "ann", "fill", 1)
+	expect(t, s, noon, "")
+	for _, want := range []string{"n-1:lab-01/b", "n-2:lab-01/c", "n-3:lab-01/a"} {
+		add(want[:3], "ann", "now", 1)
+		expect(t, s, noon, want)
+	}
+	s.Remove("f-3")
+	s.Ended("n-3", time.Minute)
+	add("f-2", "ann", "fill", 2)
+	s.Ended("n-1", time.Minute)
+	expect(t, s, noon, "") // for f-2, which waits for n-2
+	add("n-4", "ann", "now", 1)
+	expect(t, s, noon, "n-4:lab-01/a")
+}
