@@ -85,7 +85,7 @@ func (s *Scheduler) Assign(now time.Time) (all []Assignment) {
 // serve finds a job for a free device. wait: it may get one later without a further event.
 func (s *Scheduler) serve(d *device) (a *Assignment, wait bool) {
 	var there uint // classes
-	allowed := s.allowed(d, 1)
+	allowed := s.allowed(d)
 	for _, g := range d.groups {
 		for c := range g.classes {
 			if g.waiting > 0 && g.classes[c].waiting > 0 && d.open(c) {
@@ -217,11 +217,11 @@ func (s *Scheduler) place(q *queue, d *device) []*device {
 	all := []*device{d}
 	for _, o := range d.rig.devices {
 		if len(all) < n && o != d && o.open(q.class) && q.group.fits(o) &&
-			s.allowed(o, n)&(1<<q.class) != 0 && s.unheld(q.group, o, q.class) {
+			s.unheld(q.group, o, q.class) && s.allowed(append(all, o)...)&(1<<q.class) != 0 {
 			all = append(all, o)
 		}
 	}
-	if len(all) < n || s.allowed(d, n)&(1<<q.class) == 0 {
+	if len(all) < n || s.allowed(all...)&(1<<q.class) == 0 {
 		return nil
 	}
 	return all
@@ -229,7 +229,8 @@ func (s *Scheduler) place(q *queue, d *device) []*device {
 
 // claimable reports whether enough devices of a rig will be free if they are kept idle.
 func (s *Scheduler) claimable(q *queue, d *device) bool {
-	return s.allowed(d, q.group.job.Devices)&(1<<q.class) != 0 && s.enough(q, d.rig, true)
+	like := slices.Repeat([]*device{d}, q.group.job.Devices)
+	return s.allowed(like...)&(1<<q.class) != 0 && s.enough(q, d.rig, true)
 }
 
 // enough reports whether a rig has the devices for a job, free or soon. Those that sets keep do not
@@ -274,6 +275,9 @@ type reserve struct {
 	class, devices, others int
 }
 
+// counts reports if a device is one of those that other classes have.
+func (r *reserve) counts(d *device) bool { return d.job != nil && d.job.queue.class != r.class }
+
 func (s *Scheduler) recount() {
 	for _, r := range s.reserve {
 		r.devices, r.others = 0, 0
@@ -286,19 +290,27 @@ func (s *Scheduler) recount() {
 			if d.usable() {
 				r.devices++
 			}
-			if d.job != nil && d.job.queue.class != r.class {
+			if r.counts(d) {
 				r.others++
 			}
 		}
 	}
 }
 
-// allowed returns the classes that may take n devices such as this one, by the reservations.
-func (s *Scheduler) allowed(d *device, n int) uint {
+// allowed returns the classes that may take devices, by the reservations.
+func (s *Scheduler) allowed(all ...*device) uint {
 	allowed := uint(1)<<len(classes) - 1
-	for _, r := range d.reserve {
-		if r.holds(s.now) && r.others+n > r.devices-int(math.Round(r.Share*float64(r.devices))) {
-			allowed &= 1 << r.class
+	for _, d := range all {
+		for _, r := range d.reserve {
+			others := r.others
+			for _, o := range all {
+				if !r.counts(o) && (o == d || slices.Contains(o.reserve, r)) {
+					others++
+				}
+			}
+			if r.holds(s.now) && others > r.devices-int(math.Round(r.Share*float64(r.devices))) {
+				allowed &= 1 << r.class
+			}
 		}
 	}
 	return allowed
@@ -339,7 +351,7 @@ func (s *Scheduler) assign(e *entry, devices []*device) *Assignment {
 		}
 		a.Devices = append(a.Devices, d.Name)
 		for _, r := range d.reserve {
-			if r.class != q.class {
+			if r.class != q.class && !r.counts(d) {
 				r.others++
 			}
 		}

@@ -111,8 +111,9 @@ func (s *Scheduler) blocked(e *entry, d *device) string {
 		}
 		return d.id + " is kept for a set of jobs"
 	}
+	like := slices.Repeat([]*device{d}, g.job.Devices)
 	for _, r := range d.reserve {
-		if r.class != q.class && s.allowed(d, g.job.Devices)&(1<<q.class) == 0 && r.Reservation.holds(s.now) {
+		if r.class != q.class && s.allowed(like...)&(1<<q.class) == 0 && r.Reservation.holds(s.now) {
 			return fmt.Sprintf("reserved for class %s from %d to %d", classes[r.class], r.From, r.To)
 		}
 	}

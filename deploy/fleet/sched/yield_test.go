@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -159,4 +160,29 @@ func TestFillWithOpenDevice(t *testing.T) {
 	expect(t, s, noon, "") // for f-2, which waits for n-2
 	add("n-4", "ann", "now", 1)
 	expect(t, s, noon, "n-4:lab-01/a")
+}
+
+// TestFillYieldsInReservation: a device whose set yields counts once among those of other classes.
+// It fails if a person waits although a set would yield.
+func TestFillYieldsInReservation(t *testing.T) {
+	for want, devices := range map[string][]int{"n-0:lab-01/a n-1:lab-01/b": {1, 1}, "n-0:lab-01/a+b": {2}} {
+		s := New(Options{Reserve: []Reservation{{Class: "watch", Share: 0.5}}})
+		rig := lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7"), phone("d", "pixel7"))
+		rig.Yields = true
+		s.SetRig(rig)
+		add := func(id, class string, devices int) {
+			j := job(id, "ann", nil)
+			j.Class, j.Devices = class, devices
+			s.Add(j)
+		}
+		add("f-1", "fill", 2)
+		add("f-2", "fill", 1)
+		expect(t, s, noon, "f-1:lab-01/a+b")
+		for n, of := range devices {
+			add(fmt.Sprint("n-", n), "now", of)
+		}
+		expect(t, s, noon, want)
+		add("w-1", "watch", 2)
+		expect(t, s, noon, "w-1:lab-01/c+d")
+	}
 }
