@@ -193,7 +193,8 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
-	for _, j := range choose(d.inOrder(), d.world()) {
+	begin, _ := choose(d.inOrder(), d.world())
+	for _, j := range begin {
 		switch {
 		case j.yields == nil:
 			d.begin(j)

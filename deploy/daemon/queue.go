@@ -86,9 +86,11 @@ func (t *turns) order(jobs []*job) {
 
 // choose returns the jobs that may begin or go on now. waiting is in order. A job that waits for a
 // busy device reserves its other devices, so that its turn comes. A job that waits for people does
-// not, since they may take long. A set that yields uses reserved devices: it yields again soon.
-func choose(waiting []*job, world world) (begin []*job) {
-	claimed, taken := map[*unit]bool{}, map[*unit]bool{}
+// not, since they may take long. A set that yields uses reserved devices: it yields again soon. It
+// leaves those of a job that waits only for sets that yield to it. Else their blocks would never
+// end at one time.
+func choose(waiting []*job, world world) (begin []*job, left map[*unit]bool) {
+	claimed, taken, left := map[*unit]bool{}, map[*unit]bool{}, map[*unit]bool{}
 	for _, j := range waiting {
 		if j.Kind == kindAnalyze {
 			if !world.testing && !world.analyzing {
@@ -100,19 +102,21 @@ func choose(waiting []*job, world world) (begin []*job) {
 		if world.room <= 0 || world.analyzing {
 			continue
 		}
-		ready, people := true, false
+		ready, people, soon := true, false, true
 		for _, u := range j.units {
 			switch u.readiness(j) {
 			case forPeople:
 				ready, people = false, true
 			case forWork:
 				ready = false
+				soon = soon && u.job != nil && u.job.yieldsTo(j)
 			}
-			ready = ready && !taken[u] && (!claimed[u] || j.yields != nil)
+			ready = ready && !taken[u] && (!claimed[u] || j.yields != nil && !left[u])
+			soon = soon && !claimed[u]
 		}
 		if !people {
 			for _, u := range j.units {
-				claimed[u] = true
+				claimed[u], left[u] = true, left[u] || soon
 			}
 		}
 		if ready {
@@ -124,7 +128,7 @@ func choose(waiting []*job, world world) (begin []*job) {
 			world.testing = true
 		}
 	}
-	return begin
+	return begin, left
 }
 
 // world is what else is going on.

@@ -58,8 +58,9 @@ func (d *Daemon) yield(j *job) chan struct{} {
 	j.yields, j.place.turn = yields, 0 // it is the first of its class
 	d.turns.charge(j.place.class)
 	d.occupy(j, nil)
-	begin := choose(d.inOrder(), d.world())
-	if !d.resting() && (len(begin) == 0 || slices.Contains(begin, j)) {
+	begin, left := choose(d.inOrder(), d.world())
+	if !d.resting() && (slices.Contains(begin, j) || len(begin) == 0 &&
+		!slices.ContainsFunc(j.units, func(u *unit) bool { return left[u] })) {
 		j.yields = nil
 		d.occupy(j, j)
 		return nil
@@ -130,6 +131,11 @@ func (d *Daemon) whyYields(j *job) string {
 	}
 	if d.resting() {
 		return "waits: the rig sends results to its hub"
+	}
+	for _, o := range d.waiting {
+		if j.yieldsTo(o) && slices.ContainsFunc(j.units, func(u *unit) bool { return slices.Contains(o.units, u) }) {
+			return "waits: yields to " + o.ID // once it has its other devices
+		}
 	}
 	for _, o := range slices.Backward(d.working) {
 		if o.yields == nil {

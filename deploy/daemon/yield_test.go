@@ -197,3 +197,33 @@ func TestFillKeepsWorking(t *testing.T) {
 		t.Errorf("%+v, %v", j, err)
 	}
 }
+
+// TestFillsYieldTogether: a set waits after its block for the block of another one, if a job needs
+// the devices of both.
+// It fails if the job waits until one of the sets ends.
+func TestFillsYieldTogether(t *testing.T) {
+	t.Parallel()
+	a, b := daemontest.New("a"), daemontest.New("b")
+	freeA, freeB := a.Hold(), b.Hold()
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{a, b}, nil)
+	var sets []api.Job
+	for _, device := range []string{"a", "b"} {
+		sets = append(sets, r.Scene("schedule nightly",
+			api.StartParams{Devices: []string{device}, Class: api.ClassFill, Repeat: 2}))
+		r.State(sets[len(sets)-1].ID, "running")
+	}
+	both := r.Scene("ann", api.StartParams{Devices: []string{"a", "b"}})
+	freeA()
+	r.Until("the first set to yield", func() bool {
+		j, _ := r.Job(sets[0].ID)
+		return j.Reason == "waits: yields to "+both.ID || j.EndedWallNS != 0
+	})
+	freeB()
+	both = r.Ended(both.ID)
+	for _, j := range sets {
+		if j = r.Ended(j.ID); j.State != "ok" || len(j.Runs) != 2 || both.State != "ok" ||
+			j.EndedWallNS < both.EndedWallNS {
+			t.Errorf("%+v\n%+v", j, both)
+		}
+	}
+}
