@@ -505,10 +505,11 @@ func (s *Scheduler) Remove(id string) {
 // Ended removes a job and corrects the accounts of its owner and its class.
 func (s *Scheduler) Ended(id string, used time.Duration) {
 	if e := s.jobs[id]; e != nil && e.run != nil {
+		lent := map[*entry]bool{e: true}
 		for _, id := range e.run.devices {
-			if u := s.under[id]; u != nil && u != e {
+			if u := s.under[id]; u != nil && !lent[u] {
+				lent[u] = true
 				u.run.lent += max(used, 0)
-				break
 			}
 		}
 		more := int64(min(max(used-e.run.lent, 0), maxEstimate)) - e.estimate

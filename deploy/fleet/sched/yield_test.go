@@ -186,3 +186,25 @@ func TestFillYieldsInReservation(t *testing.T) {
 		expect(t, s, noon, "w-1:lab-01/c+d")
 	}
 }
+
+// TestFillsLend: each set that yields to a job lends it time once.
+func TestFillsLend(t *testing.T) {
+	s := New(Options{})
+	rig := lab("lab-01", phone("a", "pixel7"), phone("b", "pixel7"), phone("c", "pixel7"))
+	rig.Yields = true
+	s.SetRig(rig)
+	for n, class := range []string{"fill", "fill", "now"} {
+		j := job(class+fmt.Sprint(n), "ann", nil)
+		j.Class, j.Devices = class, n+1
+		s.Add(j)
+		if got := s.Assign(noon); len(got) != 1 {
+			t.Fatal(got)
+		}
+	}
+	s.Ended("now2", time.Minute)
+	for _, id := range []string{"fill0", "fill1"} {
+		if got := s.jobs[id].run.lent; got != time.Minute {
+			t.Errorf("%s lent its devices for %v", id, got)
+		}
+	}
+}
