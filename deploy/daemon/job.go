@@ -185,6 +185,9 @@ func (d *Daemon) positions() {
 				break
 			}
 		}
+		if j.Reason == "" && j.class() == api.ClassFill && d.resting() {
+			j.Reason = whyRests
+		}
 	}
 }
 
@@ -193,14 +196,17 @@ func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
 	}
-	begin, _ := choose(d.inOrder(), d.world())
-	for _, j := range begin {
-		switch {
-		case j.yields == nil:
-			d.begin(j)
-		case !d.resting():
-			d.goOn(j)
+	for rested := true; rested; { // a job that begins ends the rest
+		rested = d.resting()
+		begin, _ := choose(d.inOrder(), d.world())
+		for _, j := range begin {
+			if j.yields == nil {
+				d.begin(j)
+			} else {
+				d.goOn(j)
+			}
 		}
+		rested = rested && !d.resting()
 	}
 	d.positions()
 	for _, u := range d.units {

@@ -93,7 +93,8 @@ func (d *Daemon) occupy(j, by *job) {
 	}
 }
 
-// inOrder returns the jobs that wait and those that yield, in the order in which they begin.
+// inOrder returns the jobs that wait and those that yield, in the order in which they begin. It
+// leaves out those of class fill while sets rest.
 func (d *Daemon) inOrder() []*job {
 	yielding := func(j *job) bool { return j.yields != nil }
 	all := slices.Clone(d.waiting)
@@ -104,6 +105,9 @@ func (d *Daemon) inOrder() []*job {
 	}
 	d.turns.order(all)
 	d.waiting = slices.DeleteFunc(slices.Clone(all), yielding)
+	if d.resting() {
+		all = slices.DeleteFunc(all, func(j *job) bool { return j.class() == api.ClassFill })
+	}
 	return all
 }
 
@@ -130,7 +134,7 @@ func (d *Daemon) whyYields(j *job) string {
 		}
 	}
 	if d.resting() {
-		return "waits: the rig sends results to its hub"
+		return "waits: " + whyRests
 	}
 	for _, o := range d.waiting {
 		if j.yieldsTo(o) && slices.ContainsFunc(j.units, func(u *unit) bool { return slices.Contains(o.units, u) }) {
@@ -144,6 +148,8 @@ func (d *Daemon) whyYields(j *job) string {
 	}
 	return "waits for its turn"
 }
+
+const whyRests = "the rig sends results to its hub"
 
 // Rest has sets of class fill wait after their present blocks, or go on. A rig sends nothing to its
 // hub while it measures. So the result of a job to which a set yielded would wait for its end.
