@@ -244,3 +244,27 @@ func TestFillsYieldTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestFillRestsAlone: a set that rests goes on beside a job that begins. Nothing is sent then.
+func TestFillRestsAlone(t *testing.T) {
+	t.Parallel()
+	a, b := daemontest.New("a"), daemontest.New("b")
+	first, free := a.Hold(), b.Hold()
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{a, b}, nil)
+	set := r.Scene("schedule nightly", api.StartParams{Devices: []string{"a"}, Class: api.ClassFill, Repeat: 2})
+	r.State(set.ID, "running")
+	r.Rest(true)
+	first()
+	r.Until("the set to rest", func() bool {
+		j, _ := r.Job(set.ID)
+		return strings.HasPrefix(j.Reason, "waits: ") || j.EndedWallNS != 0
+	})
+	person := r.Scene("ann", api.StartParams{Devices: []string{"b"}})
+	if set = r.Ended(set.ID); !played(set, 2) {
+		t.Errorf("%+v", set)
+	}
+	free()
+	if person = r.Ended(person.ID); !played(person, 1) || person.EndedWallNS < set.EndedWallNS {
+		t.Errorf("%+v", person)
+	}
+}
