@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -19,11 +20,11 @@ func yielding(t *testing.T, dir string) (r *daemontest.Rig, set, person api.Job,
 	t.Helper()
 	d := daemontest.New("a")
 	first, second := d.Hold(), make(chan func(), 1)
-	begun := 0
+	var begun atomic.Int32
 	r = daemontest.Start(t, dir, daemontest.Devices{d}, func(o *daemon.Options) {
 		o.Point = func(name string) {
 			if name == "begun" {
-				if begun++; begun == 2 {
+				if begun.Add(1) == 2 {
 					second <- d.Hold()
 				}
 			}
@@ -174,6 +175,11 @@ func TestFillYieldsToFetch(t *testing.T) {
 // TestFillRests: a set waits after its present block while the rig sends results, and then goes on.
 func TestFillRests(t *testing.T) {
 	t.Parallel()
+	rests(t)
+}
+
+func rests(t *testing.T) {
+	t.Helper()
 	d := daemontest.New("a")
 	first := d.Hold()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -186,7 +192,10 @@ func TestFillRests(t *testing.T) {
 		return set.Reason == "waits: the rig sends results to its hub" || set.EndedWallNS != 0
 	})
 	if set.EndedWallNS != 0 && daemontest.Stalled(set.Reason) {
-		t.Skip(set.Reason)
+		t.Log(set.Reason)
+		r.Stop()
+		rests(t)
+		return
 	}
 	if u := r.Devices()[0]; u.State != "free" || len(set.Runs) < 1 {
 		t.Errorf("%+v, %+v", u, set)
