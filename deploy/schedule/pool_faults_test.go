@@ -181,11 +181,11 @@ func TestPoolRemoved(t *testing.T) {
 	}
 	left("all", "load", "scroll-a", "scroll-b")
 	w.build(1)
-	e, p := restart()
+	_, p := restart()
 	i := slices.IndexFunc(p.Tasks, func(t task) bool { return t.Device == "c" })
 	test := p.Tasks[i].Test
 	s.Devices = []string{"a", "b"}
-	e, _ = restart()
+	e, _ := restart()
 	w.settle(e)
 	if got := w.gaps[test+"/pool phones/b1001"]; got != "pool phones: c is not in it any more" {
 		t.Errorf("gaps %v", w.gaps)
