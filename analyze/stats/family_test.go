@@ -65,7 +65,7 @@ func TestFamilyLevel(t *testing.T) {
 }
 
 // TestPowerOfBlocks prints the slow-down that 8 blocks find in 95 % of comparisons, by the spread
-// of the runs. docs/compare.md has the table. One of the 3 values in the family is slower.
+// of the runs. docs/statistics.md has the table. One of the 3 values in the family is slower.
 func TestPowerOfBlocks(t *testing.T) {
 	comparisons := 400 * soak()
 	for _, tc := range []struct{ spread, want float64 }{
@@ -96,7 +96,7 @@ func TestPowerOfBlocks(t *testing.T) {
 		}
 		t.Logf("spread %.2g %%: 8 blocks find a slow-down of %.1f %% in 95 %%", 100*tc.spread, 100*least)
 		if math.Abs(least/tc.want-1) > 0.15 {
-			t.Errorf("spread %.2g %%: %.1f %%, and docs/compare.md says %.1f %%", 100*tc.spread, 100*least,
+			t.Errorf("spread %.2g %%: %.1f %%, and docs/statistics.md says %.1f %%", 100*tc.spread, 100*least,
 				100*tc.want)
 		}
 	}
