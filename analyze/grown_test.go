@@ -184,8 +184,8 @@ func (p *programme) options() (o analyze.Options, minPixels int) {
 	return o, minPixels
 }
 
-// A window measured in the growing recording, as soon as its red is held, is measured to the last
-// digit as in the finished one.
+// A window is measured in the growing recording as soon as its red is held. Every digit is as in
+// the finished one.
 func TestGrowingIsAsFinished(t *testing.T) {
 	programmes := analyzetest.Seeds(uint64(60))
 	windows := 0

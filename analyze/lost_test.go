@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// bereft is a film of boxes drawn over each other, and the same film with lost frames, each with
-// its window.
+// bereft is a film of boxes drawn over each other, and the same film with lost frames. Each has its
+// window.
 type bereft struct {
 	full, cut   *filmtest.Film
 	whole, left measure.Window

@@ -53,8 +53,8 @@ func (m *folded) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// TestUnfold compares every measure of films whose frames come row by row with that of whole ones,
-// also with damaged frames.
+// TestUnfold compares every measure of films whose frames come row by row with that of whole ones.
+// Some frames are damaged.
 func TestUnfold(t *testing.T) {
 	partly := 0
 	for seed := range analyzetest.Seeds(uint64(30)) {

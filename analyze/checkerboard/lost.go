@@ -17,8 +17,8 @@ import (
 //
 // A region touches a gap if it is in the stored frame before it or after it. Gaps and regions that
 // touch each other, directly or through others, may all be one region. A region that touches no gap
-// is certain. Each region over gaps has certain parts: from its first frame to the first gap, from
-// each gap to the next, and from the last gap to its end.
+// is certain. Gaps cut a region into certain parts: before the first gap, between gaps, and after
+// the last one.
 
 // gap is a place at which frames are missing.
 type gap struct {

@@ -25,8 +25,8 @@ import (
 // area more than a cell wide and high is found to the pixel, wherever it is cut off. There is one
 // exception.
 //
-// The cell in the inner corner of an L of checkerboard, or the part of a cell there, may belong to
-// a page of the cell's colour. The two look the same. The definition assumes a straight outline.
+// The exception is the cell in the inner corner of an L of checkerboard, or its part. It may belong
+// to a page of the cell's colour. The two look the same. The definition assumes a straight outline.
 //
 // The rule for a pixel that has only w of w and e, and only s of n and s; other corners are
 // mirrored:

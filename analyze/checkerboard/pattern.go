@@ -151,7 +151,7 @@ func (g *gridSearch) alike(a, b uint32) bool {
 }
 
 // find returns the grid of an image, or nil. In every fourth line it finds runs of three equal
-// lengths with two alternating colours, above or below which the colours are swapped. It tries the
+// lengths with two alternating colours. The colours must be swapped above or below. It tries the
 // most frequent sides and phases first. One is right if enough of the image is then checkerboard.
 func (g *gridSearch) find(m frame.Image) *pattern {
 	clear(g.votes)

@@ -33,9 +33,9 @@ import (
 //
 // clock_rate is the slope of the least-squares line through the page's clock at the first frame of
 // each id. A page draws an id some time before it is seen, and its clock has whole ms. E is the
-// largest distance of a point from the line, and T the time from the first to the last. A line that
-// passes within E of both has a slope of at most 2E/T more or less. The uncertainty of T is added.
-// Fewer than 10 ids have no clock_rate.
+// largest distance of a point from the line. T is the time from the first point to the last. A line
+// that passes within E of both has a slope of at most 2E/T more or less. The uncertainty of T is
+// added. Fewer than 10 ids have no clock_rate.
 //
 // By hand: frames that show ids 7 8 8 9 12 12 13 have 5 distinct ids of 7 drawn. 10 and 11 are
 // unseen, and 2 frames are repeated.

@@ -76,8 +76,7 @@ type found struct {
 	point   stats.Point
 }
 
-// values returns the values of the runs that have them, and the values' keys in the order of their
-// first run.
+// values returns the values that the runs have. Their keys are in the order of their first run.
 func (s *Set) values() (order []Key, all map[Key][]found) {
 	all = map[Key][]found{}
 	for i := range s.Runs {

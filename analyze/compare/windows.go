@@ -12,7 +12,7 @@ import (
 //
 //  1. If each run has one window, these match whatever their names.
 //  2. Otherwise windows of one name match.
-//  3. A run that shares no name with the first run of A but has as many windows is matched by
+//  3. A run may share no name with the first run of A. If it has as many windows, they match by
 //     position. This happens when windows are named after their source files.
 func nameWindows(a, b *Set) (warnings []string) {
 	if a.oneWindow() && b.oneWindow() {

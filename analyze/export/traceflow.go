@@ -8,9 +8,10 @@ import (
 	"github.com/eideticker/eideticker/netsim/har"
 )
 
-// requestFlows finds the first change of the picture after each response. The order is measured:
-// a packet states the response's end, the bounds of both changes around it are apart from it, and
-// no frame is missing between them. All other requests have no flow. A flow does not state a cause.
+// requestFlows finds the first change of the picture after each response. The order is measured. A
+// packet states the response's end, and the bounds of both changes around it are apart from it. No
+// frame is missing between the changes. All other requests have no flow. A flow does not state a
+// cause.
 type requestFlows struct {
 	waiting []*har.Request // by their ends, which are after the latest change
 	next    uint64

@@ -22,8 +22,8 @@ import (
 // Lost frames, and frames with an unreadable strip, may have shown ids: those between the newest
 // one before and the next newer one after. Older ids in between or later do not matter. Such ids
 // are counted, and the lower bound is without them. If any frame shows only older ids than the
-// previous one, a missing frame may have shown any ids, one in each copy of the strip. The lower
-// bound is then lower by as many.
+// previous one, a missing frame may have shown any ids. It may show one in each copy of the strip.
+// The lower bound is then lower by as many.
 //
 // Without a strip, with a declared cadence of c frames a second:
 //

@@ -15,8 +15,8 @@ import (
 // U = 1 + number of unique fi with s < i ≤ e. The framerate is U / (time from s to r). U is exact
 // for the signal.
 //
-// With L frames lost between two stored ones fa and fb, they add between [fa ≠ fb] and L + 1 to U.
-// Frames lost between g and s, and between e and r, add up to L: they may be content or not. The
+// Let L frames be lost between two stored ones fa and fb. They add between [fa ≠ fb] and L + 1 to
+// U. Frames lost between g and s, and between e and r, add up to L: they may be content or not. The
 // bounds of time come from the sampling intervals at both ends, and from frames lost there.
 //
 // A frame time is the time from one unique frame to the next. The last one ends at r.
@@ -40,8 +40,8 @@ import (
 // p99_fps = 25.
 //
 // Frame times beside lost frames are unknown, and every figure of them has bounds: see
-// frametimes.go. Series "frame_time" has each frame time at its frame. Series "unchanged" has
-// the share of each second at its last frame, if it differs from that of the second before.
+// frametimes.go. Series "frame_time" has each frame time at its frame. Series "unchanged" has the
+// share of a second at its last frame. Shares that equal the previous one are left out.
 //
 // Regions that change while the rest does not are named: restless.go.
 func Measure(o Options) measure.Measure {

@@ -20,9 +20,9 @@ type frameTimeDetail struct {
 //
 // A frame time is known if no frame is lost within it or just before or after it. Any other may
 // really be several, as many as there were chances to change in it. Each of these takes at least a
-// period. Each takes at most the time from the first moment at which its frame may have been shown
-// to the next unique frame. An order statistic is least when every unknown time is many short ones.
-// It is greatest when every one is many long ones.
+// period. Each begins at the earliest when its frame may have been shown. It ends at the latest
+// with the next unique frame. An order statistic is least when every unknown time is many short
+// ones. It is greatest when every one is many long ones.
 type frameTimes struct {
 	shown  []int // unique frames, s among them
 	times  []time.Duration

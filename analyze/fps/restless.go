@@ -12,18 +12,18 @@ import (
 
 // # Restless regions
 //
-// A caret, a spinner, a video or an ad makes frames unique and delays the last visual change,
-// although the rest of the page is still. fps counts these frames. It also reports the regions, so
-// that the user may mask them.
+// A caret, a spinner, a video or an ad may change on a page that is still otherwise. It makes
+// frames unique and delays the last visual change. fps counts these frames. It also reports the
+// regions, so that the user may mask them.
 //
-//  1. R is cut into tiles of 32x32 pixels from its corner on, or larger ones if there would be more
-//     than 2048.
-//  2. A unique frame after s touches a tile if a span of its change reaches into it over a pixel
-//     that counts. With a tolerance, a pixel in it must differ.
-//  3. A frame that touches more than half of the tiles is a large change, such as a scroll or a new
-//     page.
-//  4. A tile is restless if at least a quarter of the unique frames after s, and at least 8, touch
-//     it. Large changes do not count here.
+//  1. R is cut into tiles of 32x32 pixels from its corner on. Tiles are larger if there would be
+//     more than 2048.
+//  2. A unique frame after s touches a tile if its change has a span there, over a pixel that
+//     counts. With a tolerance, a pixel in it must differ.
+//  3. A frame that touches more than half of the tiles is a large change. Examples are a scroll and
+//     a new page.
+//  4. A tile is restless if at least a quarter of the unique frames after s touch it. At least 8
+//     must touch it. Large changes do not count here.
 //  5. Restless tiles that touch each other, at a corner too, are a region.
 //  6. A frame changes only there if it touches no other tile.
 //  7. If at least half of the unique frames change only in restless regions, each region is
@@ -209,8 +209,8 @@ func (t *restless) takeSpans(c *frame.Change) {
 	for i := range c.Spans {
 		s := &c.Spans[i]
 		row := t.tiles.rows[s.Row]
-		// As in most of a video's rows. Spans of the run begin on both sides of its start, and end on
-		// both sides of its end, in the same tiles.
+		// As in most of a video's rows. In the same tiles, spans of the run begin on both sides of
+		// its start. They end on both sides of its end.
 		if row == at && s.Start >= run.Start && s.Start <= maxStart && s.End >= minEnd && s.End <= run.End {
 			end = s.Row
 			continue

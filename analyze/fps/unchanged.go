@@ -178,8 +178,8 @@ func (w *unchangedWindow) count(g *unchangedGroup, sign int64) {
 	w.sum(unchangedWindow{sign * o.value, sign * o.low, sign * o.high})
 }
 
-// within returns the group's part of a window that begins in it with place start, or before it, and
-// ends with its last frame.
+// within returns the group's part of a window that ends with its last frame. The window begins with
+// place start of the group, or before the group.
 func (g *unchangedGroup) within(start int64) unchangedWindow {
 	repeated := int64(1)
 	if g.unique {
@@ -257,8 +257,8 @@ func (u *unchangedFigures) report(r *measure.Result) {
 	r.Series = append(r.Series, u.series)
 }
 
-// mean returns the greatest or least mean of all certain windows (by the i-th of their counts) and
-// any of the others.
+// mean returns the maximum or minimum mean over all certain windows and any of the others. Index i
+// selects the count of a window.
 func (u *unchangedFigures) mean(i int, greatest bool) float64 {
 	sum, count := u.sum[i], u.count
 	for k := range u.open[i] {

@@ -26,7 +26,7 @@ import (
 // with the most heat are named. Of equal ones, the upper and then the left one comes first.
 // Result.Heat is M.
 //
-// With L frames lost between two stored ones, a pixel that is equal in both changed 0 to L + 1
+// Let L frames be lost between two stored ones. A pixel that is equal in both changed 0 to L + 1
 // times. A pixel that differs changed 1 to L + 1 times. Frames lost before s, or between e and r,
 // add up to L changes of each pixel.
 func Measure() measure.Measure {

@@ -57,8 +57,8 @@ func TestOldScript(t *testing.T) {
 }
 
 // TestOldScriptWhite: the page is black, white, grey, has its text, and is white again when the
-// browser goes. With its rules for white, the old script begins with the white frame at 500 ms and
-// ends with the text at 1500. In the second half of that it is at 90 %.
+// browser goes. With its rules for white, the old script begins with the white frame at 500 ms. It
+// ends with the text at 1500 ms. In the second half of that it is at 90 %.
 func TestOldScriptWhite(t *testing.T) {
 	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
 		shown{2500, 255, 255}, shown{3000, 90, 90})

@@ -34,9 +34,9 @@ type aside struct {
 
 // doContent waits for the red.
 //
-// A frame is looked at if it may be all red or green, have a line that is all red, or have a red
-// box beside a bar. looks finds this without pixels. The content of the last look is kept in the
-// bounds, so every change of it is looked at.
+// A frame is looked at in three cases. It may be all red or green, or have an all red line. It may
+// also have a red box beside a bar. looks finds this without pixels. The content of the last look
+// is kept in the bounds, so every change of it is looked at.
 func (d *Detector) doContent() {
 	c, l := &d.content, d.looks
 	if c.slides && d.slid() {

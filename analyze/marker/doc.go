@@ -20,8 +20,8 @@
 // region is its bounding box.
 //
 // If the frames of a held green are equal, it ends with the first change of its box. If its frames
-// differ, they have noise. It then ends with the first frame with more pixels than before that
-// differ from its mean colour by more than [Options.Tolerance].
+// differ, they have noise. Then pixels are counted that differ from its mean colour by more than
+// [Options.Tolerance]. The green ends with the first frame that has more of them than before.
 //
 // A red that is in some rows only is torn. Up to 3 such frames before r belong to neither content
 // nor marker. A full-width red that lasts longer is content.

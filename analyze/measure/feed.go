@@ -14,8 +14,8 @@ type feed struct {
 	now    Frame
 }
 
-// Follower is a part that looks at the pixels of lines that changed as soon as these have been
-// compared, while they are still in the processor's cache. Only where pixels are read.
+// Follower is a part that reads the pixels of changed lines as soon as they have been compared.
+// They are then still in the processor's cache. It is used only where pixels are read.
 type Follower interface {
 	// Meet gets a frame before its lines. The lines of the frame are not known yet. Pixels may be
 	// incomplete, except in the first frame that meet gets and in frames whose lines are not

@@ -28,8 +28,8 @@ const (
 	Neither Better = "neither"
 )
 
-// WorstCase is in the note of a value whose bounds cover everything that lost frames may have
-// shown, likely or not.
+// WorstCase is in the note of a value with bounds for the worst case. They cover everything that
+// lost frames may have shown.
 const WorstCase = "bounds are the worst case over lost frames"
 
 // TooFew is in the warning of a result that lacks a value since there are too few samples for it.

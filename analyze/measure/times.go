@@ -9,8 +9,8 @@ import (
 
 // Times has the times of a window's frames on the screen. A signal has a steady beat, and the
 // stamps of its frames jitter. So a frame's time is its sequence number times the fitted period,
-// and the stamps give its bounds. Frames of a file that brings its own times and does not follow a
-// beat have the time of their stamps.
+// and the stamps give its bounds. A file may have its own times, without a beat. Its frames then
+// have the time of their stamps.
 type Times struct {
 	first  int // number of the first frame that is known
 	stamps stamps

@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestSince: the content of a frame after lost ones may have appeared with the first of these,
-// whose stamp would have been as wide as the others'. It cannot have appeared before the last seen
+// TestSince: the content of a frame after lost ones may have appeared with the first of them. That
+// one's stamp would have been as wide as the others'. It cannot have appeared before the last seen
 // frame.
 func TestSince(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)

@@ -185,8 +185,7 @@ func (c *calibrator) noise() *Calibration {
 	return n
 }
 
-// poissonBound returns the least m that a Poisson count of the given mean exceeds with a
-// probability of at most p.
+// poissonBound returns the minimum m with P(count > m) ≤ p. The count is Poisson of the given mean.
 func poissonBound(mean, p float64) int {
 	term := math.Exp(-mean)
 	rest := 1 - term

@@ -41,8 +41,8 @@ func TestQualityKnowsDamage(t *testing.T) {
 	}
 }
 
-// TestQualityByHand: ten frames at 10 a second. One is 60 ms late, one is stamped within 8 ms, one
-// is flagged, and two are lost before the seventh. The best beat is behind the other frames by the
+// TestQualityByHand: ten frames at 10 a second. One is 60 ms late, one is stamped within 8 ms, and
+// one is flagged. Two are lost before the seventh. The best beat is behind the other frames by the
 // mean lateness, (60 + 4)/10 ms.
 func TestQualityByHand(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)

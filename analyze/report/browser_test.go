@@ -85,9 +85,9 @@ func (b *tab) cursor(chart int) float64 {
 	return browsertest.Eval[float64](b.Tab, `Number(`+graph(chart)+`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
-// part is where a time from the window's start is in a graph, from 0 to 1. Between 50 pixels at the
-// left and 10 at the right lies all from T0 or the green to the end of the red frame, and a
-// hundredth more on either side.
+// part is where a time from the window's start is in a graph, from 0 to 1. The axis has margins of
+// 50 pixels at the left and 10 at the right. It is from T0 or the green to the end of the red
+// frame. It has a hundredth more on either side.
 func part(w *result.Window, t int64) float64 {
 	n := len(w.Times.Time)
 	from, to := float64(w.Times.Time[0]), float64(w.Times.Time[n-1])
@@ -580,7 +580,7 @@ func TestPageText(t *testing.T) {
 			t.Errorf("the page does not refer to %s", link)
 		}
 	}
-	b.Quiet("video.mp4", "pictures/") // they are no videos and pictures
+	b.Quiet("video.mp4", "pictures/") // the files are stand-ins
 
 	r := sample()
 	fps := &r.Windows[0].Results[0]

@@ -58,8 +58,8 @@ func (p *part) happenings() (all []happening) {
 }
 
 // answer finds the answer of ping i. Frames lost just before a change may have answered it too. So
-// the bounds reach from the first happening that could be the answer to the first that certainly
-// is, if no earlier one was.
+// the bounds begin with the first change that could be the answer. They end with the first that is
+// certain to be it if no earlier one was.
 func (p *part) answer(i int, all []happening) Answer {
 	ping := p.pings[i]
 	a := Answer{PingNS: int64(ping.At), Frame: measure.None}

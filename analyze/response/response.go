@@ -16,17 +16,17 @@ import (
 
 // # response: responsiveness
 //
-// A ping is an event at T ± u, where u is the sender's uncertainty. A ping counts only if all
-// frames from T − u on are in the window, or show the held green before it. The answer to an
+// A ping is an event at T ± u, where u is the sender's uncertainty. A ping counts only if no frame
+// from T − u on is before the window. Frames of the held green are permitted. The answer to an
 // earlier ping may be before the window.
 //
 // Its pong is the first frame i, sampled after T − u, in which the expected change happened. This
-// is a change in a region, or a colour that newly fills 99 % of it, of the pixels that count. The
-// answer comes before the next ping and within the time limit. Otherwise the ping is missed. If the
-// window ends before the limit without an answer, the ping is unfinished: it may still be answered
-// or missed.
+// is a change in a region, or a colour that newly fills 99 % of it. Only pixels that count are
+// compared. The answer comes before the next ping and within the time limit. Otherwise the ping is
+// missed. If the window ends before the limit without an answer, the ping is unfinished: it may
+// still be answered or missed.
 //
-// The latency is in (earliest(i−1) − T − u, latest(i) − T + u], where i−1 is the last stored frame
+// The latency is in (earliest(i−1) − T − u, latest(i) − T + u]. Here i−1 is the last stored frame
 // before i. Its value is the time of frame i − T. It may be negative, since T is uncertain. A known
 // delay of the card is subtracted from all times of frames first: the times are then those at which
 // the frames were on the screen. If the signal's scan-out is known, the row in which the pong

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recorder"
 )
 
-// How long after its red a page's results are there, in periods of the signal, while it is recorded
-// in real time. The window is of 3 s.
+// It measures the time from a page's red to its results, in periods of the signal. The page is
+// recorded in real time. The window has 3 s.
 func BenchmarkReady(b *testing.B) {
 	for _, bc := range []struct {
 		scene, what string

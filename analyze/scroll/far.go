@@ -12,9 +12,9 @@ import (
 //
 // Phase correlation finds displacements up to half of its length, and fewer if little of the
 // content stays visible. A page turned by a key, or a late browser, moves further. Such content is
-// found by its rows. Rows of a strip in the middle that differ from all others of the previous
-// frame vote for the distance to their new place. Columns do likewise. This finds up to 7/8 of the
-// height or width, if 8 or more agree. It finds exact displacements only.
+// found by its rows. Rows of a strip in the middle vote for the distance to their new place. A row
+// that equals another one of the previous frame has no vote. Columns do likewise. This finds up to
+// 7/8 of the height or width, if 8 or more agree. It finds exact displacements only.
 const (
 	farStrip = 512 // pixels of a row, or of a column, that are looked at
 	farParts = 8

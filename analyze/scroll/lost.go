@@ -20,11 +20,12 @@ import (
 // the open ones allow.
 //
 //   - Steps between open frames take at least a period, and at most 200 ms within a run.
-//   - Frames that were not tried because too few follow each other are open as well within 400 ms
-//     of a loss. Lost frames may have been more of them.
+//   - Some frames were not tried, because too few follow each other. They are open as well within
+//     400 ms of a loss. Lost frames may have been more of them.
 //   - A motion error is at most √n times the distance that content moved in n frames.
-//   - An animation error is at most the time on the rig's clock, or on the page's, from the frame
-//     before a loss to the next. This assumes that the page's clock does not run backwards.
+//   - An animation error is at most the time from the frame before a loss to the next. The larger
+//     of the rig's and the page's clock counts. This assumes that the page's clock does not run
+//     backwards.
 //
 // A value is that of the stored frames, where displacements over gaps count as they are. Only the
 // values of a single frame, displacement_max and _p50, use an equal share per frame.
@@ -319,8 +320,8 @@ func (p *part) certain(o *opens, runs []motionRun, i int) bool {
 	return !o.between(from, to)
 }
 
-// longestWithout returns the longest time, ms, on either clock from a known frame before open ones
-// to the next after them.
+// longestWithout returns the longest time, ms, from a known frame before open ones to the next
+// known one. It is the longer one of both clocks.
 func (p *part) longestWithout(clocks map[int]uint32, o *opens) (most float64) {
 	known := []int{p.Window.Start}
 	for n := p.Window.Start + 1; n <= p.Window.End; n++ {

@@ -11,15 +11,15 @@ import (
 // # Phase correlation
 //
 // The spectra of two signals, one displaced against the other, differ in phase only. The difference
-// rises with frequency. So the inverse transform of the cross-power spectrum, reduced to its phase,
+// rises with frequency. So the cross-power spectrum is reduced to its phase. Its inverse transform
 // has a peak at the displacement (Kuglin and Hines, 1975). Signals are windowed with Hann's window,
 // since they end abruptly. Spectra of several lines, or tiles, are added before they are
 // transformed back: so they vote.
 //
 // Three kinds are tried, each only if the earlier ones found no valid displacement. First come 16
-// lines of up to 1024 pixels, then 16 columns as long, then up to three tiles of up to 256x256
-// pixels. The cost of a frame is bounded, whatever its size. A displacement is found up to half of
-// the length.
+// lines of up to 1024 pixels, then 16 columns of the same length. Then come up to three tiles of up
+// to 256x256 pixels. The cost of a frame is bounded, whatever its size. A displacement is found up
+// to half of the length.
 type phase struct {
 	of    map[int]*waves // by their length
 	waves *waves         // of the length at hand

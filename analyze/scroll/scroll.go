@@ -33,8 +33,8 @@ import (
 //  4. Of several candidates, the one that explains most wins. If two explain the same, as for
 //     repeated content, none does.
 //  5. If no integer holds, a candidate may be refined to a fraction of a pixel, ± 0.5. It must
-//     leave at most half of the difference, and at most 65 % of the difference of the steps from
-//     each pixel to the next. Noise and smooth content have no such displacement.
+//     leave at most half of the difference. It must also leave at most 65 % of the difference of
+//     steps between neighbouring pixels. Noise and smooth content have no such displacement.
 //  6. Otherwise the frame may be scaled about the middle of R: zoom.go.
 //  7. Otherwise it is undecided: content may have jumped so far that the two frames share nothing.
 //
@@ -62,14 +62,14 @@ import (
 // back. So the scalar product of a displacement and the previous one in the run is not negative.
 // Scaled frames form no runs.
 //
-// The animation error of a moving frame is (its clock − the clock of the previous moving frame) −
-// (the difference of their times). Clocks are in whole milliseconds, so it is known to ± 1 ms.
+// The animation error of a moving frame is (its clock − that of the previous moving frame) − (their
+// difference in time). Clocks are in whole milliseconds, so it is known to ± 1 ms.
 //
 // Some changes are not tried:
 //
 //   - A change of less than a sixteenth of R is not motion of content.
-//   - A change of less than a quarter of what motion by one pixel would change is not, such as a
-//     step of a slow fade. It may still be a zoom: estimate.go.
+//   - A change of less than a quarter of that of a motion by one pixel is not. An example is a step
+//     of a slow fade. It may still be a zoom: estimate.go.
 //   - The others are classed by their place in R, in quarters of its sides. Only 3 or more of a
 //     class that follow each other within 200 ms are tried.
 //   - Of a class of 8 frames or more, 4 are tried first, from the middle of its longest stretches.

@@ -160,8 +160,8 @@ func aroundChange(a *measure.Area, c *frame.Change) measure.Rect {
 	return b
 }
 
-// together keeps the frames of groups of at least three, in which each is at most runGap after the
-// previous one.
+// together keeps the frames of groups of at least three. In a group each is at most runGap after
+// the previous one.
 func (s *selector) together(frames []int) (left []int) {
 	from := 0
 	for i := range frames {
@@ -200,8 +200,8 @@ func samples(frames []int) []int {
 	return picked
 }
 
-// try reports whether any of some frames moved, and otherwise whether most of them have other
-// content than the frame before.
+// try reports whether any of some frames moved. Otherwise it reports whether most of them have
+// other content than the frame before.
 func (s *selector) try(frames []int) (moved, replaced bool) {
 	if len(frames) == 0 {
 		return false, false // without what it takes to look, as most classes are empty

@@ -11,16 +11,16 @@ import (
 
 // # Equal spans
 //
-// Most content moves by a few pixels a frame, and unchanged. The previous frame then has a short
-// span of a changed line at most 64 lines up or down, and 256 pixels left or right. Two such spans
-// are searched for, and six more vote for the displacements at which these are found. Bytes of the
-// first plane are compared, so noise hides such content. The search does not depend on what the
-// recording says of moves.
+// Most content moves by a few pixels a frame, and unchanged. Then a short span of a changed line is
+// in the previous frame too. It is at most 64 lines up or down, and 256 pixels left or right. Two
+// such spans are searched for, and six more vote for the displacements at which these are found.
+// Bytes of the first plane are compared, so noise hides such content. The search does not depend on
+// what the recording says of moves.
 //
 // Lists have rows that resemble each other. If such content moves further, a wrong displacement
-// explains a part of the change. So if one that was found nearby explains less than 95 % of the
-// edges, spans of the rest are searched for in all of the previous frame. It holds if they are not
-// there, since something uncovered them. Otherwise the search goes on.
+// explains a part of the change. So a nearby displacement must explain 95 % of the edges. Otherwise
+// spans of the rest are searched for in all of the previous frame. It holds if they are not there,
+// since something uncovered them. Otherwise the search goes on.
 const (
 	spans     = 8
 	spanBytes = 48 // bytes.Index is fast up to 63
@@ -114,9 +114,9 @@ func (w *wantedSpan) choose(each, step int) bool {
 }
 
 // searchAll votes for the displacements by which the previous frame has the wanted spans. It looks
-// at every step-th pixel only. A span has a key for each k below step. The key begins at pixel
-// k + n·step of the span, so that one of the keys is at such a pixel wherever the span begins. Keys
-// are long because text repeats short ones.
+// at every step-th pixel only. A span has a key for each k below step. The key begins at pixel k +
+// n·step of the span. So one of the keys is at such a pixel wherever the span begins. Keys are long
+// because text repeats short ones.
 func (m *estimator) searchAll() {
 	each, step := m.pixelBytes(), maxStep
 	for i := 0; i < len(m.wanted); i++ {
@@ -175,8 +175,8 @@ func (m *estimator) voted() (found []candidate) {
 func (m *estimator) pixelBytes() int { return m.Layout.Rows[0].Seen / m.Layout.Format.Width }
 
 // span returns bytes of the changed part of a line, and where in the row they begin. It takes the
-// first that are neither flat nor to be skipped, from part/parts of the changed part on, then those
-// before.
+// first that are neither flat nor to be skipped. It begins at part/parts of the changed part, and
+// ends with those before.
 func (m *estimator) span(at *sampledLine, part, parts int, skip func(x int, span []byte) bool) (x int, span []byte) {
 	row, each := m.now.Rows[at.y], m.pixelBytes()
 	first, end := ends(at.line.Bits)
@@ -205,8 +205,8 @@ func flat(span []byte) bool {
 	return n < spanWords
 }
 
-// search votes for the displacements by which the previous frame has a span nearby that begins at
-// byte x of row y. It reports whether there are any, and few enough.
+// search looks in the previous frame for the span that begins at byte x of row y. It votes for the
+// displacements of nearby ones. It reports whether there are any, and few enough.
 func (m *estimator) search(y, x int, span []byte) bool {
 	r, each := m.Area.Region, m.pixelBytes()
 	start := max(each*r.X, x-each*spanReach)

@@ -280,7 +280,7 @@ func literalTransform(w *waves, data []complex128) {
 }
 
 // TestTransformLiteral compares transforms of a tile bit by bit with those of its columns, one
-// after another, with vectors and without.
+// after another. It does so with vectors and without.
 func TestTransformLiteral(t *testing.T) {
 	for _, n := range []int{32, 64, 256} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))

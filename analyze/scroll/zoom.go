@@ -9,7 +9,7 @@ import (
 
 // # Zoom
 //
-// A frame is scaled by s about the middle (cx, cy) of R if content at (cx + x/s, cy + y/s) moved to
+// A frame is scaled by s about the middle (cx, cy) of R. Content at (cx + x/s, cy + y/s) moved to
 // (cx + x, cy + y).
 //
 //   - Both frames are reduced to at most 240x240 means of luma, without cells that contain an
@@ -17,7 +17,7 @@ import (
 //   - Scales from 0.8 to 1.25 are tried in steps of 0.5 %. Each gives a mean difference, with
 //     linear interpolation between four means.
 //   - The result is the scale with the minimum, refined between its neighbours. The minimum must be
-//     at most 60 % of the unscaled difference, and must not be the first or last scale.
+//     at most 60 % of the unscaled difference. It must not be at the first or last scale.
 //   - Every third scale is tried first, then the neighbours of the best.
 //
 // The scale is known to ± half a step. A zoom about another point is not found, and its frames are

@@ -17,9 +17,9 @@
 // # Single runs
 //
 // One run against one run is not statistics, and is never Regressed or Improved. Their bounds still
-// have information. If the two cannot be one value and differ by at least the threshold, the
-// difference has a direction, and the sentence states its size. That is a fact about those two runs
-// only. So the verdict is Inconclusive, with the number of further runs that would be enough.
+// have information. Suppose that they cannot be one value and differ by at least the threshold.
+// Then the sentence states the direction and the size. That is a fact about those two runs only. So
+// the verdict is Inconclusive, with the number of further runs that would be enough.
 //
 // # Note: intervals that promise exactly 95 %
 //

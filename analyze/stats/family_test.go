@@ -19,8 +19,8 @@ func soak() int {
 	return 1
 }
 
-// TestFamilyLevel: of comparisons of equal sets, a family of 3 or 5 values has an alarm in at most
-// 5 %, within the binomial interval. Blocks drift, and all values of a run drift alike.
+// TestFamilyLevel: a family of 3 or 5 values has an alarm in at most 5 % of comparisons of equal
+// sets. The binomial interval is permitted. Blocks drift, and all values of a run drift alike.
 func TestFamilyLevel(t *testing.T) {
 	comparisons := 1500 * soak()
 	for _, values := range []int{3, 5} {

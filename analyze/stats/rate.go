@@ -25,8 +25,8 @@ func Rate(k, n int, confidence float64) Interval {
 	return i
 }
 
-// MaxByChance returns the count that n trials do not exceed with at least the confidence, if each
-// hits with the given chance. It is the quantile of the binomial distribution.
+// MaxByChance returns the count that n trials do not exceed, with at least the confidence. Each
+// trial hits with the given chance. It is the quantile of the binomial distribution.
 func MaxByChance(n int, chance, confidence float64) int {
 	for k := range n {
 		if mathext.RegIncBeta(float64(n-k), float64(k+1), 1-chance) >= confidence { // P(at most k hit)

@@ -13,8 +13,8 @@ const exactRuns = 30
 // estimate is the median of all differences b − a. The interval is between the c-th smallest and
 // the c-th largest of them. c is the maximum with P(U < c) ≤ alpha ÷ 2. U is Mann and Whitney's
 // statistic of two equal distributions without equal values. The interval covers the shift of any
-// continuous distribution with 1 − 2·P(U < c), and of any other with at least that. Time and memory
-// are proportional to the product of the sizes.
+// continuous distribution with 1 − 2·P(U < c). It covers any other with at least that. Time and
+// memory are proportional to the product of the sizes.
 //
 // Source: Hodges and Lehmann 1963; Lehmann 1963 for the interval.
 func shiftOf(a, b []float64, alpha float64) Interval {
@@ -99,9 +99,9 @@ func normalOrder(most, sigma, alpha float64) (c int, confidence float64) {
 }
 
 // uDistribution returns P(U = u) for u from 0 to the middle of its range, n·m ÷ 2. The sets have n
-// and m runs without equal values. It uses Mann and Whitney's recurrence. The highest of all is of
-// the first set, and above all m of the second, with chance n ÷ (n+m). Otherwise it is of the
-// second and counts nothing.
+// and m runs without equal values. It uses Mann and Whitney's recurrence. With chance n ÷ (n+m),
+// the highest of all is of the first set. It is then above all m of the second. Otherwise it is of
+// the second and counts nothing.
 func uDistribution(n, m int) []float64 {
 	half := n*m/2 + 1
 	rows := make([][]float64, n+1) // for 0…n runs in the first set; of the second so many as the loop has come to

@@ -2,8 +2,8 @@ package stats
 
 import "github.com/eideticker/eideticker/analyze"
 
-// bounds returns the minimum and maximum distance of one run from another, by the bounds of both,
-// and the same as a fraction.
+// bounds returns the minimum and maximum distance of one run from another, by the bounds of both.
+// It also returns them as a fraction.
 func bounds(a, b Point) (shift, change Interval, hasChange bool) {
 	shift = Interval{Estimate: b.Value - a.Value, Low: b.Low - a.High, High: b.High - a.Low, Exists: true}
 	if a.Low > 0 && b.Low > 0 {

@@ -116,8 +116,8 @@ func TestMannWhitneyIsExact(t *testing.T) {
 	}
 }
 
-// permutationP is twice the chance of at most so many wins for the set with fewer, over all ways to
-// deal the values out.
+// permutationP is twice the chance of at most so many wins for the set with fewer. The chance is
+// over all permutations of the values.
 func permutationP(a, b []float64) float64 {
 	pooled := slices.Concat(a, b)
 	wins := func(of uint) (w float64) { // of the set bits' values over the others, equal ones half

@@ -13,8 +13,8 @@ import (
 
 // # tearing
 //
-// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R.
-// This is checked. With such a set:
+// Images are pairwise disjoint if no two of them have an equal pixel at any place of R. This is
+// checked. With such a set:
 //
 //   - A line matches an image if none of its pixels that count differs from the image's.
 //   - fi is torn if its lines match two or more images of the set.

@@ -1,5 +1,5 @@
-// Package visual has the computations behind the load figures: how far a picture has come on its
-// way to the last one, by several definitions, and the figures of such a progress over time.
+// Package visual computes load figures. It defines the progress of a picture to the last one in
+// several ways. Figures summarize such a progress over time.
 //
 // Package analyze feeds it with planes, rows and changed rectangles. It does not depend on
 // recordings, windows or regions. It is pure Go.
@@ -29,15 +29,15 @@
 //     the area that was marked.
 //  2. ffmpeg crops to it and scales so that the frame fits into 400x400, smaller or larger
 //     ([ThumbnailSize]). It uses its default (bicubic) scaler in the video's own pixel format. It
-//     drops frames with mpdecimate=0:64:640:0.001. Those have no block of 8x8 samples that differs
-//     by a sum of more than 64 from the last kept frame. The 8 leftmost columns are in no block.
-//     Times are rounded down to whole ms.
-//  3. Frames before the first orange one, if it is among the first 21, and orange ones at both ends
-//     are removed.
+//     drops frames with mpdecimate=0:64:640:0.001. It drops frames like the last kept one: no block
+//     of 8x8 samples differs by more than 64 in sum. The 8 leftmost columns are in no block. Times
+//     are rounded down to whole ms.
+//  3. Orange frames at both ends are removed. So are frames before the first orange one, if it is
+//     among the first 21.
 //  4. Frames that look like the first one are removed, until one does not. Time counts from the
 //     first one.
-//  5. Frames that look like the last one are removed, until one does not, except the earliest of
-//     them ([Rules.Keep] for 3 to 5).
+//  5. Frames that look like the last one are removed, until one does not. The earliest of them
+//     stays ([Rules.Keep] for 3 to 5).
 //  6. Histograms, white left out ([Histogram]); progress in whole per cents, rounded down
 //     ([Progress.Percent]); Speed Index in whole ms, rounded down. First visual change is the
 //     second frame's time, last visual change the last one's.

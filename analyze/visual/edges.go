@@ -13,11 +13,12 @@ import "github.com/eideticker/eideticker/capture/frame"
 //     up). Beyond an edge the picture is mirrored about the edge's sample (… c b | a b c …).
 //  2. Gradient. Sobel's 3x3 derivatives dx and dy; beyond an edge its sample repeats. Magnitude
 //     |dx| + |dy|.
-//  3. Peaks. A sample's magnitude is larger than that of the neighbour on one side and at least
-//     that on the other, along the gradient. Steps are 45°. Horizontal if |dy| < tan(22.5°)·|dx|:
-//     larger than left, not smaller than right. Vertical if |dy| > tan(67.5°)·|dx|: larger than
-//     above, not smaller than below. Otherwise diagonal, and larger than both. The tangents have 15
-//     bits after the point. Outside of the picture magnitudes are 0.
+//  3. Peaks. Neighbours are those along the gradient. A sample's magnitude is larger than that on
+//     one side, and at least that on the other. Steps are 45°. Horizontal if |dy| <
+//     tan(22.5°)·|dx|: larger than left, not smaller than right. Vertical if |dy| >
+//     tan(67.5°)·|dx|: larger than above, not smaller than below. Otherwise diagonal, and larger
+//     than both. The tangents have 15 bits after the point. Outside of the picture magnitudes are
+//     0.
 //  4. Thresholds. With the smallest and largest blurred sample: low = ⌊0.1·(max − min) + min⌋, high
 //     = ⌊0.3·(max − min) + min⌋, in float64. So they depend on all of the picture.
 //  5. Edges. Peaks above high, and peaks above low that touch an edge, also by a corner.

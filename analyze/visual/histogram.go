@@ -170,8 +170,8 @@ func HistogramProgress(cur, first, last *Histogram) Progress {
 }
 
 // HistogramProgressSlop is the progress of the old script, which accepts a pixel near its value.
-// The pixels for value v are taken from the changes in the values v − 5 to v + 4, the lowest first
-// (perhaps v + 5 was meant). v goes from 0 to 255. Taken pixels are removed.
+// The pixels for value v are taken from the changes in the values v − 5 to v + 4, lowest first. The
+// script's author may have meant v + 5. v goes from 0 to 255. Taken pixels are removed.
 func HistogramProgressSlop(cur, first, last *Histogram) Progress {
 	const slop = 5
 	var p Progress

@@ -46,7 +46,7 @@ func (p Picture) Row(y, x0, x1 int) []byte { return p.Pix[y*p.Stride+x0*4 : y*p.
 func (p Picture) rgb(x, y int) [3]byte { return [3]byte(p.Pix[y*p.Stride+x*4:]) }
 
 // Luma writes the luma of RGB pixels of 4 bytes to dst, one byte each. It is ITU-R BT.601 in fixed
-// point, as in Pillow's conversion to "L", which the script uses for SSIM and edges:
+// point, as in Pillow's conversion to "L". The script uses it for SSIM and edges:
 //
 //	Y = (19595·R + 38470·G + 7471·B + 32768) / 65536, rounded down
 func Luma(dst, rgb []byte) {

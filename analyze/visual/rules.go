@@ -48,8 +48,8 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 //  2. White, only if requested: of two frames and more, those before the first white one
 //     ([IsWhite], of all of the picture) are removed. If none is white, none is left, and the
 //     script fails.
-//  3. Start. The frames after the first one that look like it, or are orange, are removed, up to
-//     the first that does neither. A pixel looks the same if no sample differs by more than 25 (10
+//  3. Start. Frames after the first one are removed if they look like it, or are orange. The first
+//     that does neither ends this. A pixel looks the same if no sample differs by more than 25 (10
 //     % of 255). All of the compared ones must.
 //  4. White at the end, only if requested: of three frames and more, the first white one from the
 //     third on is removed, and all after it.
@@ -57,9 +57,9 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 //  6. Duplicates at the end: of the last frame and those right before it that look like it, the
 //     earliest stays. Here samples may differ by 38 (15 %), and five pixels by more. It needs at
 //     least three frames.
-//  7. Noise, only if requested: a frame is removed if it differs from the last kept one in at most
-//     the tolerated part of the pixels (at least five). Samples must differ by more than 38. The
-//     last frame may be removed too.
+//  7. Noise, only if requested: a frame is removed if few of its pixels differ from the last kept
+//     one. Few is the tolerated part, at least five. Samples must differ by more than 38. The last
+//     frame may be removed too.
 //
 // The picture without margins (Rules.margins) is compared.
 func (r Rules) Keep(frames Frames) ([]int, error) {
@@ -156,8 +156,8 @@ func errOr(err error, next func() error) error {
 	return next()
 }
 
-// firstWhite returns the index of the first white frame from one on, or the number of frames if
-// none is white.
+// firstWhite returns the index of the first white frame from one on. If none is white, it returns
+// the number of frames.
 func (k *keeper) firstWhite(from int) (int, error) {
 	for n := from; n < len(k.left); n++ {
 		p, err := k.picture(k.left[n])
@@ -280,9 +280,9 @@ func (r Rules) ignored(p Picture) frame.Region {
 }
 
 // startMargins returns the compared region for the start. It excludes 10 lines at the top, 10
-// columns at the right and 24 lines at the bottom. For pictures with a side over 400, it excludes 3
-// % of the height, 4 % of the width and 4 % of the width, rounded up, if that is more. If the
-// picture was cropped, it excludes only the bottom. For a phone it is all of the picture.
+// columns at the right and 24 lines at the bottom. For pictures with a side over 400, the margins
+// are at least 3 % of the height, 4 % and 4 % of the width, rounded up. If the picture was cropped,
+// it excludes only the bottom. For a phone it is all of the picture.
 func (r Rules) startMargins(width, height int) frame.Region {
 	top, right, bottom := 10, 10, 24
 	if height > 400 || width > 400 {
@@ -294,9 +294,8 @@ func (r Rules) startMargins(width, height int) frame.Region {
 }
 
 // margins returns the compared region for duplicates. It excludes 40 lines at the top, 10 columns
-// at the right and 10 lines at the bottom. For pictures with a side over 400, it excludes 4 % of
-// the height, 4 % of the width and 6 % of the width, rounded up. Cropped pictures are as in
-// startMargins.
+// at the right and 10 lines at the bottom. For pictures with a side over 400, the margins are 4 %
+// of the height, 4 % and 6 % of the width, rounded up. Cropped pictures are as in startMargins.
 func (r Rules) margins(width, height int) frame.Region {
 	top, right, bottom := 40, 10, 10
 	if height > 400 || width > 400 {
@@ -359,10 +358,10 @@ func scriptCut(n, from, length int) (a, b int) {
 }
 
 // isOrange reports whether the script classifies the picture as one of browsertime's orange ones.
-// It scales three parts, at the middle, top and bottom, to 200x200 pixels. In one of them fewer
-// than 10,000 of the 40,000 pixels must differ from (222, 100, 13) in a sample by more than 38.
-// isOrange counts pixels of the unscaled part, which must be fewer than a quarter. For a frame that
-// is all orange, or has none, the result is the same.
+// It scales three parts, at the middle, top and bottom, to 200x200 pixels. A pixel differs if a
+// sample is more than 38 from (222, 100, 13). In one part, fewer than 10,000 of the 40,000 pixels
+// must differ. isOrange counts pixels of the unscaled part, which must be fewer than a quarter. For
+// a frame that is all orange, or has none, the result is the same.
 func isOrange(p Picture) bool {
 	w, h := p.Width, p.Height
 	for _, r := range [...]frame.Region{

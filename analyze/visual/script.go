@@ -41,8 +41,8 @@ func NewScriptFigures(points []ScriptPoint) ScriptFigures {
 
 // scriptComplete is browsertime's rule for visually complete, with its bugs
 // (lib/video/postprocessing/visualmetrics/extraMetrics.js). A time of 0 counts as none, so the next
-// frame's is used. A fall below 85 % forgets 85 % and 95 %, but 99 % only at the next frame that is
-// below 99 % too. A fall below 95 % forgets 95 % alone in the same way.
+// frame's is used. A fall below 85 % forgets 85 % and 95 %. It forgets 99 % only at the next frame
+// that is below 99 % too. A fall below 95 % forgets 95 % alone in the same way.
 func (f *ScriptFigures) scriptComplete(points []ScriptPoint) {
 	var at [3]int
 	var has [3]bool

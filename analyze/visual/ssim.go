@@ -19,9 +19,9 @@ const (
 	// for large ones.
 	Wang SSIMVariant = iota
 	// PySSIM is the index of the script's SSIM library. It has a window around each sample of the
-	// picture, which is mirrored beyond its edges (… b a | a b …). The peak of the weights is half
-	// a sample to the right of and below the window's middle: it puts the middle of 11 samples at
-	// 5.5. Older releases put it at 5, and did not normalize the weights to 1.
+	// picture. The picture is mirrored beyond its edges (… b a | a b …). The peak of the weights is
+	// half a sample to the right of and below the window's middle: it puts the middle of 11 samples
+	// at 5.5. Older releases put it at 5, and did not normalize the weights to 1.
 	PySSIM
 )
 
@@ -299,7 +299,8 @@ func (s *SSIM) windows(row []int32, y int) {
 	}
 }
 
-// ssimIndex is the formula for one window, given the means of x and y, of x² + y², and of x·y.
+// ssimIndex is the formula for one window. Its arguments are the means of x and y, x² + y², and
+// x·y.
 func ssimIndex(x, y, squares, product float64) int32 {
 	const (
 		c1 = (0.01 * 255) * (0.01 * 255)

@@ -125,9 +125,9 @@ func TestSSIMOfFlatPictures(t *testing.T) {
 	}
 }
 
-// TestSSIMOfInvertedStripes: columns of 0 and 255 in turn against the same inverted. The weights at
-// even distances from the peak sum to p, those at odd ones to q = 1 − p. By symmetry p ≈ q ≈ 1/2 to
-// 1e-3. For σ = 1.5 the sums are
+// TestSSIMOfInvertedStripes: columns of 0 and 255 in turn against the same inverted. The sum of the
+// weights at even distances from the peak is p. That of odd ones is q = 1 − p. By symmetry p ≈ q ≈
+// 1/2 to 1e-3. For σ = 1.5 the sums are
 //
 //	p = w(0) + 2·w(2) + 2·w(4) = (1 + 2·0.411112 + 2·0.028566) / 3.759233  = 0.499931
 //

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A process that an owner starts has a copy of its lock from fork to exec, also after the owner was
-// killed. So Lock tries again for this time.
+// A started process has a copy of its owner's lock from fork to exec. It keeps the copy if the
+// owner is killed. So Lock tries again for this time.
 const (
 	lockPatience = time.Second
 	lockEvery    = 10 * time.Millisecond
