@@ -39,7 +39,7 @@ type Watcher interface {
 type givenUpWatcher interface{ GivenUp() }
 
 // returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the
-// ring has emptied: at the earliest after the time that Returns says, and each time after twice as
+// ring has emptied. It waits at least for the time that Returns says. Each time it waits twice as
 // long, up to half a minute. Frames in between are not shown. The change of the next one is that
 // since the last one that was shown, without moves.
 type returningWatcher interface{ Returns() time.Duration }

@@ -285,7 +285,7 @@ func (s *strides) Now() timeline.Time {
 	return timeline.Time(s.reads.Add(1)) * timeline.Time(30*time.Second)
 }
 
-// A watcher that need not see every frame gets frames again after it was given up and the ring has
+// A watcher that need not see every frame is given up, and gets frames again when the ring has
 // emptied. Others do not.
 //
 // Fault: The source of an idle device disappears

@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// BenchmarkAnalyze takes all measures of pixels of each phase, and prints how many times as fast as
-// the phase plays that is.
+// BenchmarkAnalyze takes all measures of pixels of each phase. It prints the speed relative to the
+// phase's own duration.
 func BenchmarkAnalyze(b *testing.B) {
 	films := recording.WriteFilms(b)
 	names := []string{"fps", "loadhist", "speedindex", "heatmap", "checkerboard", "scroll"}

@@ -194,8 +194,8 @@ func (r *Reader) resolve(v *resolver, n int) (hash uint64, err error) {
 	return hash, err
 }
 
-// nearest fills v with the places of a checkpoint, or of an earlier one of the segment if that is
-// damaged. start is the frame after it, or the segment's first one.
+// nearest fills v with the places of a checkpoint. If that is damaged, it takes an earlier one of
+// the segment. start is the frame after it, or the segment's first one.
 func (r *Reader) nearest(v *resolver, seg, i int) (start int, hash uint64, damaged, err error) {
 	start = r.segments[seg].First
 	v.places.Forget()

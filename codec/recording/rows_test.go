@@ -87,8 +87,8 @@ func (d *countingDisk) ReadAt(p []byte, off int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, off)
 }
 
-// TestRowsReadLess counts the bytes read for a frame of noise, which has as many bytes in the file
-// as on the screen.
+// TestRowsReadLess counts the bytes read for a frame of noise. The frame has as many bytes in the
+// file as on the screen.
 func TestRowsReadLess(t *testing.T) {
 	f := format(t, frame.BGR4, 640, 480, 0)
 	l, err := frame.NewLayout(f)

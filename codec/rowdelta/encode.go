@@ -58,8 +58,8 @@ func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	return e.EncodeScanned(prev, cur, e.own, d, firstBlock)
 }
 
-// SetWide selects whether deltas of busy frames store the same bytes of rows one below the other,
-// where that costs little. Predictions need such rows.
+// SetWide selects whether neighbouring rows of busy frames store the same bytes. They do so only
+// where it costs little. Predictions need such rows.
 func (e *Encoder) SetWide(on bool) { e.widened = on }
 
 // busy is the least part of a frame that a widened delta stores: one in so many.
