@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// TestUrgentResponsesAreNotShared: a response that is more urgent comes before one that was
-// requested first, whatever the parts in which both were recorded.
+// TestUrgentResponsesAreNotShared: a more urgent response comes before one that was requested
+// first. The parts in which both were recorded have no effect.
 func TestUrgentResponsesAreNotShared(t *testing.T) {
 	const size, frame = 256 << 10, 16 << 10
 	for name, part := range map[string]int64{"at once": 0, "in parts": 4 << 10} {
