@@ -117,8 +117,9 @@ func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query, 
 }
 
 // part returns the folder in a baseline that has runs like those that are wanted: itself, or that
-// of one of its variants. Of several such folders, it returns the variant of the same name, or the
-// only one without profiled runs beside plain ones. Empty is that there are none.
+// of one of its variants. Of several such folders, it returns the variant of the same name.
+// Otherwise it returns the only one without profiled runs beside plain ones. Empty is that there
+// are none.
 func (d *Daemon) part(ctx context.Context, base string, like store.Query, called string) (string, error) {
 	var folders []string
 	for like.Set = base; ; {

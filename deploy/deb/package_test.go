@@ -17,8 +17,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/built"
 )
 
-// TestPackage makes the package of the program, installs it into a root of its own with dpkg, and
-// checks the result.
+// TestPackage makes the package of the program. It installs it into a root of its own with dpkg,
+// and checks the result.
 //
 // Fault: A box's package is upgraded, removed or purged
 func TestPackage(t *testing.T) {

@@ -47,9 +47,9 @@ func patient(d v4l2.Device) Device {
 	return p
 }
 
-// modeOf returns what would be recorded of a device now: the size and rate of its signal, or those
-// that it is set to, in the format that capture/v4l2 would take. It is nil where that is not known,
-// or refused with a reason.
+// modeOf returns the mode that would be recorded now, in the format that capture/v4l2 would take.
+// Size and rate are those of the signal, or those that the device is set to. It is nil where that
+// is not known, or refused with a reason.
 func modeOf(d v4l2.Device) (mode *Mode, refused string) {
 	format, ok := chosenFormat(d)
 	width, height, period := 0, 0, capture.Rational{}
@@ -90,8 +90,8 @@ func chosenFormat(d v4l2.Device) (v4l2.PixelFormat, bool) {
 	return first, ok
 }
 
-// shortestPeriod returns the shortest time from frame to frame that a device has for a size, or
-// 1/60 s where it does not say.
+// shortestPeriod returns the minimum time from frame to frame that a device states for a size. It
+// returns 1/60 s if the device states none.
 func shortestPeriod(f v4l2.PixelFormat, width, height int) capture.Rational {
 	for _, s := range f.Sizes {
 		if width >= s.MinWidth && width <= s.Width && height >= s.MinHeight && height <= s.Height &&

@@ -88,8 +88,8 @@ func TestRigCompares(t *testing.T) {
 			t.Errorf("no frame rates of two runs each: %s", got.Comparison)
 		}
 	}
-	// What a test says of its values counts here as it does when the rig judges its runs, unless
-	// the client says otherwise.
+	// A test's rules for its values count here as when the rig judges its runs. The client can
+	// override them.
 	judged := rig.Ended(rig.Scene("ci", api.StartParams{Test: "judged"}).ID)
 	for _, asked := range []struct {
 		api.CompareParams

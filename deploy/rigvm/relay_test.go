@@ -18,8 +18,8 @@ import (
 // eventsEnv names a file of events for TestRelayed.
 const eventsEnv = "RIGVM_TEST_EVENTS"
 
-// TestRelayed makes tests of events, from a stream in which all pass. TestRelay also starts it as a
-// process of its own with events in a file, since some of those tests fail.
+// TestRelayed makes tests of events, from a stream in which all pass. Some of the tests in a file
+// of events fail. So TestRelay also starts it as a process of its own, with that file.
 func TestRelayed(t *testing.T) {
 	in := events("run A\nrun A/b\npass A/b\npass A\npass")
 	if path := os.Getenv(eventsEnv); path != "" {

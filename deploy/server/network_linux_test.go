@@ -23,8 +23,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// onLine is a client whose job runs a test on a link, on a device that shows green and content, and
-// never red.
+// onLine is a client whose job runs a test on a link. The device shows green and content, and never
+// red.
 type onLine struct {
 	*served
 	*client.Client

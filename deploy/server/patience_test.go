@@ -40,8 +40,8 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 }
 
-// TestAnswersMayTakeTime: the time limit of a request does not apply to its answer, for a call with
-// a body and a request without one.
+// TestAnswersMayTakeTime: the time limit of a request does not apply to its answer. It calls with a
+// body, and requests without one.
 func TestAnswersMayTakeTime(t *testing.T) {
 	t.Parallel()
 	const readTime = 4 * time.Second // a machine may stand still for less

@@ -86,7 +86,7 @@ func TestReplay(t *testing.T) {
 	hear(conn, latest-kept+1, kept)
 }
 
-// TestReplayAfterRestart: the numbers of events keep rising over a restart of the rig, so a client
+// TestReplayAfterRestart: the numbers of events keep rising over a restart of the rig. So a client
 // sees that it has missed some.
 func TestReplayAfterRestart(t *testing.T) {
 	t.Parallel()
@@ -131,8 +131,8 @@ func TestReplayOfTheFuture(t *testing.T) {
 	}
 }
 
-// TestPreviewOfAnotherDevice: a viewer who switches from one screen to another sees that one,
-// though both are still and have been shown once.
+// TestPreviewOfAnotherDevice: a viewer who switches to another screen sees that one. Both are still
+// and have been shown once.
 func TestPreviewOfAnotherDevice(t *testing.T) {
 	t.Parallel()
 	one, other := daemontest.New("one"), daemontest.New("other")

@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// TestPushedTwice: a run that is sent twice is stored once, under its first ID, also if it is part
-// of a set. A similar run is stored separately.
+// TestPushedTwice: a run that is sent twice is stored once, under its first ID. It may be part of a
+// set. A similar run is stored separately.
 //
 // Fault: A run is pushed twice, also at the same time
 func TestPushedTwice(t *testing.T) {

@@ -200,9 +200,9 @@ func (b bucket) drop(revision uint64) {
 	}
 }
 
-// maxDrops is the number of deletes that wait for the storage at a time, one for each dropsEach
-// messages that wait. The server discards all requests when 10,000 wait, and does not answer
-// [jetstream.Stream.Info] while others wait.
+// maxDrops is the number of deletes that wait for the storage at a time. There is one for each
+// dropsEach waiting messages. The server discards all requests when 10,000 wait, and does not
+// answer [jetstream.Stream.Info] while others wait.
 const (
 	maxDrops  = 8
 	dropsEach = 256

@@ -277,8 +277,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestOnline: a rig is online from its first poll of this hub, though a hub that has just begun
-// shows it as ready with its stored devices.
+// TestOnline: a rig is online from its first poll of this hub. A hub that has just begun shows it
+// as ready with its stored devices.
 func TestOnline(t *testing.T) {
 	w := newWorld(t, "a")
 	check := func(online bool, state string) {

@@ -28,8 +28,8 @@ const (
 )
 
 // pieces has parts of files of rigs, so that they are there again while their rig measures or is
-// away. A piece is a file FILE-INDEX. It has the SHA-256 of the rest, the ETag that the rig gave
-// the file, and at most pieceBytes from INDEX·pieceBytes on. FILE is a hash: see
+// away. A piece is a file FILE-INDEX. It has the SHA-256 of the rest and the ETag that the rig gave
+// the file. Then it has at most pieceBytes from INDEX·pieceBytes on. FILE is a hash: see
 // [pieceReader.file].
 type pieces struct {
 	root *os.Root

@@ -10,10 +10,10 @@ import (
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 )
 
-// Changes are made in rounds. A round carries out all operations that wait, one after the other,
-// and stores all of their changes at the same time, without the lock. It then assigns jobs to free
-// devices and stores that. So a device is given to a job after the end of the one before is on the
-// disk, and the memory has what the storage has.
+// Changes are made in rounds. A round carries out all operations that wait, one after the other. It
+// stores all of their changes at the same time, without the lock. It then assigns jobs to free
+// devices and stores that. So the end of a job is on the disk before the next job gets its device.
+// Memory and storage are equal.
 //
 // An operation runs again after its changes were stored, until it wants no other. Its last run has
 // its result. It must therefore lead to the same when it is repeated.

@@ -160,8 +160,8 @@ func (s *Scheduler) use(q *queue, use int64) {
 }
 
 // next returns the job of a class that comes next on a device, or nil. The team that used the
-// device least for its share comes first, and in it the owner who used it least. Then the least
-// turn decides in a group, and the older job between groups.
+// device least for its share comes first. In it, the owner who used it least comes first. Then the
+// least turn decides in a group, and the older job between groups.
 func (s *Scheduler) next(d *device, class int) (next *entry) {
 	t := &d.teams[class]
 	for _, l := range t.last {

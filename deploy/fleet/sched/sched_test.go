@@ -428,8 +428,8 @@ func TestShares(t *testing.T) {
 }
 
 // TestTeams floods devices with jobs of two teams and of an owner without one. It fails if the time
-// of a team does not follow its share, or depends on its number of owners, groups or jobs. It fails
-// too if owners of a team do not have equally much.
+// of a team does not follow its share. The time must not depend on the number of its owners, groups
+// or jobs. It fails too if owners of a team do not have equally much.
 func TestTeams(t *testing.T) {
 	for _, rigs := range []int{1, 7, 60} {
 		s := New(Options{Teams: []Team{{Owners: []string{"a1", "a2", "a3"}, Share: 3}, {Owners: []string{"b1", "b2"},

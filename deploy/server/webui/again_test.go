@@ -8,9 +8,9 @@ import (
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 )
 
-// TestConnectsAgain: a page that was connected to another rig at this address, and has seen a
-// number and a device that this one does not know, is connected, and asks for the state of things
-// anew. It does not try the same for ever.
+// TestConnectsAgain: a page was connected to another rig at this address. It has a number and a
+// device that are unknown to this one. It connects, and requests the state anew. It does not try
+// the same for ever.
 //
 // Fault: A client resumes at an event that the rig never had
 func TestConnectsAgain(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 )
 
-// TestHeed: what happens while a call is under way is not missed by who begins to follow with its
-// answer, and what is shown before the page is connected is asked for again then.
+// TestHeed: a client that follows events from the answer of a call misses no event of that time. A
+// view that is open before the page is connected is requested again then.
 func TestHeed(t *testing.T) {
 	const script = `import {Rig} from 'PAGE/js/api.js';
 const rig = new Rig();
