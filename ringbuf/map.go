@@ -14,8 +14,8 @@ type MapOptions struct {
 	// does not fail Map; see Memory.locked.
 	Lock bool
 	// Prefault makes the memory present now, so that the first round of the ring has no page
-	// faults. The time depends on the machine. For 1 GiB, a virtual one needed 2.6 s while its host
-	// found the memory, and 0.05 s the next time.
+	// faults. The time depends on the machine. For 1 GiB, a virtual one needed 2.6 s at first,
+	// since its host had to find the memory. The next time it needed 0.05 s.
 	Prefault bool
 }
 

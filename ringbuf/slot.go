@@ -25,10 +25,11 @@ type Slot[M any] struct {
 	lostBefore uint64
 	position   uint64
 
-	// refs counts the users of the frame: each lossless reader that has not read it, each reader
-	// with a lease, and the ring while it is the newest. 0 means free, or held by the writer.
-	// Ordering: each decrement comes after its owner's last look at the bytes. So all looks are
-	// over before the decrement to 0 frees the slot. The writer gets it again through freeList.
+	// refs counts the users of the frame. These are lossless readers that have not read it, and
+	// readers with a lease. The ring is one while the frame is the newest. 0 means free, or held by
+	// the writer. Ordering: each decrement comes after its owner's last look at the bytes. So all
+	// looks are over before the decrement to 0 frees the slot. The writer gets it again through
+	// freeList.
 	refs atomic.Int32
 	_    cpu.CacheLinePad
 }

@@ -183,7 +183,8 @@ func TestStress(t *testing.T) {
 	t.Logf("%d lost: %d behind, %d leased, %d writing", st.Lost, st.LostBehind, st.LostLeased, st.LostWriting)
 }
 
-// Readers that come and go at any point of a commit must neither leak a slot nor free one in use.
+// Readers begin and end at any point of a commit. They must neither leak a slot nor free one in
+// use.
 func TestStressComeAndGo(t *testing.T) {
 	preempt(t)
 	r := newRing(t, 6)

@@ -364,8 +364,8 @@ func clockOf(id, perThread int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// plainCopies measures the minimum of any way that copies a frame. It copies from one of as many
-// buffers as the driver has into one of as many as the ring has.
+// plainCopies measures the minimum of any way that copies a frame. It copies from the buffers of
+// the driver into the slots of the ring, and uses as many of both.
 func plainCopies(size, frames int) (perFrame time.Duration, err error) {
 	m, err := ringbuf.Map((defaultBuffers+costSlots)*size, ringbuf.MapOptions{Lock: true, Prefault: true})
 	if err != nil {

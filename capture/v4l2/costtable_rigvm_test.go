@@ -11,8 +11,8 @@ import (
 )
 
 // writeCosts prints the measurements. The others are compared with the first way. The share of a
-// core and the ratio are of the medians, since those of the quickest rounds differ more from run to
-// run. Allocations and pins are the maximum of a round.
+// core and the ratio are of the medians. Those of the quickest rounds differ more from run to run.
+// Allocations and pins are the maximum of a round.
 func writeCosts(out io.Writer, title string, ways []*way) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
 		return err

@@ -39,10 +39,10 @@ func (b bounds) far(d time.Duration) time.Duration {
 	return 0
 }
 
-// If the signal clocks the output, likely is the part of the interval within a quarter of a period
-// of its middle. A delay at the edge of a wide interval is possible. But it would explain a frame
-// that the middle does not only by accident. Outputs without such a clock move through all phases,
-// which leaves the interval narrow, and all of it counts.
+// If the signal clocks the output, likely is the middle part of the interval. It ends a quarter of
+// a period from the middle. A delay at the edge of a wide interval is possible. But it would
+// explain a frame that the middle does not only by accident. Outputs without such a clock move
+// through all phases, which leaves the interval narrow, and all of it counts.
 func (e *evidence) likely(b bounds) bounds {
 	if !e.played.Clocked {
 		return b

@@ -8,8 +8,7 @@ import (
 // truth has the true counts of the judged frames.
 type truth struct{ duplicates, dropped int }
 
-// truth counts from the first frame that does not show the first picture to the last that does not
-// show the last one.
+// truth counts frames between those of the first and of the last picture.
 func (s *simulation) truth() (t truth) {
 	first, last := -1, -1
 	for i, d := range s.shown {

@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// WorstFrame returns the frame with the most faults in the report, and the sent picture if the
-// frame's number can be read. Both are nil if no single frame has a fault.
+// WorstFrame returns the frame with the most faults in the report. It also returns the sent picture
+// if the frame's number can be read. Both are nil if no single frame has a fault.
 func WorstFrame(path string, r *Report) (came, sent image.Image, err error) {
 	n := r.Time.Worst
 	if n < 0 {

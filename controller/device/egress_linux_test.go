@@ -308,9 +308,9 @@ func FuzzSocks(f *testing.F) {
 	})
 }
 
-// reachesServices lets a browser try to reach a service of this machine in every way that a test
-// and its pages have. It uses all names and addresses that the machine has for itself. It reaches
-// the run's own page directly. Then it tries files.
+// reachesServices lets a browser try to reach a service of this machine. It tries every way that a
+// test and its pages have. It uses all names and addresses that the machine has for itself. It
+// reaches the run's own page directly. Then it tries files.
 func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 	hosts := own(t)
 	machine := len(hosts)
@@ -601,7 +601,7 @@ const tellShown = `onload = () => requestAnimationFrame(() => requestAnimationFr
 var datagramWays = []string{"stun", "turn", "peer", "transport"}
 
 // datagramHosts are addresses of this machine for datagrams, in JavaScript. They are the
-// loopback's, and another of IPv4, since Firefox sends none to the loopback.
+// loopback's, and another of IPv4, since Firefox does not send datagrams to the loopback.
 func datagramHosts(hosts []string) string {
 	all := []string{"127.0.0.1"}
 	for _, h := range hosts {

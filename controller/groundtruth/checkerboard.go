@@ -28,9 +28,9 @@ func (t *played) checkChecker() []check {
 	return list
 }
 
-// checkerFigures returns the number of frames with checkerboard, the time from the first frame to
-// its end, and Σ Δt·A / size(R). Frames with no picture of the page, or with several, may show
-// checkerboard or not.
+// checkerFigures returns three figures of checkerboard. They are the number of frames, the time
+// from the first frame to its end, and Σ Δt·A / size(R). Frames with no picture of the page, or
+// with several, may show checkerboard or not.
 func (t *played) checkerFigures() (shown, filled, sum result.Span) {
 	times, w := t.Outcome.Times, t.Outcome.Window
 	var low, high float64

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/har"
 )
 
-// suspect names the last response that ended within the time of a late frame, and before the
-// earliest time at which its picture was sampled. The effect of the response is not measured. The
+// suspect names the last response that ended within the time of a late frame. It ended before the
+// earliest time at which the picture was sampled. The effect of the response is not measured. The
 // waterfall may be nil.
 func suspect(late []result.ProfileLate, windows []result.Window, fall *har.Waterfall) {
 	if fall == nil {

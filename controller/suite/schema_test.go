@@ -119,8 +119,8 @@ func object(s node) node {
 	return nil
 }
 
-// TestSchemaIsThatOfTheTypes: each key of a type is in the schema with its bounds, and each key of
-// the schema is in a type.
+// TestSchemaIsThatOfTheTypes: schema and types have the same keys. Each key of the schema has the
+// bounds of its type.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	root := schemaTree(t)
 	defs := root["$defs"].(node)

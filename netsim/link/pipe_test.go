@@ -35,8 +35,8 @@ func TestPipeByHand(t *testing.T) {
 	}
 }
 
-// At a rate of which no packet takes whole nanoseconds, a million packets end at the time of their
-// bits, to one nanosecond.
+// A million packets end at the time of their bits, to one nanosecond. At this rate no packet takes
+// whole nanoseconds.
 func TestPipeDoesNotDrift(t *testing.T) {
 	const rate, packets, size = 7777777, 1_000_000, 1499
 	p := startPipe(t, Direction{Rate: rate}, 1)

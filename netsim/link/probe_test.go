@@ -117,8 +117,8 @@ func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Contex
 	}
 }
 
-// A pipe's numbers of losses are in the interval as often as stated, and the interval is not wider
-// than necessary.
+// The losses of pipes are in the interval as often as stated. The interval is not wider than
+// necessary.
 func TestLossInterval(t *testing.T) {
 	for _, d := range []Direction{{Loss: 0.01}, {Loss: 0.05, Burst: 3}, {Loss: 0.3, Burst: 10}, {}, {Loss: 1}} {
 		const sent, times = 5000, 400

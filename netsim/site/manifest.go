@@ -76,7 +76,7 @@ func stutterPage() Page {
 }
 
 // tellPage sends messages inside its pictures: long tasks at known times, garbage collections and
-// bytes of its own. It ends after three seconds, or later, when the long tasks are told of.
+// bytes of its own. It ends after three seconds, or later when the long tasks have been reported.
 func tellPage() Page {
 	return Page{
 		Name: "tell", Title: "Messages", Path: "/tell.html",

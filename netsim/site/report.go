@@ -22,9 +22,9 @@ const (
 	maxText     = 512     // bytes of a warning, of the browser's name or of a failure
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
 	maxAnswers  = 4096
-	// eventSlack is the number of µs by which an event's stamp may follow the frame that reports
-	// it, or the next event. A frame has the time at which it was due, and a busy browser calls
-	// back long after that.
+	// eventSlack is the number of µs by which an event's stamp may follow its report. The report is
+	// the frame, or the next event. A frame has the time at which it was due, and a busy browser
+	// calls back long after that.
 	eventSlack = 1_000_000
 )
 

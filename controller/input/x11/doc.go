@@ -15,16 +15,16 @@
 // The server's own mapping is read through XKB, on a connection of its own, with its groups, levels
 // and modifiers. It is read again when the server reports a change. A named key that types a
 // character is a place. Other named keys are meanings. A character is pressed on the key that types
-// it in the current state, with Shift, AltGr or a switch of groups if necessary. The characters are
-// those that windows will look up.
+// it in the current state. Shift, AltGr or a switch of groups are used if necessary. The characters
+// are those that windows will look up.
 //
 // A character without a key borrows an unused keycode. It is written to the server's mapping before
 // it is pressed, so every client gets the change before the key. But clients look up a key's
-// meaning later, in their own time. So a borrowed keycode is reused or returned only after the
-// window with the keyboard has answered a ping, which it reads after the keys. The ping is
-// _NET_WM_PING of the Extended Window Manager Hints. Windows without pings get a pause instead,
-// [grace]. A window may get changes on one connection and keys on another, like Chromium, in which
-// GTK looks keys up. So a ping is also sent before a borrowed key is pressed.
+// meaning later, in their own time. So a borrowed keycode is kept until the window with the
+// keyboard has answered a ping. It reads the ping after the keys. The ping is _NET_WM_PING of the
+// Extended Window Manager Hints. Windows without pings get a pause instead, [grace]. A window may
+// get changes on one connection and keys on another, like Chromium, in which GTK looks keys up. So
+// a ping is also sent before a borrowed key is pressed.
 //
 // # Input methods
 //

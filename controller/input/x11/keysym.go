@@ -16,8 +16,8 @@ const (
 	symLevel5     = 0xfe11
 )
 
-// symUnicode is added to a character's number to make its keysym, unless it has one of the old ones
-// (X Window System Protocol, appendix A).
+// symUnicode is added to a character's number to make its keysym. Some characters have an old
+// keysym instead (X Window System Protocol, appendix A).
 const symUnicode = 0x0100_0000
 
 // old are the keysyms of characters from before Unicode, those of national character sets: the

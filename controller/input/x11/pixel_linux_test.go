@@ -173,10 +173,9 @@ func captureRate(took time.Duration) int {
 	return fps
 }
 
-// TestPixel: half of the pressed keys are on the screen of a client that paints at once within one
-// interval of a capture of that screen. The capture has 60 Hz, unless a bare request takes an
-// eighth of that on a busy machine. Then the capture is slower by as much, as it would be held up,
-// too.
+// TestPixel: half of the pressed keys are on the screen within one interval of its capture. The
+// client paints at once. The capture has 60 Hz, unless a bare request takes an eighth of that on a
+// busy machine. Then the capture is slower by as much, as it would be held up, too.
 func TestPixel(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, p := openDriver(t, display), startPainter(t, display)
