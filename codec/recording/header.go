@@ -110,7 +110,7 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 	return h, nil
 }
 
-// Info is what a recording says about itself as a whole.
+// Info has the properties of a recording as a whole.
 type Info struct {
 	Version    int
 	ID         [16]byte

@@ -16,7 +16,7 @@ import (
 // has an append function for the writer and a parse method for the reader. Numbers are uvarints,
 // signed ones zigzag.
 
-// blockInfo is where a block lies and how it is checked.
+// blockInfo is a block's place in the file, its sizes and its checksum.
 type blockInfo struct {
 	offset int64  // in the file; not part of a head
 	raw    uint32 // bytes when unpacked
@@ -161,7 +161,7 @@ func (p *headParser) done() error {
 	return p.err
 }
 
-// frameHead is a frame without its pixels.
+// frameHead is the head of a frame's record, without pixels.
 type frameHead struct {
 	number uint64
 	// number of its segment: should that one's record be lost, the frame must not be read in
@@ -307,7 +307,7 @@ func (v *valueHead) parse(head []byte, body int64, bodyLen uint64) error {
 	return p.done()
 }
 
-// checkpointHead says where each row of a frame lies; the table is its body.
+// checkpointHead has the places of a frame's rows; the table is its body.
 type checkpointHead struct {
 	number uint64 // of the frame whose rows the table places
 	hash   uint64 // of that frame

@@ -229,7 +229,7 @@ func (r *Reader) readTail() error {
 	return nil
 }
 
-// fault notes a record that says what cannot be. Beyond some thousands more of them say nothing
+// fault notes a record with impossible contents. Beyond some thousands more of them say nothing
 // new.
 func (r *Reader) fault(e *CorruptError) {
 	if r.faults++; r.faults <= maxFaults {
@@ -296,15 +296,15 @@ func (r *Reader) addFrame(h recordHeader, head []byte, interval int32, headAt ui
 	if f.number < n || f.number > uint64(r.size/recordHeaderSize) {
 		return fmt.Errorf("has number %d after %d frames", f.number, n)
 	}
-	r.lose(f.number, interval) // their records are gone
+	r.addLost(f.number, interval) // their records are gone
 	r.frames = append(r.frames, frameEntry{
 		meta: f.meta, offset: h.offset, bodyLen: h.bodyLen, interval: interval, headAt: headAt, headLen: h.headLen,
 	})
 	return nil
 }
 
-// lose adds lost frames up to, and not including, frame end.
-func (r *Reader) lose(end uint64, interval int32) {
+// addLost adds lost frames up to, and not including, frame end.
+func (r *Reader) addLost(end uint64, interval int32) {
 	at := int64(0)
 	if n := len(r.frames); n > 0 {
 		last := &r.frames[n-1]
@@ -333,7 +333,7 @@ func (r *Reader) addSegment(head []byte) error {
 		return err
 	}
 	if len(r.segments) > 0 {
-		r.lose(s.first, 0)
+		r.addLost(s.first, 0)
 	}
 	r.segment = s.number
 	r.segments = append(r.segments, Segment{First: len(r.frames), Layout: layout, PeriodNum: s.period[0],

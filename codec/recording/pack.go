@@ -157,7 +157,7 @@ type allowance struct {
 }
 
 // widest returns how many pieces a span may be the sum of. With it no reader asks for more than
-// [resolver.mostAsked].
+// [resolver.maxAsked].
 func widest(l *frame.Layout) uint16 {
 	return uint16(max(rowdelta.MaxChain, maxBases/(rowdelta.MaxPieces*len(l.Rows))))
 }

@@ -128,8 +128,8 @@ func (p *Player) show(f *fetch) error {
 	p.meta = p.r.frames[f.n].meta
 	f.delta.Change(&p.change)
 	if f.delta.Still() && p.complete {
-		p.stand()
-	} else if err := p.turn(f); err != nil {
+		p.showSame()
+	} else if err := p.showChanged(f); err != nil {
 		return err
 	}
 	if p.hasher == nil {
@@ -145,8 +145,8 @@ func (p *Player) show(f *fetch) error {
 	return nil
 }
 
-// stand shows the same frame again.
-func (p *Player) stand() {
+// showSame shows the same frame again.
+func (p *Player) showSame() {
 	if p.still {
 		return
 	}
@@ -159,8 +159,8 @@ func (p *Player) stand() {
 	copy(p.prev.Rows, p.image.Rows)
 }
 
-// turn shows a frame in which something changed.
-func (p *Player) turn(f *fetch) error {
+// showChanged shows a frame in which something changed.
+func (p *Player) showChanged(f *fetch) error {
 	p.still = false
 	p.before, p.now = p.now, p.before
 	p.prev.Rows, p.image.Rows = p.image.Rows, p.prev.Rows

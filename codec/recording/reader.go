@@ -30,7 +30,7 @@ type Metadata struct {
 	Value json.RawMessage
 }
 
-// frameEntry is the memory of one frame.
+// frameEntry is the reader's entry of one frame.
 type frameEntry struct {
 	meta     frame.Meta
 	offset   int64  // of the record; 0: the frame is lost
@@ -46,7 +46,7 @@ func (f *frameEntry) end() int64 {
 	return f.offset + h.size()
 }
 
-// eventEntry is the memory of one event.
+// eventEntry is the reader's entry of one event.
 type eventEntry struct {
 	timeline.EventHead
 	place valuePlace
@@ -239,7 +239,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Info returns what the recording says about itself.
+// Info returns the properties of the recording.
 func (r *Reader) Info() Info {
 	return Info{
 		Version: formatVersion, ID: r.header.id, Created: time.Unix(0, r.header.created),
@@ -285,7 +285,7 @@ func (r *Reader) Meta(n int) (frame.Meta, error) {
 	return r.frames[n].meta, nil
 }
 
-// lost says why frame n cannot be read.
+// lost returns the reason why frame n cannot be read.
 func (r *Reader) lost(n int) error {
 	at := int64(r.frames[n].bodyLen)
 	for _, d := range r.damage {

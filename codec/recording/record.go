@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// recordType is what a record holds. FORMAT.md has the table.
+// recordType is the kind of a record. FORMAT.md has the table.
 type recordType uint8
 
 const (

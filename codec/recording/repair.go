@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// RepairReport is what repair did.
+// RepairReport is the result of a repair.
 type RepairReport struct {
 	Repaired bool     // false: the recording was closed cleanly, nothing was to be done
 	Kept     int      // frames

@@ -12,9 +12,9 @@ import (
 // bounds a reader's memory.
 const maxBases = 1 << 20
 
-// mostAsked is how many pieces of one level there may be. Few rows may have as many as a frame: the
+// maxAsked is how many pieces of one level there may be. Few rows may have as many as a frame: the
 // pieces of a row may come from as many others.
-func (v *resolver) mostAsked() int {
+func (v *resolver) maxAsked() int {
 	return max(maxBases, rowdelta.MaxPieces*rowdelta.MaxChain*len(v.wanted))
 }
 
@@ -77,7 +77,7 @@ func (v *resolver) askBases() (int64, error) {
 			v.asked = append(v.asked, askedPiece{b.from, wantedPiece{a.to, b.fromByte + skip, n}})
 			a.off, a.to = a.off+n, a.to+n
 		}
-		if len(v.asked)-was > v.mostAsked() {
+		if len(v.asked)-was > v.maxAsked() {
 			return v.blocks[a.block].offset, errors.New("block of differences from too many pieces")
 		}
 	}

@@ -53,7 +53,7 @@ func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	return d, nil
 }
 
-// existsError is fs.ErrExist in words.
+// existsError is fs.ErrExist with a hint.
 type existsError struct{ path string }
 
 func (e existsError) Error() string {

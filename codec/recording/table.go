@@ -49,7 +49,7 @@ func (t *blockTable) find(id int64) int {
 	return i
 }
 
-// rowPredictor expects each row to lie behind the one above as that one lay behind its own.
+// rowPredictor expects each row at the distance that the two rows above have.
 type rowPredictor struct {
 	last rowdelta.Place
 	step [rowdelta.MaxPieces]int32

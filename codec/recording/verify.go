@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// VerifyReport is what verification found.
+// VerifyReport is the result of a verification.
 type VerifyReport struct {
 	Frames   int      // in the recording
 	Checked  int      // decoded and equal to the captured frame

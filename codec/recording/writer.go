@@ -167,8 +167,8 @@ func startWriter(to storage, o Options, header *fileHeader) *Writer {
 	return w
 }
 
-// SetPressure tells from 0 to 1 how near the recorder is to losing frames. Compression gets faster,
-// then is left out.
+// SetPressure sets the recorder's pressure: 0 to 1, at which it loses frames. Compression gets
+// faster, then is left out.
 func (w *Writer) SetPressure(p float64) { w.pressure.Store(uint64(rowdelta.Acceleration(p))) }
 
 // Stats returns the counts so far.
@@ -196,7 +196,7 @@ func (w *Writer) begin() error {
 	return w.sink.error()
 }
 
-// Segment says in which format the next frames are. The period is the nominal time from frame to
+// Segment sets the format of the next frames. The period is the nominal time from frame to
 // frame as a fraction of seconds, 0/0 where unknown.
 func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	defer w.mu.Unlock()
@@ -210,7 +210,7 @@ func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	if f.Stride > maxBlockRaw {
 		return fmt.Errorf("record %v: rows of %d bytes, limit %d", f, f.Stride, maxBlockRaw)
 	}
-	w.letGo()
+	w.releaseLast()
 	w.resize(layout)
 	w.layout, w.encoder = layout, rowdelta.NewEncoder(layout)
 	w.scan.format(layout)
@@ -402,8 +402,8 @@ func (w *Writer) intact() bool {
 	return false
 }
 
-// letGo gives up the last frame, at the end of a segment.
-func (w *Writer) letGo() {
+// releaseLast releases the last frame, at the end of a segment.
+func (w *Writer) releaseLast() {
 	w.intact()
 	w.prev.release()
 	w.prev = nil
@@ -525,7 +525,7 @@ func (w *Writer) Close() error {
 		return w.closeErr
 	}
 	w.closed = true
-	w.letGo()
+	w.releaseLast()
 	j := <-w.jobs
 	j.done = make(chan error, 1)
 	w.ordered <- j
