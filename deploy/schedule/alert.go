@@ -95,7 +95,7 @@ func (e *Engine) bisectAlert(ctx context.Context, a *api.Alert, s *api.Series, x
 		return err
 	}
 	b.Alert, b.Key, b.Sign = a.ID, shared(keyOf(s)), math.Copysign(1, x.Shift)
-	return e.begun(ctx, b)
+	return e.submitFirst(ctx, b)
 }
 
 // command returns the command that repeats the comparison of a change.

@@ -28,7 +28,7 @@ const (
 	bisectsDir   = "bisects" // beside schedule.json
 	maxBisects   = 20        // that are searching
 	keptBisects  = 200       // that ended
-	leastBudget  = 24        // runs of the first step
+	minBudget    = 24        // runs of the first step
 	usualBudget  = 600
 	falseReports = 0.01 // chance of a wrong build
 )
@@ -70,8 +70,8 @@ func (e *Engine) newBisection(p api.BisectParams, owner, salt string, all []api.
 		return nil, api.Errorf(api.NotFound, "builds %.80q and %.80q: must be in feed %s", p.Good, p.Bad, p.Feed)
 	case good >= bad:
 		return nil, api.Errorf(api.InvalidParams, "good build %s must be older than bad build %s", p.Good, p.Bad)
-	case p.Budget < leastBudget || p.Budget > bisect.MaxBudget:
-		return nil, api.Errorf(api.InvalidParams, "budget is %d runs: must be %d to %d", p.Budget, leastBudget,
+	case p.Budget < minBudget || p.Budget > bisect.MaxBudget:
+		return nil, api.Errorf(api.InvalidParams, "budget is %d runs: must be %d to %d", p.Budget, minBudget,
 			bisect.MaxBudget)
 	case e.searching() >= maxBisects:
 		return nil, api.Errorf(api.TooMany, "%d bisections are searching already", maxBisects)
@@ -158,7 +158,7 @@ const releaseTime = 30 * time.Minute
 func (e *Engine) bisectAll(ctx context.Context) (err error) {
 	for _, b := range e.bisections {
 		if b.Ended == 0 {
-			err = errors.Join(err, e.goOn(ctx, b))
+			err = errors.Join(err, e.advanceBisection(ctx, b))
 		}
 		if now := e.Now().UnixNano(); b.Ended != 0 && now-b.Ended < int64(releaseTime) {
 			e.Queue.Release(b.ID)
@@ -167,8 +167,8 @@ func (e *Engine) bisectAll(ctx context.Context) (err error) {
 	return err
 }
 
-// goOn takes results of a bisection until it waits for a job, or has ended.
-func (e *Engine) goOn(ctx context.Context, b *bisection) error {
+// advanceBisection takes results of a bisection until it waits for a job, or has ended.
+func (e *Engine) advanceBisection(ctx context.Context, b *bisection) error {
 	for {
 		step, is := b.Search.Next()
 		if !is {
@@ -181,7 +181,7 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 			b.Steps = append(b.Steps, b.next(step))
 		}
 		s := &b.Steps[len(b.Steps)-1]
-		state, j, err := e.look(ctx, &s.Task, func() error { return e.keep(b) })
+		state, j, err := e.pollJob(ctx, &s.Task, func() error { return e.keep(b) })
 		if err != nil || state == open {
 			return err
 		}
@@ -194,7 +194,7 @@ func (e *Engine) goOn(ctx context.Context, b *bisection) error {
 		case again:
 			s.Task.Attempt++
 			s.Task.name()
-		case spoilt && s.Task.again(&j):
+		case spoilt && s.Task.renew(&j):
 			err = nil
 		case err == nil:
 			err = b.Search.Add(results)
@@ -238,7 +238,7 @@ func (b *bisection) build(name string) api.Build {
 // results reads the runs of a step. A build with failed runs only is broken. The step is done again
 // if that build is one of its ends. A step is spoilt if all runs of a build were rejected. Such a
 // build between good and bad is broken too, as is one whose runs have no value.
-func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, state fate, j *api.Job) (
+func (e *Engine) results(ctx context.Context, b *bisection, s *bisectionStep, state jobOutcome, j *api.Job) (
 	r bisect.Results, spoilt, again bool, err error) {
 	var measured []trend.Measured
 	if state != lost {

@@ -19,14 +19,14 @@ const (
 	maxShown    = 1000 // builds
 	maxShownRun = 200  // values of a build
 	maxShownTo  = 100  // builds that may have brought a change
-	leastChance = 0.001
+	minChance   = 0.001
 )
 
 // StartBisect begins a bisection. An error of its first job is returned.
 func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectParams) (out api.Bisect, err error) {
 	all, err := e.Feeds.Builds(ctx, p.Feed) // may take long
 	if err != nil && len(all) == 0 {
-		return out, told(err)
+		return out, clientError(err)
 	}
 	if p.Good == "" {
 		return out, api.Errorf(api.InvalidParams, "good must be a build of feed %.80q", p.Feed)
@@ -37,7 +37,7 @@ func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectPara
 		}
 		b, err := e.Feeds.Resolve(ctx, p.Feed, *name)
 		if err != nil {
-			return out, told(err)
+			return out, clientError(err)
 		}
 		*name = b.Name
 	}
@@ -54,18 +54,18 @@ func (e *Engine) StartBisect(ctx context.Context, owner string, p api.BisectPara
 	if err != nil {
 		return out, err
 	}
-	if err := e.begun(ctx, b); err != nil {
+	if err := e.submitFirst(ctx, b); err != nil {
 		return out, err
 	}
 	return b.show(true), nil
 }
 
-// begun submits the first job of a bisection, and keeps it.
-func (e *Engine) begun(ctx context.Context, b *bisection) error {
+// submitFirst submits the first job of a bisection, and keeps it.
+func (e *Engine) submitFirst(ctx context.Context, b *bisection) error {
 	step, _ := b.Search.Next()
 	b.Steps = []bisectionStep{b.next(step)}
 	if _, err := e.submit(ctx, &b.Steps[0].Task); err != nil && !later(err) {
-		return told(err)
+		return clientError(err)
 	}
 	if err := e.keep(b); err != nil {
 		_ = e.Queue.Cancel(b.Steps[0].Task.ID) // its runs are harmless
@@ -201,7 +201,7 @@ func (b *bisection) show(whole bool) api.Bisect {
 	}
 	chances := b.Search.Chances()
 	for _, c := range chances {
-		if c >= leastChance {
+		if c >= minChance {
 			out.Left++
 		}
 	}
@@ -220,7 +220,7 @@ func (b *bisection) show(whole bool) api.Bisect {
 	values := b.Search.Values()
 	for i, name := range b.Search.Builds() {
 		v := values[name]
-		if len(v) == 0 && chances[i] < leastChance && !broken[name] || len(out.Builds) == maxShown {
+		if len(v) == 0 && chances[i] < minChance && !broken[name] || len(out.Builds) == maxShown {
 			continue
 		}
 		v = v[:min(len(v), maxShownRun)]

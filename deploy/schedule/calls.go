@@ -88,7 +88,7 @@ func (e *Engine) Start(ctx context.Context, p api.ScheduleRun) (api.ScheduleStar
 		err = api.Errorf(api.TooMany, "%d jobs of schedule %s wait already", len(state.Tasks), p.Schedule)
 	}
 	if err != nil {
-		return out, told(err)
+		return out, clientError(err)
 	}
 	was := state.Tasks
 	state.Tasks = slices.Concat(was, tasks)
@@ -100,7 +100,7 @@ func (e *Engine) Start(ctx context.Context, p api.ScheduleRun) (api.ScheduleStar
 	for i := range tasks {
 		out.Jobs = append(out.Jobs, tasks[i].ID)
 		if _, err := e.submit(ctx, &tasks[i]); err != nil && !later(err) {
-			return out, told(err) // the next step makes a gap of it
+			return out, clientError(err) // the next step makes a gap of it
 		}
 	}
 	return out, nil
@@ -147,15 +147,15 @@ func (e *Engine) Confirm(ctx context.Context, change int64) error {
 	case errors.Is(err, errBudget):
 		return api.Errorf(api.TooMany, "%v: %s", err, e.budget().Text)
 	case err != nil:
-		return told(err)
+		return clientError(err)
 	case !begun:
 		return api.Errorf(api.Conflict, "change %d cannot be confirmed now; %s", x.ID, x.Reason)
 	}
 	return e.advance(ctx)
 }
 
-// told makes an error one for clients.
-func told(err error) error {
+// clientError returns an error as one for clients.
+func clientError(err error) error {
 	if is := (*api.Error)(nil); errors.As(err, &is) {
 		return err
 	}

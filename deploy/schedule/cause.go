@@ -168,11 +168,11 @@ func (e *Engine) settleCause(ctx context.Context, c *explanation) (over bool, er
 		_ = e.Queue.Cancel(c.Task.ID) // it may have ended
 		return true, nil
 	}
-	state, j, err := e.look(ctx, &c.Task, e.save)
+	state, j, err := e.pollJob(ctx, &c.Task, e.save)
 	if err != nil || state == open {
 		return false, err
 	}
-	if state == partly && c.Task.again(&j) {
+	if state == partly && c.Task.renew(&j) {
 		return false, e.save()
 	}
 	for i := range left {

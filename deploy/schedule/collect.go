@@ -14,19 +14,19 @@ import (
 // maxAttempts bounds the jobs of a task that were interrupted.
 const maxAttempts = 3
 
-// fate is what became of a task's job.
-type fate int
+// jobOutcome is the state of a task's job for the engine.
+type jobOutcome int
 
 const (
-	open   fate = iota // it waits, works, or cannot be submitted now
-	done               // its set can be read
-	partly             // it failed, and some of its runs may count
-	lost               // there will be no runs
+	open   jobOutcome = iota // it waits, works, or cannot be submitted now
+	done                     // its set can be read
+	partly                   // it failed, and some of its runs may count
+	lost                     // there will be no runs
 )
 
-// look submits a task's job, if that was not done, and returns what became of it.
+// pollJob submits a task's job, if that was not done, and returns what became of it.
 // save keeps the task's name.
-func (e *Engine) look(ctx context.Context, t *task, save func() error) (fate, api.Job, error) {
+func (e *Engine) pollJob(ctx context.Context, t *task, save func() error) (jobOutcome, api.Job, error) {
 	j, is := e.Queue.Job(t.ID)
 	if !is {
 		var err error
@@ -59,7 +59,7 @@ func (e *Engine) look(ctx context.Context, t *task, save func() error) (fate, ap
 		if err := save(); err != nil { // the daemon may forget that the job was interrupted
 			return open, j, err
 		}
-		return e.look(ctx, t, save)
+		return e.pollJob(ctx, t, save)
 	case "failed":
 		return partly, j, nil
 	case "cancelled":
@@ -68,9 +68,9 @@ func (e *Engine) look(ctx context.Context, t *task, save func() error) (fate, ap
 	return open, j, nil
 }
 
-// again names a job of a task anew whose runs the lab spoilt, such as by lost frames. A fleet does
+// renew names a job of a task anew whose runs the lab spoilt, such as by lost frames. A fleet does
 // so itself.
-func (t *task) again(j *api.Job) bool {
+func (t *task) renew(j *api.Job) bool {
 	if j.Fault != string(session.LabFault) || t.Attempt+1 >= maxAttempts {
 		return false
 	}
@@ -121,7 +121,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 	if wait && !is {
 		return false, nil
 	}
-	state, j, err := e.look(ctx, t, e.save)
+	state, j, err := e.pollJob(ctx, t, e.save)
 	if err != nil || wait && (state == done || state == partly) {
 		return false, err // its points wait for the control
 	}
@@ -132,7 +132,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 			return false, nil // a later step reads it
 		}
 		if state == partly {
-			if len(measured) == 0 && t.again(&j) {
+			if len(measured) == 0 && t.renew(&j) {
 				return false, e.save()
 			}
 			if len(measured) == 0 {
@@ -156,7 +156,7 @@ func (e *Engine) settle(ctx context.Context, name string, p *progress, t *task) 
 		}
 		p.Points++
 		p.Gap = ""
-		e.worked(&j, t)
+		e.noteWork(&j, t)
 		return true, nil
 	case state == lost:
 		return true, e.gapOf(ctx, name, t, "job "+t.ID+" has no runs: "+j.Reason)
@@ -183,8 +183,8 @@ func setOf(job string, measured []trend.Measured) string {
 	return measured[0].Point.Set
 }
 
-// worked notes the time of a job, which bounds the confirmations of the next period.
-func (e *Engine) worked(j *api.Job, t *task) {
+// noteWork notes the time of a job, which bounds the confirmations of the next period.
+func (e *Engine) noteWork(j *api.Job, t *task) {
 	ns, runs := j.EndedWallNS-j.StartedWallNS, t.Repeat*len(t.Variants)
 	if ns <= 0 || ns > int64(7*24*time.Hour) {
 		return

@@ -21,7 +21,7 @@ const (
 	costRuns    = 96   // of a confirmation of equal builds
 	maxJobs     = 8    // of a confirmation
 	maxChanges  = 1000 // that are looked at
-	leastLab    = 4    // tests of a device of which half must change at once
+	minLab      = 4    // tests of a device of which half must change at once
 	sparedShare = 0.1  // of the devices' time that confirmations may take
 	usualRun    = time.Minute
 )
@@ -84,8 +84,8 @@ func (e *Engine) affordable(per time.Duration) int {
 	return max(1, int(sparedShare*float64(len(devices))*float64(per)/float64(costRuns*run)))
 }
 
-// left returns how many confirmations may begin.
-func (e *Engine) left(b *api.Budget) int {
+// confirmationsLeft returns how many confirmations may begin.
+func (e *Engine) confirmationsLeft(b *api.Budget) int {
 	total := 0.0
 	for _, s := range e.state.Spent {
 		total += s.Alpha
@@ -104,7 +104,7 @@ func (e *Engine) pick(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Shift), math.Abs(a.Shift)))
 	})
 	for i := range all {
-		if b := e.budget(); e.left(&b) < 1 {
+		if b := e.budget(); e.confirmationsLeft(&b) < 1 {
 			break
 		}
 		_, wrong := e.begin(ctx, &all[i], all[i+1:], false)
@@ -146,7 +146,7 @@ func (e *Engine) begin(ctx context.Context, x *api.SeriesShift, others []api.Ser
 		return false, e.explain(ctx, x, undecided, "The builds are not in a feed, so they cannot run again.")
 	}
 	b := e.budget()
-	left := e.left(&b)
+	left := e.confirmationsLeft(&b)
 	if left < 1 {
 		return false, errBudget
 	}
@@ -342,7 +342,7 @@ func (e *Engine) wholeLab(ctx context.Context, s *api.Series, x *api.SeriesShift
 			moved[test] = true
 		}
 	}
-	return len(tests) >= leastLab && 2*len(moved) >= len(tests), err
+	return len(tests) >= minLab && 2*len(moved) >= len(tests), err
 }
 
 // overlap reports if a change and a range have builds in common.
@@ -390,7 +390,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		_ = e.Queue.Cancel(last.ID) // all were dismissed; it may have ended
 		return true, nil
 	}
-	state, j, err := e.look(ctx, last, e.save)
+	state, j, err := e.pollJob(ctx, last, e.save)
 	switch {
 	case err != nil || state == open:
 		return false, err
@@ -404,7 +404,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 			return false, nil // a later step reads it
 		}
 		if i == len(c.Tasks)-1 && state == partly && len(measured) == 0 {
-			if last.again(&j) {
+			if last.renew(&j) {
 				return false, e.save()
 			}
 			return true, e.decideAll(ctx, c, changes, "The runs of job "+last.ID+" failed: "+j.Reason)
@@ -414,7 +414,7 @@ func (e *Engine) judge(ctx context.Context, c *confirmation) (over bool, err err
 		}
 		sets = append(sets, measured)
 	}
-	e.worked(&j, last)
+	e.noteWork(&j, last)
 	more, open := 0, []int64{}
 	for _, id := range c.Changes {
 		x := changes[id]

@@ -41,7 +41,7 @@ const (
 	absence     = 24 * time.Hour
 	seenEvery   = time.Hour // between two notes of devices that are there
 	checkPoints = 30        // of the control before the event
-	leastPoints = 8         // without them the control is not repeated
+	minPoints   = 8         // without them the control is not repeated
 	checkLooks  = 2         // that must agree that it moved
 	checkErrors = 0.01      // chance that a look finds a move of values that are as before
 )
@@ -155,7 +155,7 @@ func (e *Engine) repeatControl(ctx context.Context, name string, p *progress, t 
 		}
 	}
 	last := &c.Tasks[len(c.Tasks)-1]
-	state, j, err := e.look(ctx, last, e.save)
+	state, j, err := e.pollJob(ctx, last, e.save)
 	if err != nil {
 		return true, err
 	}
@@ -260,7 +260,7 @@ func (e *Engine) controls(ctx context.Context, name string, t *task, build strin
 				one.values = append(one.values, p.Median().Estimate)
 			}
 		}
-		if len(one.values) >= leastPoints {
+		if len(one.values) >= minPoints {
 			all = append(all, one)
 		}
 	}

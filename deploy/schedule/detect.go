@@ -31,8 +31,8 @@ const (
 	near   = 3   // points between two places that are one change
 
 	// Points that a candidate needs. Few equal values make any difference significant.
-	leastBefore = 3
-	leastAfter  = 2
+	minBefore = 3
+	minAfter  = 2
 )
 
 // detect searches the subject's series of a set for changes, and notes new candidates.
@@ -112,7 +112,7 @@ func (e *Engine) detectIn(ctx context.Context, s, control *api.Series, threshold
 		return err
 	}
 	for _, found := range changes {
-		if found.Index < leastBefore || len(c.values)-found.Index < leastAfter {
+		if found.Index < minBefore || len(c.values)-found.Index < minAfter {
 			continue
 		}
 		x := e.newChange(s, &c, found.Index-1, found.Index, found.Shift(), found.P)

@@ -22,8 +22,8 @@ const (
 	driftP    = 0.01 // of a candidate's points, at most
 )
 
-// released returns the newest release of a schedule before a build; 0: none.
-func (e *Engine) released(schedule string, before int64) (seq int64) {
+// newestRelease returns the newest release of a schedule before a build; 0: none.
+func (e *Engine) newestRelease(schedule string, before int64) (seq int64) {
 	s := e.Schedules[schedule]
 	first, err := api.ParseBrowser(slices.Concat(s.Browsers, []string{""})[0])
 	f := e.feeds[first.Feed]
@@ -59,7 +59,8 @@ func (e *Engine) drift(ctx context.Context, s *api.Series, c *curve, known []api
 		}
 	}
 	var x api.SeriesShift
-	for _, seq := range []int64{e.released(s.Schedule, c.points[newest].Seq), c.points[max(0, newest-driftBack)].Seq} {
+	bases := []int64{e.newestRelease(s.Schedule, c.points[newest].Seq), c.points[max(0, newest-driftBack)].Seq}
+	for _, seq := range bases {
 		from := slices.IndexFunc(c.points, func(p trend.Point) bool { return p.Seq >= max(seq, after) })
 		if seq == 0 || from < 0 || newest-from < 2*driftSide {
 			continue

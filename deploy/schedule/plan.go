@@ -129,12 +129,12 @@ func (e *Engine) onBuilds(ctx context.Context, name string, s config.Schedule, p
 		return false, fmt.Errorf("%d jobs wait already", len(p.Tasks))
 	}
 	p.Tasks, p.Seen, p.Seq = append(p.Tasks, tasks...), true, max(p.Seq, fresh[0].Seq)
-	p.had(f.builds)
+	p.noteBuilds(f.builds)
 	return true, nil
 }
 
-// had notes the newest builds up to the schedule's own, but none from before the first look.
-func (p *progress) had(builds []api.Build) {
+// noteBuilds notes the newest builds up to the schedule's own, but none from before the first look.
+func (p *progress) noteBuilds(builds []api.Build) {
 	from := int64(math.MinInt64)
 	if len(p.Had) > 0 {
 		from = p.Had[0]
@@ -285,7 +285,7 @@ func (e *Engine) tasks(ctx context.Context, name string, s config.Schedule, b *a
 	var all, gaps []task
 	e.skipped[name] = nil
 	for _, test := range e.matching(s.Tests) {
-		device, pool, err := e.turn(s, e.state.Schedules[name], test, o.Seq, all)
+		device, pool, err := e.poolDevice(s, e.state.Schedules[name], test, o.Seq, all)
 		if err != nil {
 			return nil, err
 		}

@@ -218,7 +218,7 @@ func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p 
 	ended, jobs := 0, make([]string, len(r.Tasks))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		state, j, err := e.look(ctx, t, e.save)
+		state, j, err := e.pollJob(ctx, t, e.save)
 		at := slices.Index(r.Devices, t.Device)
 		jobs[at] = t.ID
 		late := state == open && e.Now().UnixNano() > t.Due
@@ -230,7 +230,7 @@ func (e *Engine) runPool(ctx context.Context, name string, s config.Schedule, p 
 				j.Reason = "its job waited for too long"
 			}
 			return e.decidePool(r, poolFailed, sentence("%s has no runs: %s", t.Device, j.Reason))
-		case state == partly && t.again(&j):
+		case state == partly && t.renew(&j):
 			return e.save()
 		case state != open:
 			ended++
@@ -393,9 +393,9 @@ func (e *Engine) eventOf(r *poolTest) *watched {
 	return w
 }
 
-// turn returns the device of a test's open pool that has the fewest tasks, and the pool; "": the
-// series are apart. Devices with equally many take turns by the number of the build.
-func (e *Engine) turn(s config.Schedule, p *progress, test string, seq int64, more []task) (device, pool string,
+// poolDevice returns the device of a test's open pool that has the fewest tasks, and the pool; "":
+// the series are apart. Devices with equally many take turns by the number of the build.
+func (e *Engine) poolDevice(s config.Schedule, p *progress, test string, seq int64, more []task) (device, pool string,
 	err error) {
 	r := p.Pools[test]
 	switch {
