@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/ecma"
 )
 
-// mostBrief is the largest number of nodes of a brief function.
-const mostBrief = 64
+// maxBriefNodes is the largest number of nodes of a brief function.
+const maxBriefNodes = 64
 
 // isBrief reports whether a function cannot last for milliseconds: it has no loop and no call. It
 // reads and writes no property with which browsers work. Its getters count for its caller.
@@ -17,7 +17,7 @@ func (e *editor) isBrief(i int) bool {
 	if nodes[i].Flags&suspends != 0 {
 		return false
 	}
-	for k, left := i-1, mostBrief; k >= int(nodes[i].First); k, left = k-1, left-1 {
+	for k, left := i-1, maxBriefNodes; k >= int(nodes[i].First); k, left = k-1, left-1 {
 		switch n := nodes[k]; n.Kind {
 		case ecma.FunctionDeclaration, ecma.FunctionExpression, ecma.ArrowFunctionExpression:
 			k = int(n.First)

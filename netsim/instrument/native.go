@@ -14,8 +14,8 @@ const (
 	maxParts     = 8    // of a callee's name
 )
 
-// mostNatives returns how many calls in slow functions may get numbers.
-func mostNatives(t *ecma.Tree, gate func(start uint32) Gate) (most int) {
+// countNatives returns the number of calls in slow functions that may get numbers.
+func countNatives(t *ecma.Tree, gate func(start uint32) Gate) (calls int) {
 	if gate == nil {
 		return 0
 	}
@@ -23,13 +23,13 @@ func mostNatives(t *ecma.Tree, gate func(start uint32) Gate) (most int) {
 	for _, n := range t.Nodes {
 		slow = slow || n.Kind.IsFunction() && gate(n.Start) == Slow
 		if n.Kind == ecma.CallExpression || n.Kind == ecma.NewExpression {
-			most++
+			calls++
 		}
 	}
 	if !slow {
 		return 0
 	}
-	return min(most, maxNatives)
+	return min(calls, maxNatives)
 }
 
 // native adds the edits round a call in a slow function, and lists it. Calls of the program's own

@@ -278,7 +278,7 @@ func (in *Instrument) fill(c *code, src string, goal goal, head string) error {
 		places := in.places[c.hash]
 		in.mu.Unlock()
 		points = pointsOf(tree, plan.Policies, places)
-		n, err := in.numbersOf(key, len(c.names)+mostNatives(tree, plan.Gate), len(points))
+		n, err := in.numbersOf(key, len(c.names)+countNatives(tree, plan.Gate), len(points))
 		if err != nil {
 			return err
 		}

@@ -247,7 +247,7 @@ func (e *editor) list() {
 		if n.Kind.IsFunction() {
 			functions++
 		} else if e.plan.Shape == Time {
-			edits += mostEdits[n.Kind]
+			edits += maxEdits[n.Kind]
 		}
 	}
 	e.edits = append(make([]edit, 0, len(e.edits)+edits+2*functions), e.edits...)
@@ -260,9 +260,9 @@ func (e *editor) list() {
 	}
 }
 
-// mostEdits has the largest number of edits of a node inside a function. Statements with terminate
+// maxEdits has the largest number of edits of a node inside a function. Statements with terminate
 // are rare.
-var mostEdits = [256]int{
+var maxEdits = [256]int{
 	ecma.ReturnStatement: 2, ecma.CatchClause: 1, ecma.TryStatement: 2, ecma.AwaitExpression: 3,
 	ecma.YieldExpression: 3,
 }

@@ -8,12 +8,12 @@ import (
 
 // The sign test. runtime/gates.js has the same rules.
 const (
-	slowMS       = 5 // a slow call lasts longer
-	leastSamples = 5
-	MostSamples  = 20 // of a point
-	alpha        = 0.05
-	sure         = 0.95 // of the points
-	maxNeeded    = 100_000
+	slowMS      = 5 // a slow call lasts longer
+	minSamples  = 5
+	MostSamples = 20 // of a point
+	alpha       = 0.05
+	sure        = 0.95 // of the points
+	maxNeeded   = 100_000
 )
 
 // Served is a program of a load, with the offsets of its functions.
@@ -174,7 +174,7 @@ func (p *Plan) decide() (found bool) {
 	var all []candidate
 	p.each(func(hash string, start uint32, at Point) {
 		n, slow := len(at.Samples), strings.Count(at.Samples, "1")
-		if n < leastSamples {
+		if n < minSamples {
 			return
 		}
 		all = append(all, candidate{hash, start, tail(n, slow), at.Verdict == Slow})
