@@ -14,15 +14,15 @@ func (o *SetOptions) Alternate(asked Numbers, limit int) error {
 	if o.Repeat < 2 || o.UntilFail {
 		return nil
 	}
-	all, err := o.alternated(limit)
+	all, err := o.withPlain(limit)
 	if err == nil {
 		o.Variants, o.Retries = all, retries(o.Test, asked, o.Repeat*len(all))
 	}
 	return err
 }
 
-// alternated returns the variants of a set with a plain one before each that has a profile.
-func (o *SetOptions) alternated(limit int) ([]Variant, error) {
+// withPlain returns the variants of a set with a plain one before each that has a profile.
+func (o *SetOptions) withPlain(limit int) ([]Variant, error) {
 	var all []Variant
 	for i, v := range o.Variants {
 		t := o.TestOf(i)

@@ -136,7 +136,7 @@ func TestSiteAndTest(t *testing.T) {
 		t.Errorf("on a network: %v", err)
 	}
 	r := &run{Options: Options{Test: site, Untrusted: true}}
-	if err := r.directed(); !errors.Is(err, device.ErrInside) {
+	if err := r.checkUntrusted(); !errors.Is(err, device.ErrInside) {
 		t.Errorf("an untrusted test: %v", err)
 	}
 }

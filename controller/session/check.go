@@ -67,7 +67,7 @@ func check(t *suite.Test, local bool, on ...Variant) (*replay.Archive, error) {
 		}
 	}
 	if err == nil {
-		err = checkScript(t, local || directly(t) != nil)
+		err = checkScript(t, local || directPage(t) != nil)
 	}
 	if err == nil {
 		err = checkOn(t, read, local, on)
@@ -193,10 +193,10 @@ func checkFile(address string) error {
 // answerTimeout limits the time to the begin of a response.
 const answerTimeout = 15 * time.Second
 
-// reached returns an error if a page that the test loaded was unreachable: then the browser showed
-// an error page, which measures like any other. The check follows the recording, so that it warms
-// up no connection and no name. A browser on another machine is not checked.
-func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
+// checkReached returns an error if a page that the test loaded was unreachable: then the browser
+// showed an error page, which measures like any other. The check follows the recording, so that it
+// warms up no connection and no name. A browser on another machine is not checked.
+func (r *run) checkReached(ctx context.Context, p *prepared, t *traffic) error {
 	if ctx.Err() != nil { // a wait for the page's report ended without an error
 		return ctx.Err()
 	}
@@ -232,8 +232,8 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	return nil
 }
 
-// redirected notes the page to which the test's address led, which may be a login.
-func (r *run) redirected(record *Record) {
+// noteRedirect notes the page to which the test's address led, which may be a login.
+func (r *run) noteRedirect(record *Record) {
 	if record.Redirected = r.led; r.led != "" {
 		r.note("%s redirected to %s; if that is a login, the login was measured",
 			cmp.Or(locate.Shown(r.Test.URL), r.Test.Site), r.led)

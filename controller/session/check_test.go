@@ -119,12 +119,12 @@ func TestUnreachedPage(t *testing.T) {
 	o := options(t, &scene{name: "d"})
 	s := &run{Options: o, journal: newJournal(io.Discard, untold{})}
 	s.Test.URL = "http://127.0.0.1:1/"
-	if err := s.reached(t.Context(), &prepared{}, nil); err != nil || len(s.noted()) != 1 ||
+	if err := s.checkReached(t.Context(), &prepared{}, nil); err != nil || len(s.noted()) != 1 ||
 		!strings.Contains(s.noted()[0], "not known here") {
 		t.Errorf("on another machine: %v, %q", err, s.noted())
 	}
 	s.Device = local{device.Description{Name: "local", Source: device.Virtual}}
-	err := s.reached(t.Context(), &prepared{}, nil)
+	err := s.checkReached(t.Context(), &prepared{}, nil)
 	if err == nil || !strings.Contains(err.Error(), "unreachable address") {
 		t.Errorf("on this machine: %v", err)
 	}
@@ -161,7 +161,7 @@ func TestRedirected(t *testing.T) {
 	o := options(t, &scene{name: "d"})
 	o.Test.URL = "https://a.test/?key=s3cret"
 	r, record := &run{Options: o, journal: newJournal(io.Discard, untold{}), led: "in.test/"}, &Record{}
-	r.redirected(record)
+	r.noteRedirect(record)
 	if n := r.noted(); record.Redirected != "in.test/" || len(n) != 1 || n[0] !=
 		"a.test/ redirected to in.test/; if that is a login, the login was measured" {
 		t.Errorf("%+v, %q", record, n)

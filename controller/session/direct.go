@@ -30,9 +30,9 @@ type direct struct {
 	file   string
 }
 
-// directly returns the page of a test that the rig serves without a network; nil: it does not.
+// directPage returns the page of a test that the rig serves without a network; nil: it does not.
 // Names are those of the hosts file.
-func directly(t *suite.Test) *direct {
+func directPage(t *suite.Test) *direct {
 	if t.Network.Given() || t.Served() || len(loaded(t.Steps)) > 0 {
 		return nil
 	}
@@ -68,20 +68,21 @@ func hasModules(file string) bool {
 // checkDirect returns an error if a device's browser does not reach the rig's port in place of the
 // page.
 func checkDirect(t *suite.Test, d device.Description) error {
-	if !t.Script.Given() || directly(t) == nil || d.Source == device.Virtual {
+	if !t.Script.Given() || directPage(t) == nil || d.Source == device.Virtual {
 		return nil
 	}
 	return fmt.Errorf("test %s: device %s: only a virtual display of this machine instruments the scripts of %s "+
 		"without a network: %w", t.Name, d.Name, t.URL, errors.ErrUnsupported)
 }
 
-// directed returns an error if an untrusted test would reach the files or a server of this machine.
-func (r *run) directed() error {
+// checkUntrusted returns an error if an untrusted test would reach the files or a server of this
+// machine.
+func (r *run) checkUntrusted() error {
 	switch {
 	case !r.Untrusted || r.AllowLoopback:
 	case r.Test.Site != "":
 		return fmt.Errorf("serve the site to an untrusted test: %w", device.ErrInside)
-	case directly(r.Test) != nil:
+	case directPage(r.Test) != nil:
 		return fmt.Errorf("serve %s: %w", r.Test.URL, device.ErrInside)
 	}
 	return nil

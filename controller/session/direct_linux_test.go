@@ -90,11 +90,11 @@ func TestDirectlyRefused(t *testing.T) {
 			t.Errorf("%s on a phone: %v", address, err)
 		}
 		r := &run{Options: Options{Test: test, Untrusted: true}}
-		if err := r.directed(); !errors.Is(err, device.ErrInside) {
+		if err := r.checkUntrusted(); !errors.Is(err, device.ErrInside) {
 			t.Errorf("%s of an untrusted test: %v", address, err)
 		}
 		r.AllowLoopback = true
-		if err := r.directed(); err != nil {
+		if err := r.checkUntrusted(); err != nil {
 			t.Errorf("%s of a test that may: %v", address, err)
 		}
 	}
@@ -117,14 +117,14 @@ func TestModulesAreServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		test := URLTest("file://" + file)
-		if d := directly(test); (d != nil) != want || d != nil && d.file != file {
+		if d := directPage(test); (d != nil) != want || d != nil && d.file != file {
 			t.Errorf("%s: %+v", page, d)
 		}
 		if err := checkDirect(test, device.Description{Name: "desk", Source: "x11::0"}); err != nil {
 			t.Errorf("%s on a screen of this machine: %v", page, err)
 		}
 	}
-	if d := directly(URLTest("file:///no-such-page.html")); d != nil {
+	if d := directPage(URLTest("file:///no-such-page.html")); d != nil {
 		t.Errorf("a missing page is served: %+v", d)
 	}
 }

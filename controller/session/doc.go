@@ -1,7 +1,6 @@
-// Package session makes runs of tests on devices. [Run] makes one in four steps. It prepares
-// device, network and pages. It plays the test while the screen is recorded. It measures the
-// recording. It keeps all in a run folder. [RunSet] repeats a test, on several browsers or devices
-// in turn.
+// Package session makes runs of tests on devices. [Run] prepares device, network and pages, plays
+// the test while it records the screen, and measures the recording into a run folder. [RunSet]
+// repeats a test, on several browsers or devices in turn.
 //
 // It stands between the commands that run tests and the packages that do the work. It does not
 // print. It reports progress through [runfolder.Progress].

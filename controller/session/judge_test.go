@@ -109,7 +109,7 @@ func TestUnheard(t *testing.T) {
 		if tc.others {
 			played = nil
 		}
-		got := unheard(tc.err, played, tc.seen)
+		got := addUnrequested(tc.err, played, tc.seen)
 		if errors.Is(got, errUnheard) != tc.want || !tc.want && got != tc.err || tc.want && !errors.Is(got, tc.err) {
 			t.Errorf("%s: %v", name, got)
 		}

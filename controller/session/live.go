@@ -76,15 +76,15 @@ func loopbackOf(ctx context.Context, name string, names *net.Resolver) string {
 	return all[0].Unmap().String()
 }
 
-// unanswered reports if neither a page of the rig nor an archive answers a test on a network.
-func unanswered(t *suite.Test) bool {
+// needsServer reports if neither a page of the rig nor an archive answers a test on a network.
+func needsServer(t *suite.Test) bool {
 	return t.Network.Given() && t.Network.Replay == "" && !t.Served() && len(loaded(t.Steps)) == 0
 }
 
 // live returns the server that a test reaches through a link; nil: its pages are served or
 // replayed.
 func live(ctx context.Context, t *suite.Test, names *net.Resolver) *localServer {
-	if !unanswered(t) {
+	if !needsServer(t) {
 		return nil
 	}
 	return localServerOf(ctx, t.URL, names)

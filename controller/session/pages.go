@@ -65,7 +65,7 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 		return nil, err
 	}
 	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers, protocol: t.Network.Protocol, greenPort: greenPort}
-	if u, err := url.Parse(t.URL); err == nil && unanswered(t) && portOf(u) == greenPort { // that is the server's
+	if u, err := url.Parse(t.URL); err == nil && needsServer(t) && portOf(u) == greenPort { // that is the server's
 		p.greenPort = otherGreenPort
 	}
 	ctx, p.stop = context.WithCancel(ctx)
@@ -81,7 +81,7 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, local 
 	if err == nil && local != nil && !local.secure {
 		err = p.serveLive(ctx, t, local)
 	}
-	if d := directly(t); err == nil && d != nil {
+	if d := directPage(t); err == nil && d != nil {
 		err = p.serveDirect(ctx, t, d)
 	}
 	if err == nil && t.Site != "" {

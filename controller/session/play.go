@@ -178,7 +178,7 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 	if p.network != nil {
 		t.traffic = r.witness(p, emit)
 	}
-	return t, unheard(t.traffic.whyUnseen(err), p.pages.site, t.traffic)
+	return t, addUnrequested(t.traffic.whyUnseen(err), p.pages.site, t.traffic)
 }
 
 // computes returns the name of a thread of a browser that computes; "": none does.
@@ -286,9 +286,9 @@ func (p loadedRed) Red(ctx context.Context) error {
 // errUnheard is the error of a browser that did not follow its input, as a user would see.
 var errUnheard = errors.New("the browser did not request the page")
 
-// unheard adds errUnheard to err if the page was never requested, and its network saw no attempt.
-// Requests to servers of others are known on a network of the run's own only.
-func unheard(err error, s *site.Site, t *traffic) error {
+// addUnrequested adds errUnheard to err if the page was never requested, and its network saw no
+// attempt. Requests to servers of others are known on a network of the run's own only.
+func addUnrequested(err error, s *site.Site, t *traffic) error {
 	var unseen *controller.UnseenError
 	known := s != nil || t != nil && !t.hidden
 	asked := s != nil && s.Asked() || t != nil && len(t.fall.Lookups)+len(t.fall.Requests) > 0

@@ -55,7 +55,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	if r.vitals() && r.Untrusted {
 		return p, ErrUntrustedVitals
 	}
-	if err := r.directed(); err != nil {
+	if err := r.checkUntrusted(); err != nil {
 		return p, err
 	}
 	r.phase("getting the device ready")

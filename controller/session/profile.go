@@ -83,7 +83,7 @@ func Explain(t *suite.Test, archived bool) (uninstrumented error) {
 	}
 	with := *t
 	with.Script.Policies = []string{"calls", "errors"}
-	if local := LiveByHosts(&with) || directly(&with) != nil; local || !archived {
+	if local := LiveByHosts(&with) || directPage(&with) != nil; local || !archived {
 		if err := checkScript(&with, local); err != nil {
 			return err
 		}

@@ -173,9 +173,9 @@ func (r *run) steps(ctx context.Context, record *Record) (*runfolder.Found, erro
 	incomplete := r.convertProfile(ctx, p.profile, record.Recording)
 	failure = errors.Join(failure, r.updatePlan(t.script, failure == nil), incomplete)
 	if failure == nil {
-		failure = r.reached(ctx, p, t.traffic)
+		failure = r.checkReached(ctx, p, t.traffic)
 	}
-	r.redirected(record)
+	r.noteRedirect(record)
 	var m measurement
 	switch {
 	case failure != nil || r.Bare:
