@@ -36,8 +36,9 @@ type frameTimes struct {
 	unbroken  time.Duration   // the longest time in which certainly nothing changed
 }
 
-// early returns the first moment at which what frame n shows may have been there, by the beat.
-func (p *part) early(n int) timeline.Time {
+// earliest returns the first moment at which the content of frame n may have been shown, by the
+// beat.
+func (p *part) earliest(n int) timeline.Time {
 	lost := p.Times.Lost(n)
 	switch {
 	case lost == 0:
@@ -59,7 +60,7 @@ func (p *part) times() *frameTimes {
 		last := i+1 == len(t.shown)
 		next, nextEarly := end, endEarly
 		if !last {
-			next, nextEarly = p.Times.At(t.shown[i+1]), p.early(t.shown[i+1])
+			next, nextEarly = p.Times.At(t.shown[i+1]), p.earliest(t.shown[i+1])
 		}
 		at := p.Times.At(n)
 		took := next.Sub(at)
@@ -73,7 +74,7 @@ func (p *part) times() *frameTimes {
 				break
 			}
 			chances++ // k itself, which looks as before
-			piece = max(piece, p.early(k).Sub(from))
+			piece = max(piece, p.earliest(k).Sub(from))
 			from = p.Times.At(k)
 		}
 		if last {
@@ -82,7 +83,7 @@ func (p *part) times() *frameTimes {
 		}
 		piece = max(piece, nextEarly.Sub(from))
 		t.unbroken = max(t.unbroken, piece)
-		before := at.Sub(p.early(n))
+		before := at.Sub(p.earliest(n))
 		if chances == 0 && before == 0 {
 			t.certain = append(t.certain, took)
 			continue
@@ -100,11 +101,11 @@ func (p *part) times() *frameTimes {
 	return t
 }
 
-// windowEnd returns when the last frame gave way, and the earliest moment at which it may have.
+// windowEnd returns the end of the last frame, and the earliest moment at which it may have ended.
 func (p *part) windowEnd() (end, early timeline.Time) {
 	end, _ = p.Times.End(&p.Window)
 	if lost, first := p.LostAtEnd(); lost > 0 {
-		return end, p.early(first)
+		return end, p.earliest(first)
 	}
 	return end, end
 }
@@ -174,14 +175,14 @@ func (p *part) frameTimes(r *measure.Result) []frameTimeDetail {
 // longFrames counts frame times of more than twice the median.
 func (t *frameTimes) longFrames(median measure.Duration) measure.Value {
 	beyond := func(times []time.Duration, m time.Duration) int {
-		return len(times) - sort.Search(len(times), func(i int) bool { return times[i] > twice(m) })
+		return len(times) - sort.Search(len(times), func(i int) bool { return times[i] > longLimit(m) })
 	}
 	n := beyond(t.sorted, median.Mid)
 	low, high := n, n
 	if t.many > 0 {
 		low = min(low, beyond(t.certain, median.High))
 		more := 0
-		if limit := twice(median.Low); t.long > limit {
+		if limit := longLimit(median.Low); t.long > limit {
 			more = t.many
 			if limit > 0 {
 				more = min(more, int(t.open/limit))
@@ -191,15 +192,15 @@ func (t *frameTimes) longFrames(median measure.Duration) measure.Value {
 	}
 	v := measure.Between("long_frames", "frames", float64(n), float64(low), float64(high), measure.Lower, 0.05)
 	for i, d := range t.times {
-		if d > twice(median.Mid) {
+		if d > longLimit(median.Mid) {
 			v.Frames = append(v.Frames, t.shown[i])
 		}
 	}
 	return v
 }
 
-// twice is the limit for long frames. Rounding of a period does not exceed it.
-func twice(median time.Duration) time.Duration { return 2*median + median/100 }
+// longLimit is the limit for long frames. Rounding of a period does not exceed it.
+func longLimit(median time.Duration) time.Duration { return 2*median + median/100 }
 
 // slowest adds the two figures of the slowest hundredth of frame times.
 func (t *frameTimes) slowest(r *measure.Result) {
