@@ -86,22 +86,25 @@ func (runCmd) Help() string {
 	return `Examples:
 
   eideticker run framerate
+  eideticker run example.org
+  eideticker run example.org --scroll
+  eideticker run example.org --network 3g
+  eideticker run framerate --why
+
   eideticker run before.html after.html
-  eideticker run checkout.yaml --site old/dist --site new/dist
-  eideticker run example.org --variant a=network:cable --variant b=network:3g
   eideticker run before.html after.html --until-sure --why-changed
   eideticker run framerate --browser chromium --browser firefox --until-sure
+  eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
+  eideticker run example.org --variant a=network:cable --variant b=network:3g
+  eideticker run checkout.yaml --site old/dist --site new/dist
+
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
-  eideticker run example.org
-  eideticker run example.org --network 3g
+  eideticker run framerate --fail-if 'fps.longest_freeze > 100ms'
+  eideticker run framerate --until-fail --no-video
   eideticker run example.org --vitals
   eideticker run example.org --network 3g --script calls,errors
-  eideticker run framerate --why
   eideticker run example.org --profile samples,js,sockets
-  eideticker run example.org --scroll
-  eideticker run example.org --click '#menu' -b chromium -b firefox -n 8
-  eideticker run framerate --until-fail --no-video
-  eideticker run framerate --fail-if 'fps.longest_freeze > 100ms'
+
   eideticker run framerate --rig https://rig-3:8430 --token-file ~/.rig-token
   eideticker run framerate --rig https://rig-3:8430 --repeat 6 \
       --baseline release --fail-on-regression
@@ -110,50 +113,50 @@ func (runCmd) Help() string {
 Each run starts the browser with a new user data folder, sends the input and records from green to red.
 Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.
 
-Several tests, variants, browsers or devices take turns in random blocks, and each is compared with the first.
+Exit codes: 1 if a run failed; its recording is kept. --fail-if and budgets of the test exit with 3 if the bounds of a
+value lie beyond the limit. They exit with 4 if only its median does, or if it was not measured. --threshold, --primary
+and --fail-on-regression need something to compare with, or a baseline.
+
+Compare: several tests, variants, browsers or devices take turns in random blocks, and each is compared with the first.
+They have 8 blocks (default: as in the first test). --until-sure judges after at most 5 fixed numbers of blocks, which
+share the level.
 --variant NAME=CHANGE changes the test: NAME=TEST, or test:, archive:, site:, network:, browser: or device: and a
 value. Join changes with commas. browser: also takes the file of a browser.
-
 --site DIR serves the folder to tests with site: in place of page or url. Without a test, it plays / of the folder.
 
-A run that lost too many frames is rejected, kept and repeated.
-A run is noisy if other programs used 10 % of the CPU time or more. It counts, and is marked.
-After the limit of --wait-for-quiet, the run begins all the same.
-A failed run keeps its recording, and the exit code is 1.
-With --rig, -o gets the runs from the rig, and without it they stay there.
+Rejected and noisy runs: a run that lost too many frames is rejected, kept and repeated. Without --retries, each
+measured run has one retry. A run is noisy if other programs used 10 % of the CPU time or more. It counts, and is
+marked. After the limit of --wait-for-quiet, the run begins all the same.
 
-eideticker netsim link --help lists the network profiles. With --network, a URL is recorded once
-and then replayed; --fresh records it again. Requests without a recorded answer are listed.
-A server at localhost is loaded live through the link.
---hover, --click, --type and --scroll send input of the system to a page, in this order. The last one is measured.
-A SELECTOR is CSS. Its element is found before the runs, in a browser that is then closed.
-X,Y are pixels or percent of the page's window. Use them for a page that moves between loads.
+Network: eideticker netsim link --help lists the profiles. With --network, a URL is recorded once and then replayed;
+--fresh records it again. Requests without a recorded answer are listed. A server at localhost is loaded live through
+the link.
 
---vitals needs a browser on a virtual display of this machine. A script in the page reads its claims after the run.
+Gestures: --hover, --click, --type and --scroll send input of the system to a page, in this order. The last one is
+measured. A SELECTOR is CSS. Its element is found before the runs, in a browser that is then closed. X,Y are pixels or
+percent of the page's window. Use them for a page that moves between loads.
 
---script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions that ran
-while a frame was late. It needs a built-in page, a file, a server at localhost, or --network. Its
-records use no bandwidth of the page.
+Late frames: --why prints what ran in late frames. It records a profile, and the scripts' calls where pages can be
+instrumented. --why-changed leaves the runs that decide plain. If a primary value changed, each of two variants has 8
+more runs with --why. They name the function that changed, and are in the folder why of the set.
+
+Scripts: --script calls,errors inserts measuring code into scripts on their way to the browser. It names the functions
+that ran while a frame was late. It needs a built-in page, a file, a server at localhost, or --network. Its records use
+no bandwidth of the page.
 --adapt live or --adapt loads measures slow functions only, and --share 20% a part of all functions in each run.
 --observer-effect 8 shows what the inserted code changes on the screen: it compares plain with instrumented runs.
---profile records what the browser's threads did, on the clock of the frames. It needs a browser on a virtual display
-of this machine. Several runs take turns with plain ones, and the difference is printed as the profile's cost.
---why adds the scripts' calls where pages can be instrumented, and prints what ran in late frames.
---why-changed leaves the runs that decide plain. If a primary value changed, each of two variants has 8 more runs
-with --why. They name the function that changed. They are in the folder why of the set.
 --ab 'slow (app.js:12)=faster.js' runs the function expression of a file instead of a function, in half of the runs.
 The runs take turns. The screen, the function's times and its exceptions are compared.
 
---power on switches a device off after the last run.
-Without --retries, each measured run has one.
+Profile: --profile records what the browser's threads did, on the clock of the frames. Several runs take turns with
+plain ones, and the difference is printed as the profile's cost.
 
-Several tests or variants have 8 blocks (default: as in the first test). --until-sure judges after at most 5 fixed
-numbers of blocks, which share the level.
+--profile and --vitals need a browser on a virtual display of this machine. For --vitals, a script in the page reads its
+claims after the run.
 
---fail-if and budgets of the test exit with 3 if the bounds of a value lie beyond the limit. They exit with 4 if only
-its median does, or if it was not measured.
+Power: --power on switches a device off after the last run.
 
---threshold, --primary and --fail-on-regression need something to compare with, or a baseline.`
+Rig: with --rig, -o gets the runs from the rig, and without it they stay there.`
 }
 
 func (c runCmd) Run(e *env) error {
