@@ -1,4 +1,4 @@
-// Package capture is where frames come from: the contract that every source keeps.
+// Package capture is the contract of a source of frames.
 //
 // A source opens, settles on a format, and writes frames into a ring until its context
 // ends. What happens to a frame after that is not its business. Each kind of source

@@ -1,7 +1,7 @@
 // Cross type-checks the packages of the module for other platforms, from source and without cgo. It
-// checks tests too, except for Windows, where tests do not run. It finds what a cross-build finds,
-// a function that a platform lacks for example, at a fraction of its cost: packages of others are
-// read without the bodies of their functions, and nothing is compiled or linked.
+// checks tests too, except for Windows, where tests do not run. It finds the errors of a
+// cross-build at a fraction of its cost. It reads other modules without the bodies of their
+// functions, and does not compile or link.
 //
 // Usage: cross GOOS/GOARCH ...
 package main

@@ -1,4 +1,4 @@
-// Package budget holds values against limits. A limit is broken only if the bounds of a value allow
+// Package budget compares values with limits. A limit is broken only if the bounds of a value allow
 // no other conclusion: a build must not fail by chance.
 package budget
 

@@ -1,7 +1,7 @@
-// Package changepoint finds the places at which the level of a series changes. A series has one
-// value per build, in order. Two detectors run: [Split] compares means in windows, and [Ranked]
-// compares ranks around each value. Both may be wrong. A change is a candidate. Fresh runs confirm
-// or refute it: see Confirmation of package stats.
+// Package changepoint finds the places at which the level of a series changes. Two detectors run
+// over the values of builds: [Split] compares means in windows, and [Ranked] compares ranks around
+// each value. Both may be wrong, so a change is a candidate until fresh runs confirm it: see
+// Confirmation of package stats.
 package changepoint
 
 import (

@@ -1,7 +1,6 @@
 // Package device has the devices of tests: their descriptions in files ([Load]), and the code that
-// starts, ends, feeds and checks them. Without a device of its own, a test uses a virtual X display
-// and a browser that fills it. The browser's window has bars if a test types addresses into them.
-// It listens for WebDriver BiDi if input comes that way ([Browser.Endpoint]).
+// starts, ends, feeds and checks them. A test without a configured device uses a virtual X display
+// and a browser that fills it.
 //
 // A file of devices is YAML, read strictly. devices.schema.json describes it for editors. Browsers
 // of Android devices start by intents ([Android]), which also checks the device's health. If
@@ -23,6 +22,9 @@
 // group. All of them inherit a mark in their environment. They are found and ended by this mark,
 // never by name. A browser gets a new profile folder, which is also its home and is removed when it
 // ends. Folders of killed owners are removed when the next browser starts.
+//
+// A browser's window has bars if a test types addresses into them. The browser listens for
+// WebDriver BiDi if input comes that way ([Browser.Endpoint]).
 //
 // Displays take connections from this user's processes only, and none over the network.
 //

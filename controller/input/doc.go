@@ -1,5 +1,5 @@
-// Package input is a hand on a device: keys, text and pointer, wheel and fingers. Each action has a
-// time on the rig's clock.
+// Package input is the contract of input drivers: keys, text and pointer, wheel and fingers. Each
+// action has a time on the rig's clock.
 //
 // A test's steps become [Action]s. A [Driver], one sub-package per way to reach a device, executes
 // them and returns when the device got them. That time becomes an event in the recording, on the

@@ -1,5 +1,4 @@
-// Package screen answers a test's questions about its device's screen from the frames that are
-// recorded.
+// Package screen watches the recorded frames for a test: markers, changes, stillness and colours.
 package screen
 
 import (

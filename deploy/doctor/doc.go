@@ -1,4 +1,4 @@
-// Package doctor finds out whether a box is fit to record, and gives advice where it is not.
+// Package doctor checks whether a box is fit to record, and returns a remedy for each problem.
 //
 // It works in two separate steps. First it gathers facts: measurements ([measureDisk],
 // [measureClock]), and the program's other knowledge (capture devices, displays). Then

@@ -1,4 +1,4 @@
-// Package har is the waterfall of a page's loading, in the device's time. Its evidence comes from
+// Package har makes the waterfall of a page's load, in the device's time. Its evidence comes from
 // the network. The device needs no hooks, so it works for every browser.
 //
 // It combines the evidence of packages dns, link and serve.

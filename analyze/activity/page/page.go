@@ -1,6 +1,6 @@
-// Package page turns messages of test pages into activity. They report long tasks, long frames and
-// layout shifts, and measures and hints of garbage collections. Rig.watch of the pages sends them
-// inside the picture. They are the page's claims.
+// Package page turns messages of test pages into activity. Rig.watch of the pages sends them inside
+// the picture: long tasks, long frames and layout shifts, measures, hints of garbage collections.
+// All are claims of the page.
 package page
 
 import (

@@ -1,6 +1,6 @@
 // Package perfetto reads traces in Perfetto's protobuf format, such as those of Chromium and
-// Android. Track events become records as in package chrome. The kernel's switches and wakes become
-// states of threads. Frames of displays become claims. Losses become gaps.
+// Android. Track events become records as in package chrome, and the kernel's switches and wakes
+// become states of threads. Frames of displays become claims, and losses become gaps.
 //
 // Records have the time of CLOCK_MONOTONIC, if the trace has snapshots of it. After a sleep of the
 // device, times go on as those of CLOCK_BOOTTIME do. Events of tracks that are not threads are left

@@ -1,5 +1,5 @@
-// Package x11 is the hand on an X11 display: keys, text and pointer, buttons and wheel, through the
-// XTEST extension.
+// Package x11 is the input driver of X11 displays: keys, text and pointer, buttons and wheel. It
+// uses the XTEST extension, so applications see input like that of hardware.
 //
 // It is a driver of package input. Windows cannot distinguish the server's events from those of a
 // keyboard. XTEST has no fingers. Use uinput or hid for touch.

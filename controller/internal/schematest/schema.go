@@ -1,4 +1,4 @@
-// Package schematest holds files against JSON Schemas. Only tests import it.
+// Package schematest checks files against JSON Schemas. Only tests import it.
 package schematest
 
 import (

@@ -1,4 +1,4 @@
-// Package fingerprint is how people tell certificates apart for which nobody vouches.
+// Package fingerprint computes fingerprints of self-signed certificates, which people compare.
 package fingerprint
 
 import (

@@ -1,4 +1,4 @@
-// Package handover gives connections that are there already to a server that accepts them.
+// Package handover is a net.Listener that accepts existing connections.
 package handover
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Listener is what such a server accepts them from. It may be used from several goroutines.
+// Listener accepts the connections that Give passes on. It may be used from several goroutines.
 type Listener struct {
 	came   chan net.Conn
 	closed chan struct{}

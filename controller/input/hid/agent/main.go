@@ -1,4 +1,4 @@
-// Command agent is the rig's hand on a small board with a USB device port. The board is plugged
+// Command agent sends a rig's input from a small board with a USB device port. The board is plugged
 // into the device under test as its keyboard, mouse and touch screen. It executes the actions of a
 // rig with the same token over TCP.
 //

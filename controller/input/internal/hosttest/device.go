@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package hosttest is what tests in a VM share: what a Linux host makes of input devices, and
-// recordings to replay on them.
+// Package hosttest has helpers for tests in a VM: the events that a Linux host reads from input
+// devices, and recordings to replay on them.
 package hosttest
 
 import (

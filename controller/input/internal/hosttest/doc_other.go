@@ -1,4 +1,4 @@
 //go:build !linux
 
-// Package hosttest is what tests in a VM share. They are tests of Linux.
+// Package hosttest has helpers for tests in a VM. They run on Linux only.
 package hosttest

@@ -1,4 +1,4 @@
-// Command agent is the rig's hand on a Windows machine. With SendInput, it executes the actions of
+// Command agent sends a rig's input on a Windows machine, by SendInput. It executes the actions of
 // a rig with the same token over TCP.
 //
 //	agent.exe -listen :4723 -token-file C:\eideticker\token.txt
