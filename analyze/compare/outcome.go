@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,50 @@ const (
 	Regressed    Outcome = "regressed"    // a deciding value got worse
 	Inconclusive Outcome = "inconclusive" // a deciding value is inconclusive or cannot be tested, and none got worse
 )
+
+// VerdictError is a verdict that is not "passed", as the error of a command.
+type VerdictError struct {
+	Outcome Outcome // [Regressed] or [Inconclusive]
+	Why     string
+}
+
+func (v VerdictError) Error() string { return v.Why }
+
+// Err returns the error of an outcome with its sentence; nil: passed.
+func (o Outcome) Err(why string) error {
+	if o == Regressed || o == Inconclusive {
+		return VerdictError{o, why}
+	}
+	return nil
+}
+
+// Err returns the error of the outcome; nil: passed.
+func (c *Comparison) Err() error {
+	o, why := c.Outcome()
+	return o.Err(why)
+}
+
+// Gravest returns the first failure, else the first regression, else the first undecided verdict.
+func Gravest(all ...error) (found error) {
+	rank := func(err error) int {
+		var v VerdictError
+		switch {
+		case err == nil:
+			return 0
+		case !errors.As(err, &v):
+			return 3
+		case v.Outcome == Regressed:
+			return 2
+		}
+		return 1
+	}
+	for _, err := range all {
+		if rank(err) > rank(found) {
+			found = err
+		}
+	}
+	return found
+}
 
 // Outcome returns the outcome and a sentence that names the first deciding value; a passed
 // comparison has none. The primary family decides, with Options.JudgeAll the second one too.

@@ -64,3 +64,11 @@ func Number(v float64) string {
 	}
 	return strings.Replace(strconv.FormatFloat(v, 'g', 4, 64), "-", "−", 1)
 }
+
+// Prefixed returns a prefix and a text, or "" without the text.
+func Prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/remote"
 	"github.com/eideticker/eideticker/deploy/schedule/bisect"
 )
 
@@ -101,53 +103,23 @@ func (s bisectStartCmd) params() api.BisectParams {
 	return p
 }
 
-// followEvery is the time between two looks at a bisection.
-const followEvery = 2 * time.Second
-
 // follow prints progress until a bisection has ended.
 func (c rigCall) follow(b *api.Bisect, rig string) error {
 	fmt.Fprintf(c.err, "Ctrl-C stops following. See it again: eideticker bisect show %s --rig %s\n", b.ID, rig)
-	for last := ""; b.EndedNS == 0; {
-		if line := bisectProgress(b); line != last {
-			fmt.Fprintln(c.err, line)
-			last = line
-		}
-		select {
-		case <-time.After(followEvery):
-		case <-c.ctx.Done():
-			fmt.Fprintf(c.err, "It goes on. End it: eideticker bisect cancel %s --rig %s\n", b.ID, rig)
-			return c.ctx.Err()
-		}
-		id := b.ID
-		*b = api.Bisect{}
-		if err := c.rig.Call(c.ctx, "bisect.get", api.BisectID{Bisect: id}, b); err != nil && c.ctx.Err() == nil {
-			return err
-		} else if err != nil {
-			b.ID = id // the next look at the context ends it
-		}
+	err := remote.FollowBisection(c.ctx, c.rig, b, func(text string) { fmt.Fprintln(c.err, text) })
+	if c.ctx.Err() != nil {
+		fmt.Fprintf(c.err, "It goes on. End it: eideticker bisect cancel %s --rig %s\n", b.ID, rig)
+	}
+	if err != nil {
+		return err
 	}
 	if err := c.printBisect(*b); err != nil {
 		return err
 	}
 	if b.State != bisect.FirstBad && b.State != bisect.Several {
-		return verdictError{exitInconclusive, b.State}
+		return compare.Inconclusive.Err(b.State)
 	}
 	return nil
-}
-
-// bisectProgress returns the progress of a bisection in a line.
-func bisectProgress(b *api.Bisect) string {
-	line := fmt.Sprintf("%d of %d runs, %s left", b.Runs, b.Budget, plural(b.Left, "build"))
-	var likely api.BisectBuild
-	for _, build := range b.Builds {
-		if build.Chance > likely.Chance {
-			likely = build
-		}
-	}
-	if likely.Chance > 1.5/float64(max(1, b.Left)) {
-		line += fmt.Sprintf(", %s is the first bad one with %.0f %%", likely.Build, 100*likely.Chance)
-	}
-	return line + ". " + b.Reason
 }
 
 // printBisect prints the state of a bisection, and the builds of its changes.
@@ -157,7 +129,7 @@ func (c rigCall) printBisect(b api.Bisect) error {
 	}
 	fmt.Fprintf(c.out, "%s: %s\n%s\n", b.ID, b.State, strings.TrimPrefix(b.Text, b.State+": "))
 	if b.EndedNS == 0 {
-		fmt.Fprintln(c.out, bisectProgress(&b))
+		fmt.Fprintln(c.out, remote.BisectionText(&b))
 	} else if b.Reason != "" && !strings.HasSuffix(b.Text, b.Reason) {
 		fmt.Fprintln(c.out, b.Reason)
 	}
@@ -168,8 +140,8 @@ func (c rigCall) printBisect(b api.Bisect) error {
 			if build.State != "usable" {
 				state = " (" + build.State + ")"
 			}
-			fmt.Fprintf(c.out, "  %s\n", terminal.Clean(build.Name+state+prefixed(": ", build.Subject)+
-				prefixed("  revision ", build.Revision)+prefixed(", parent ", build.Parent)))
+			fmt.Fprintf(c.out, "  %s\n", terminal.Clean(build.Name+state+wording.Prefixed(": ", build.Subject)+
+				wording.Prefixed("  revision ", build.Revision)+wording.Prefixed(", parent ", build.Parent)))
 			if build.URL != "" {
 				fmt.Fprintf(c.out, "    %s\n", terminal.Clean(build.URL))
 			}

@@ -32,11 +32,6 @@ func TestPrintBisect(t *testing.T) {
 		"bisect-2: cancelled\nCancelled by eva.\n\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	b.Left, b.Builds = 4, []api.BisectBuild{{Build: "b-6", Chance: 0.1}, {Build: "b-7", Chance: 0.6}}
-	want := "60 of 600 runs, 4 builds left, b-7 is the first bad one with 60 %. " + b.Reason
-	if got := bisectProgress(&b); got != want {
-		t.Error(got)
-	}
 	start := bisectStartCmd{Budget: 60}
 	if p := start.params(); p.Budget != 60 || p.MaxLost != nil {
 		t.Errorf("%+v", p)

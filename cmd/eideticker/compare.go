@@ -133,14 +133,6 @@ func (f *fraction) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// verdictError ends the program with the exit code of a comparison.
-type verdictError struct {
-	code int
-	what string
-}
-
-func (v verdictError) Error() string { return v.what }
-
 func (c compareCmd) Run(e *env) error {
 	pathA, pathB, err := c.paths()
 	if err != nil {
@@ -157,7 +149,7 @@ func (c compareCmd) Run(e *env) error {
 	if err := c.tell(e, cmp, folder); err != nil || !c.FailOnRegression {
 		return err
 	}
-	return failure(cmp)
+	return cmp.Err()
 }
 
 // tell prints the comparison and writes what was asked for beside it. The table comes first, so
@@ -297,22 +289,6 @@ func (j judging) writeMarkdown(all ...*compare.Comparison) error {
 	})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", j.Markdown, err)
-	}
-	return nil
-}
-
-// failure is what a comparison found as an error, nil if it passed.
-func failure(c *compare.Comparison) error {
-	return verdictOf(c.Outcome())
-}
-
-// verdictOf returns the error of an outcome with its sentence; nil: passed.
-func verdictOf(o compare.Outcome, why string) error {
-	switch o {
-	case compare.Regressed:
-		return verdictError{exitRegression, why}
-	case compare.Inconclusive:
-		return verdictError{exitInconclusive, why}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/remote"
 )
 
 type fleetCmd struct {
@@ -169,27 +170,11 @@ func (c fleetJobsCmd) Run(e *env) error {
 		return ask(r, "fleet.jobs", api.FleetJobsParams{State: c.State, Limit: c.Limit}, func(all api.FleetJobs) error {
 			var rows [][]string
 			for i := range all.Jobs {
-				rows = append(rows, []string{all.Jobs[i].Job, fleetJobText(&all.Jobs[i])})
+				rows = append(rows, []string{all.Jobs[i].Job, remote.FleetJobText(&all.Jobs[i])})
 			}
 			return r.printNarrow("job", "state", rows)
 		})
 	})
-}
-
-// fleetJobText describes a job in one line.
-func fleetJobText(j *api.FleetJob) string {
-	text := j.State
-	if n := len(j.Attempts); n > 0 {
-		a := j.Attempts[n-1]
-		text += fmt.Sprintf(" on %s/%s", a.Rig, strings.Join(a.Devices, ","))
-		if j.EndedWallNS == 0 {
-			text += prefixed(": ", a.Progress)
-		}
-	}
-	if j.Position > 0 {
-		text += fmt.Sprintf(", number %d of class %s", j.Position, j.Class)
-	}
-	return terminal.Clean(text + prefixed("; ", j.Reason) + prefixed("; ", j.Verdict))
 }
 
 type fleetCancelCmd struct {
@@ -206,7 +191,7 @@ func (fleetCancelCmd) Help() string {
 func (c fleetCancelCmd) Run(e *env) error {
 	return c.call(e, func(r rigCall) error {
 		return ask(r, "fleet.cancel", api.JobID{Job: c.Job}, func(j api.FleetJob) error {
-			_, err := fmt.Fprintln(e.out, fleetJobText(&j))
+			_, err := fmt.Fprintln(e.out, remote.FleetJobText(&j))
 			return err
 		})
 	})

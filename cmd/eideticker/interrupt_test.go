@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/eideticker/eideticker/analyze/compare"
 )
 
 // TestSignals wants the first to end the work, those that come with it to count as that one, and a
@@ -55,7 +57,7 @@ func TestSignals(t *testing.T) {
 // verdict of its results so far changes nothing.
 func TestInterruptedExitCode(t *testing.T) {
 	for _, err := range []error{orInterrupted(fmt.Errorf("play: %w", context.Canceled)),
-		errors.Join(verdictError{exitRegression, "regressed"}, fmt.Errorf("run: %w", errInterrupted))} {
+		errors.Join(compare.Regressed.Err("regressed"), fmt.Errorf("run: %w", errInterrupted))} {
 		if code := exitCode(io.Discard, err); code != 130 {
 			t.Errorf("%v: exit code %d", err, code)
 		}

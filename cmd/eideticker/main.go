@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/quality"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -189,15 +190,17 @@ func exitCode(errOut io.Writer, err error) int {
 	_ = terminal.InStyle(said, terminal.BoldRed, "eideticker:") // the error is the result
 	fmt.Fprintf(said, " %s\n", wording.Sentence(err))
 	var usage usageError
-	var verdict verdictError
+	var verdict compare.VerdictError
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage):
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
 		return exitUsage
+	case errors.As(err, &verdict) && verdict.Outcome == compare.Regressed:
+		return exitRegression
 	case errors.As(err, &verdict):
-		return verdict.code
+		return exitInconclusive
 	}
 	return exitFailure
 }

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
-	"github.com/eideticker/eideticker/deploy/api"
-	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/remote"
 	"github.com/eideticker/eideticker/deploy/store"
-	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
 type pullCmd struct {
@@ -57,7 +51,11 @@ func (c pullCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	content, err := c.get(e, rig, folder.Dir())
+	shown := phases{env: e}
+	content, err := remote.Pull(e.ctx, rig, c.ID, folder.Dir(), e.meter, func(run string, done, total int) {
+		shown.show("verifying "+run, done, total)
+	})
+	shown.end()
 	if err := folder.Finish(err); err != nil {
 		return fmt.Errorf("pull %s: %w", c.ID, orInterrupted(err))
 	}
@@ -67,78 +65,4 @@ func (c pullCmd) Run(e *env) error {
 	_, err = fmt.Fprintf(e.out, "%s: %s, %s verified\n", c.Output, plural(len(content.Runs), "run"),
 		plural(content.Frames, "frame"))
 	return err
-}
-
-// get fetches a run into a folder and verifies it.
-func (c pullCmd) get(e *env, rig *client.Client, dir string) (*runzip.Content, error) {
-	file, err := os.CreateTemp(dir, ".zip-*")
-	if err != nil {
-		return nil, err
-	}
-	err = c.fetch(e, rig, file)
-	if err == nil {
-		err = unpackRun(e, file, dir)
-	}
-	if err := errors.Join(err, file.Close(), os.Remove(file.Name())); err != nil {
-		return nil, err
-	}
-	shown := phases{env: e}
-	defer shown.end()
-	return runzip.Verify(e.ctx, dir, store.MaxPixels, func(run string, done, total int) {
-		shown.show("verifying "+run, done, total)
-	})
-}
-
-func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {
-	moved := e.bytesPhase("receiving "+c.ID, -1)
-	defer moved.end()
-	from, err := rig.Zip(e.ctx, c.ID)
-	var status *client.StatusError
-	if errors.As(err, &status) && status.Status == http.StatusNotFound {
-		if id := c.baseline(e.ctx, rig); id != "" {
-			from, err = rig.Zip(e.ctx, id)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	defer from.Close() // was only read
-	n, err := io.Copy(io.MultiWriter(file, moved), io.LimitReader(from, runzip.MaxBytes+1))
-	if err == nil && n > runzip.MaxBytes {
-		err = fmt.Errorf("the rig sends more than %s", bytesText(runzip.MaxBytes))
-	}
-	return err
-}
-
-// baseline returns the run of a baseline, or "".
-func (c pullCmd) baseline(ctx context.Context, rig *client.Client) string {
-	var known api.Baselines
-	if err := rig.Call(ctx, "baseline.list", api.Empty{}, &known); err != nil {
-		return ""
-	}
-	for _, b := range known.Baselines {
-		if b.Name == c.ID {
-			return b.ID
-		}
-	}
-	return ""
-}
-
-func unpackRun(e *env, file *os.File, dir string) error {
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	z, err := runzip.Open(file, st.Size(), runzip.Limits{Bytes: runzip.MaxBytes})
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close() // holds no data
-	moved := e.bytesPhase("unpacking "+bytesText(z.Bytes), z.Bytes)
-	defer moved.end()
-	return z.Unpack(e.ctx, root, moved.add)
 }

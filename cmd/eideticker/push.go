@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
-	"github.com/eideticker/eideticker/deploy/store/runzip"
+	"github.com/eideticker/eideticker/deploy/remote"
 )
 
 type pushCmd struct {
@@ -40,44 +37,17 @@ func (c pushCmd) Run(e *env) error {
 		return err
 	}
 	defer rig.Close()
-	content, err := runzip.Inspect(e.ctx, c.Dir)
+	sent, err := remote.Push(e.ctx, rig, c.Dir, e.meter)
 	if err != nil {
 		return fmt.Errorf("push %s: %w", c.Dir, orInterrupted(err))
 	}
-	root, err := os.OpenRoot(c.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close() // was only read
-	size, err := runzip.Size(root)
-	if err != nil {
-		return fmt.Errorf("push %s: %w", c.Dir, err)
-	}
-	moved := e.bytesPhase(fmt.Sprintf("sending %s, %s", plural(len(content.Runs), "run"), bytesText(size)), size)
-	defer moved.end()
-	from, to := io.Pipe()
-	packed := make(chan error, 1)
-	go func() {
-		err := runzip.Pack(e.ctx, root, to, moved.add)
-		packed <- err
-		to.CloseWithError(err) // nil ends the file
-	}()
-	id, known, err := rig.Push(e.ctx, from)
-	_ = from.Close() // ends packing if the rig has rejected the run
-	if own := <-packed; own != nil && !errors.Is(own, io.ErrClosedPipe) {
-		err = own // the cause of an incomplete file
-	}
-	if err != nil {
-		return fmt.Errorf("push %s: %w", c.Dir, orInterrupted(err))
-	}
-	moved.end()
 	if c.JSON {
-		return printJSON(e.out, pushJSON{id, c.Rig, size, known})
+		return printJSON(e.out, pushJSON{sent.ID, c.Rig, sent.Bytes, sent.Known})
 	}
 	already := ""
-	if known {
+	if sent.Known {
 		already = " (already there)"
 	}
-	_, err = fmt.Fprintf(e.out, "%s on %s%s\n", terminal.Clean(id), c.Rig, already)
+	_, err = fmt.Fprintf(e.out, "%s on %s%s\n", terminal.Clean(sent.ID), c.Rig, already)
 	return err
 }

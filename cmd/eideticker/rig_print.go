@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/remote"
 )
 
 // printDone prints the result of an action on one thing.
@@ -25,14 +27,6 @@ func (c rigCall) printNarrow(name, details string, rows [][]string) error {
 		return nil
 	}
 	return terminal.Wrapped(c.out, []string{name, details}, rows, min(80, terminal.Columns(c.out)))
-}
-
-// prefixed returns a prefix and a text, or "" without the text.
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
 }
 
 func wallText(ns int64) string { return time.Unix(0, ns).Format(time.DateTime) }
@@ -71,14 +65,14 @@ func (c rigCall) printDevices(all api.DeviceList) error {
 	for _, d := range all.Devices {
 		reserved := ""
 		if r := d.Reserved; r != nil {
-			reserved = "reserved for " + r.Owner + " until " + wallText(r.UntilWallNS) + prefixed(": ", r.Note)
+			reserved = "reserved for " + r.Owner + " until " + wallText(r.UntilWallNS) + wording.Prefixed(": ", r.Note)
 		}
-		state := d.State + prefixed(", job ", d.Job)
+		state := d.State + wording.Prefixed(", job ", d.Job)
 		if d.InUseBy != "" {
 			state = "in use by " + d.InUseBy
 		}
 		rows = append(rows, []string{d.Name, terminal.Joined("; ", state, reserved,
-			prefixed("quarantine: ", d.Quarantine), strings.Join(d.Browsers, " "))})
+			wording.Prefixed("quarantine: ", d.Quarantine), strings.Join(d.Browsers, " "))})
 	}
 	return c.printNarrow("DEVICE", "STATE", rows)
 }
@@ -103,28 +97,11 @@ func (c rigCall) printJobs(all api.Jobs) error {
 	var rows [][]string
 	for i := range all.Jobs {
 		if j := &all.Jobs[i]; j.EndedWallNS == 0 || i < c.Limit {
-			rows = append(rows, []string{j.ID, terminal.Joined("; ", jobText(j), terminal.Joined(" on ", j.Owner,
+			rows = append(rows, []string{j.ID, terminal.Joined("; ", remote.JobText(j), terminal.Joined(" on ", j.Owner,
 				strings.Join(j.Devices, " ")), j.Label)})
 		}
 	}
 	return c.printNarrow("JOB", "STATE", rows)
-}
-
-// jobText describes the state of a job.
-func jobText(j *api.Job) string {
-	switch {
-	case j.EndedWallNS != 0:
-		return j.State + prefixed(": ", j.Reason)
-	case j.Reason != "" && !strings.HasPrefix(j.Reason, "device "): // such as "waits: yields to b"
-		return j.State + ": " + j.Reason
-	case j.Reason != "": // such as "device a is at job b"
-		return "waiting for " + strings.Replace(j.Reason, " is ", ", which is ", 1)
-	case j.State == "queued":
-		return waitsFor(j)
-	case j.Phase == nil:
-		return j.State
-	}
-	return j.State + ": " + terminal.Joined(", ", prefixed("run ", j.Phase.Run), j.Phase.Name)
 }
 
 func (c rigCall) printReserved(r api.Reserved) error {

@@ -230,12 +230,3 @@ func TestRigRefuses(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, e.String())
 	}
 }
-
-// TestJobThatYields: the list of jobs has the reason of a set that yields.
-func TestJobThatYields(t *testing.T) {
-	t.Parallel()
-	j := api.Job{State: "running", Reason: "waits: yields to s-2"}
-	if got := jobText(&j); got != "running: waits: yields to s-2" {
-		t.Error(got)
-	}
-}

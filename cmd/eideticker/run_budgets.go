@@ -79,12 +79,12 @@ func broken(all []checkedBudget) error {
 		switch c.State {
 		case budget.Kept:
 		case budget.Broken:
-			found = append(found, verdictError{exitRegression, "budget broken: " + c.Sentence()})
+			found = append(found, compare.Regressed.Err("budget broken: "+c.Sentence()))
 		default:
-			found = append(found, verdictError{exitInconclusive, "budget not decided: " + c.Sentence()})
+			found = append(found, compare.Inconclusive.Err("budget not decided: "+c.Sentence()))
 		}
 	}
-	return gravest(found...)
+	return compare.Gravest(found...)
 }
 
 // budgetJSON is a checked budget in run --json.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/deploy/api"
 )
 
 // gestureFlags make gestures on any page.
@@ -83,11 +82,4 @@ func (c runCmd) onAddress(name string) (*suite.Test, error) {
 		t.Name = scrolling
 	}
 	return t, nil
-}
-
-// uploadText returns a test of this program as a file for a rig.
-func uploadText(t *suite.Test) (*api.Upload, error) {
-	text, err := t.MarshalJSON() // is YAML too
-	file := t.Name + ".yaml"
-	return &api.Upload{Test: file, Files: map[string]string{file: string(text)}}, err
 }

@@ -54,29 +54,7 @@ func (r *testRun) tell() error {
 	if len(all) > 0 {
 		err = errors.Join(err, r.cmd.writeMarkdown(all...))
 	}
-	return errors.Join(err, gravest(r.verdict(all), broken(checked)))
-}
-
-// gravest returns the first failure, else the first regression, else the first undecided verdict.
-func gravest(all ...error) (found error) {
-	rank := func(err error) int {
-		var v verdictError
-		switch {
-		case err == nil:
-			return 0
-		case !errors.As(err, &v):
-			return 3
-		case v.code == exitRegression:
-			return 2
-		}
-		return 1
-	}
-	for _, err := range all {
-		if rank(err) > rank(found) {
-			found = err
-		}
-	}
-	return found
+	return errors.Join(err, compare.Gravest(r.verdict(all), broken(checked)))
 }
 
 // verdict returns the error of failed runs, or of the first comparison with the worst outcome.
@@ -116,9 +94,9 @@ func (r *testRun) verdict(all []*compare.Comparison) error {
 	}
 	var found []error
 	for _, c := range all {
-		found = append(found, failure(c))
+		found = append(found, c.Err())
 	}
-	return gravest(found...)
+	return compare.Gravest(found...)
 }
 
 // printOne prints the results and the folder of a single run.

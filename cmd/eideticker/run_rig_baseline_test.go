@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// Runs on a rig are held against a baseline of it, those of each browser against its own, and the
-// exit code says what came of it.
+// TestRunOnRigBaseline: runs on a rig are compared with its baseline, by browser. The exit code has
+// the outcome.
 func TestRunOnRigBaseline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it plays a scene nine times in real time; TestRunOnRig plays some")
@@ -58,27 +57,5 @@ func TestRunOnRigBaseline(t *testing.T) {
 	if code := run(t.Context(), []string{"run", "scene", "--baseline", "release"}, nil, &out,
 		&errOut); code != exitUsage || !strings.Contains(errOut.String(), "--rig") {
 		t.Errorf("without a rig: exit code %d, %s", code, errOut.String())
-	}
-}
-
-func TestWorst(t *testing.T) {
-	passed, told, worse := api.Compared{Outcome: "passed"},
-		api.Compared{Outcome: "inconclusive", Sentence: "more runs"},
-		api.Compared{Outcome: "regressed", Sentence: "it is slower"}
-	for _, tc := range []struct {
-		all  []api.Compared
-		code int
-		want string
-	}{
-		{nil, exitOK, ""},
-		{[]api.Compared{passed, passed}, exitOK, ""},
-		{[]api.Compared{passed, told}, exitInconclusive, "more runs"},
-		{[]api.Compared{told, worse}, exitRegression, "it is slower"},
-	} {
-		var verdict verdictError // of no error it stays as it is
-		if err := worst(tc.all); errors.As(err, &verdict) != (tc.code != exitOK) || verdict.code != tc.code ||
-			verdict.what != tc.want {
-			t.Errorf("%+v: %v", tc.all, err)
-		}
 	}
 }

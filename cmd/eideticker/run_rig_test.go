@@ -301,8 +301,8 @@ func TestRunOnRigCancelled(t *testing.T) {
 	<-over
 }
 
-// forgetful has a job tell of its last runs only, as after 200 of them, or of none, as after a
-// restart; and lists come in pages of two.
+// forgetful limits the runs that a job lists, as after 200 runs or after a restart. Lists have
+// pages of two.
 func forgetful(next http.Handler, knows int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/rpc" {
@@ -356,60 +356,5 @@ func TestRunOnRigManyRuns(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Fault: A job of `run --rig` is cancelled, or its rig ends
-func TestOutcome(t *testing.T) {
-	broke, worse := errors.New("1 of 3 runs failed: the cable is loose"), verdictError{exitRegression, "it is slower"}
-	for _, tc := range []struct {
-		name string
-		job  api.Job
-		told error
-		made int
-		want string
-		code int
-	}{
-		{"well", api.Job{State: "ok", EndedWallNS: 1}, nil, 2, "", exitOK},
-		{"nothing made", api.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job made no run", exitFailure},
-		{"worse", api.Job{State: "ok", EndedWallNS: 1}, worse, 2, "it is slower", exitRegression},
-		{"at work", api.Job{State: "running"}, nil, 2, "", exitOK}, // whoever leaves it has said why
-		{"a run failed", api.Job{State: "failed", Reason: "1 of 3 runs failed: the cable is loose", Done: 3,
-			EndedWallNS: 1}, broke, 2, broke.Error(), exitFailure},
-		{"another reason", api.Job{State: "failed", Reason: "put into the store: no space", Done: 3, EndedWallNS: 1},
-			nil, 2, "the job ended as failed after 3 runs: put into the store: no space", exitFailure},
-		{"no verdict of half a job", api.Job{State: "cancelled", Reason: "it was cancelled", Done: 3, EndedWallNS: 1},
-			worse, 2, "the job ended as cancelled after 3 runs: it was cancelled", exitFailure},
-		{"none of a failed one", api.Job{State: "failed", Reason: "no space", Done: 3, EndedWallNS: 1}, worse, 2,
-			"the job ended as failed after 3 runs: no space", exitFailure},
-		{"over a restart", api.Job{State: "interrupted", Reason: "the daemon was stopped", EndedWallNS: 1}, nil, 2,
-			"the job ended as interrupted after 2 runs: the daemon was stopped", exitFailure},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			err := (&remoteRun{job: tc.job, told: 2}).outcome(tc.told, tc.made)
-			var said output
-			if code := exitCode(&said, err); code != tc.code ||
-				tc.want != strings.TrimSpace(strings.TrimPrefix(said.String(), "eideticker: ")) {
-				t.Errorf("exit code %d, %q, want %d, %q", code, said.String(), tc.code, tc.want)
-			}
-		})
-	}
-}
-
-func TestWaitsFor(t *testing.T) {
-	for want, j := range map[string]api.Job{
-		"":                               {State: "running"},
-		"waiting, number 1 in the queue": {State: "queued", Position: 1},
-		"waiting, number 2 in the queue; device local is reserved": {State: "queued", Position: 2,
-			Reason: "device local is reserved"},
-		"waiting; device local is in use by pid 7": {State: "running",
-			Reason: "device local is in use by pid 7"},
-	} {
-		if got := waitsFor(&j); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := waitsFor(&api.Job{State: "failed", Reason: "the cable is loose", EndedWallNS: 1}); got != "" {
-		t.Errorf("a job that has ended is %q", got)
 	}
 }

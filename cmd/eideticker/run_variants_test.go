@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -144,19 +143,5 @@ func TestTraceLimitOfRig(t *testing.T) {
 		profileLimits: profileLimits{TraceLimit: 1 << 20, Strict: true}}.startParams()
 	if err != nil || p.Profile != "samples" || p.TraceLimit != 1<<20 || !p.Strict {
 		t.Errorf("%+v: %v", p, err)
-	}
-}
-
-// TestGravest: a failure comes before a regression, and that before an undecided verdict.
-func TestGravest(t *testing.T) {
-	failed, regressed := errors.New("failed"), verdictError{exitRegression, "regressed"}
-	unsure := verdictError{exitInconclusive, "not decided"}
-	for _, tc := range []struct{ a, b, want error }{
-		{nil, nil, nil}, {unsure, nil, unsure}, {unsure, regressed, regressed}, {regressed, unsure, regressed},
-		{regressed, failed, failed}, {nil, regressed, regressed},
-	} {
-		if got := gravest(tc.a, tc.b); got != tc.want {
-			t.Errorf("%v and %v: %v", tc.a, tc.b, got)
-		}
 	}
 }

@@ -2,19 +2,11 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/deploy/api"
-	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // TestWhyRecordsScripts: --why records the calls of scripts that can be instrumented. A flag or a
@@ -103,80 +95,5 @@ func TestWhyChanged(t *testing.T) {
 				t.Errorf("%s: %+v", v.Name(), v.Test)
 			}
 		}
-	}
-}
-
-// TestFetchFurther: runs with measuring code come from the folder why of a rig's set. A job without
-// them has none.
-func TestFetchFurther(t *testing.T) {
-	for name, one := range map[string]struct {
-		set        string
-		said, fail string
-		runs       int
-	}{
-		"none": {"", "", "", 0},
-		"some": {`{"runs":[{"dir":"a/run-01","state":"ok"},{"dir":"b/run-01","state":"ok"},
-			{"dir":"a/failed/run-02.1","state":"failed","reason":"loose\u001b"}]}`, "further run failed: loose", "",
-			2},
-		"hostile": {`{"runs":[{"dir":"../../x","state":"ok"}]}`, "", "invalid run ID", 0},
-		"broken":  {"{", "", "unexpected end", 0},
-	} {
-		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			text := map[string]string{"set.json": one.set,
-				"run.json": `{"schema":"eideticker.run","version":1,"state":"ok","test":"t"}`}[path.Base(r.URL.Path)]
-			if text == "" {
-				w.WriteHeader(http.StatusNotFound)
-			}
-			_, _ = io.WriteString(w, text) // the client sees it
-		}))
-		c, err := client.New(h.URL, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var says bytes.Buffer
-		dir := t.TempDir()
-		r := &remoteRun{env: &env{ctx: t.Context(), err: &says}, client: c, job: api.Job{ID: "job"}}
-		err = r.fetchFurther(t.Context(), dir)
-		h.Close()
-		if one.fail == "" && err != nil || one.fail != "" && (err == nil || !strings.Contains(err.Error(), one.fail)) ||
-			!strings.Contains(says.String(), one.said) || strings.Contains(says.String(), "\x1b") {
-			t.Errorf("%s: %v, %s", name, err, &says)
-		}
-		runs, _ := filepath.Glob(filepath.Join(dir, "why", "*", "run-*", "run.json"))
-		if len(runs) != one.runs || exists(filepath.Join(dir, "why", "set.json")) != (one.runs > 0) {
-			t.Errorf("%s: runs %v", name, runs)
-		}
-	}
-}
-
-// TestHubCauses: the variants of a fleet's set are compared with the first one, by the hub.
-func TestHubCauses(t *testing.T) {
-	var asked []string
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path.Base(r.URL.Path) == "set.json" {
-			_, _ = io.WriteString(w, `{"variants":["a","b","c"]}`) // the client sees it
-			return
-		}
-		var call struct {
-			ID     json.RawMessage
-			Params api.CompareParams
-		}
-		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
-			t.Error(err)
-		}
-		asked = append(asked, call.Params.Base+" "+call.Params.With)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"comparison":{"answer":"It is worse.",
-			"cause":"price ran."}}}`, call.ID)
-	}))
-	defer h.Close()
-	c, err := client.New(h.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var says bytes.Buffer
-	err = (&hubRun{env: &env{ctx: t.Context(), out: &says}, client: c}).printCauses("lab-1/s-x.1")
-	if err != nil || says.String() != strings.Repeat("It is worse. price ran.\n", 2) ||
-		strings.Join(asked, ", ") != "lab-1/s-x.1~a lab-1/s-x.1~b, lab-1/s-x.1~a lab-1/s-x.1~c" {
-		t.Errorf("%v, asked %q: %s", err, asked, &says)
 	}
 }

@@ -272,7 +272,8 @@ func (c rigCall) printAlerts(all *alerts, at string) error {
 		}
 	}
 	for _, x := range all.Changes {
-		fmt.Fprintf(c.out, "%s: %s%s\n", x.State, terminal.Clean(x.Text), prefixed(" ", terminal.Clean(x.Reason)))
+		fmt.Fprintf(c.out, "%s: %s%s\n", x.State, terminal.Clean(x.Text),
+			wording.Prefixed(" ", terminal.Clean(x.Reason)))
 	}
 	_, err := fmt.Fprintln(c.out, all.Budget.Text)
 	return err
@@ -438,8 +439,9 @@ func (c rigCall) printSchedules(all api.Schedules) error {
 			state = "paused"
 		}
 		rows = append(rows, []string{s.Name, strings.TrimSuffix(fmt.Sprintf("%s; %s, %s%s%s%s", state,
-			plural(s.Points, "point"), plural(s.Queued, "job"), prefixed("; ", s.Reason), prefixed("; ", s.Pool),
-			prefixed("; latest gap: ", s.Gap)), "; ")})
+			plural(s.Points, "point"), plural(s.Queued, "job"), wording.Prefixed("; ", s.Reason),
+			wording.Prefixed("; ", s.Pool),
+			wording.Prefixed("; latest gap: ", s.Gap)), "; ")})
 	}
 	return c.printNarrow("schedule", "state", rows)
 }
