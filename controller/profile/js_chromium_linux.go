@@ -73,11 +73,18 @@ func (c *chromium) Prepare(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// traceConfig selects the records. The browser keeps them in its memory until the end.
-var traceConfig = json.RawMessage(`{"transferMode": "ReturnAsStream", "streamFormat": "proto",
+// traceConfig selects the records. The browser keeps them in its memory until the end. A brief
+// trace has no samples of scripts.
+func (t *tracer) traceConfig() json.RawMessage {
+	samples := `, "disabled-by-default-v8.cpu_profiler"`
+	if t.brief {
+		samples = ""
+	}
+	return json.RawMessage(`{"transferMode": "ReturnAsStream", "streamFormat": "proto",
 	"traceConfig": {"recordMode": "recordUntilFull", "traceBufferSizeInKb": 409600, "includedCategories": [
-	"devtools.timeline", "v8", "blink.user_timing", "disabled-by-default-v8.cpu_profiler", "disabled-by-default-v8.gc"],
+	"devtools.timeline", "v8", "blink.user_timing", "disabled-by-default-v8.gc"` + samples + `],
 	"excludedCategories": ["*"]}}`)
+}
 
 func (c *chromium) Started(pid int) {
 	if c.root = pid; c.shared {
@@ -108,7 +115,7 @@ func (c *chromium) inspected(ctx context.Context, conn *devtools.Conn) {
 
 func (c *chromium) begin(ctx context.Context) {
 	var ignored json.RawMessage
-	c.failed = c.conn.Call(ctx, "", "Tracing.start", traceConfig, &ignored)
+	c.failed = c.conn.Call(ctx, "", "Tracing.start", c.traceConfig(), &ignored)
 	c.info.BeginNS = int64(timeline.Monotonic().Now())
 }
 

@@ -28,6 +28,7 @@ type tracer struct {
 	failed error  // why the trace is missing
 	ids    threadIDs
 	lost   bool // records, as the browser states
+	brief  bool // without scripts
 }
 
 // openTrace opens the engine for the browser's own trace.
@@ -49,15 +50,17 @@ func openTrace(_ context.Context, o Options) (engine, error) {
 }
 
 // prepare makes the folder and returns the place of the browser in the arguments. Samples may have
-// the names of functions already.
+// the names of functions already. Then the trace is brief.
 func (t *tracer) prepare(cmd *exec.Cmd, program string) (raw string, at int, err error) {
 	at = slices.IndexFunc(cmd.Args, func(arg string) bool { return strings.Contains(filepath.Base(arg), program) })
 	if t.o.JS == jsAuto {
-		if slices.ContainsFunc(cmd.Args, func(arg string) bool { return strings.Contains(arg, scriptFlags) }) {
-			return "", at, errUnneeded
+		t.brief = slices.ContainsFunc(cmd.Args, func(arg string) bool { return strings.Contains(arg, scriptFlags) })
+		if t.brief {
+			t.info.Why = "without scripts, whose names the samples have"
+		} else {
+			_, why := nameScripts(&exec.Cmd{Path: cmd.Path, Args: slices.Clone(cmd.Args)}, "")
+			t.info.Why = cmp.Or(why, "samples are missing")
 		}
-		_, why := nameScripts(&exec.Cmd{Path: cmd.Path, Args: slices.Clone(cmd.Args)}, "")
-		t.info.Why = cmp.Or(why, "samples are missing")
 	}
 	if at < 0 {
 		return "", at, &missingError{jsDir, filepath.Base(cmd.Path) + " is not " + t.o.Browser, ""}
@@ -83,7 +86,10 @@ func (t *tracer) Convert(ctx context.Context, recording string, spans []timeline
 	claims := &activity.Claims{End: -1} // of a trace that cannot be read
 	t.info.Recording, t.info.Raw, t.info.Clock.Text = recording, []string{filepath.Base(t.file)}, "CLOCK_MONOTONIC"
 	info, err := convert(dir, t.info, nil, func(sink activity.Sink) (map[string]int64, error) {
-		to := &placed{t.o.originals(sink), spans, t.ids, false}
+		to := &placed{Sink: t.o.originals(sink), spans: spans, ids: t.ids}
+		if t.brief {
+			to.scripts = map[uint32]bool{}
+		}
 		c, err := t.reader(io.LimitReader(interruptible{ctx, f}, t.o.Limit), to)
 		if err != nil {
 			return nil, err
@@ -131,6 +137,17 @@ type placed struct {
 	ids   threadIDs
 
 	located bool // it has a gap
+	// scripts are functions whose events are left out; nil: none.
+	scripts map[uint32]bool
+}
+
+// Function implements activity.Sink.
+func (p *placed) Function(f activity.Function) uint32 {
+	n := p.Sink.Function(f)
+	if p.scripts != nil && f.Lang == activity.Script {
+		p.scripts[n] = true
+	}
+	return n
 }
 
 // Thread implements activity.Sink.
@@ -144,6 +161,9 @@ func (p *placed) Thread(t activity.Thread) uint32 {
 // Event implements activity.Sink.
 func (p *placed) Event(e activity.Event) (err error) {
 	p.located = p.located || e.Kind == activity.Lost
+	if e.Kind == activity.Slice && p.scripts[e.Ref] {
+		return nil
+	}
 	if p.spans == nil {
 		return p.Sink.Event(e)
 	}

@@ -202,7 +202,8 @@ func TestTracerIsChosen(t *testing.T) {
 		why         string // of the trace; "": there is none
 		fails       string
 	}{
-		{jsAuto, "chromium", []string{"chromium", "--js-flags=" + scriptFlags}, "", ""},
+		{jsAuto, "chromium", []string{"chromium", "--js-flags=" + scriptFlags},
+			"without scripts, whose names the samples have", ""},
 		{jsAuto, "chromium", []string{"chromium"}, "Chromium's sandbox keeps pages from writing files", ""},
 		{jsAuto, "chromium", []string{"chromium", "--no-sandbox"}, "samples are missing", ""},
 		{jsAuto, "firefox", []string{"firefox"}, "firefox does not write maps of its functions", ""},
@@ -354,11 +355,35 @@ func TestIncompleteProfile(t *testing.T) {
 	}
 }
 
+// TestBriefTraces: a trace beside named samples has the work of the browser, and no scripts.
+func TestBriefTraces(t *testing.T) {
+	s := &activitytest.Sink{}
+	p := &placed{Sink: s, scripts: map[uint32]bool{}}
+	thread := p.Thread(activity.Thread{Process: 6, ID: 1, Name: "main"})
+	for _, f := range []activity.Function{{Name: "Layout", Lang: activity.Category},
+		{Name: "draw", File: "app.js", Lang: activity.Script}} {
+		err := p.Event(activity.Event{At: 1, Thread: thread, Kind: activity.Slice, Ref: p.Function(f), Value: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(s.Lines()); got != "[1 main slice Layout 5]" {
+		t.Error(got)
+	}
+	for brief, want := range map[bool]bool{false: true, true: false} {
+		var config any
+		raw := (&tracer{brief: brief}).traceConfig()
+		if err := json.Unmarshal(raw, &config); err != nil || strings.Contains(string(raw), "cpu_profiler") != want {
+			t.Errorf("brief %t: %s, %v", brief, raw, err)
+		}
+	}
+}
+
 // TestPlacedEvents: the content keeps parts of slices. Threads have the numbers of the system.
 func TestPlacedEvents(t *testing.T) {
 	s := &activitytest.Sink{}
-	p := &placed{s, []timeline.Interval{{Earliest: 20, Latest: 40}, {Earliest: 60, Latest: 70}},
-		threadIDs{{6, 1}: {6, 5001}}, false}
+	p := &placed{Sink: s, spans: []timeline.Interval{{Earliest: 20, Latest: 40}, {Earliest: 60, Latest: 70}},
+		ids: threadIDs{{6, 1}: {6, 5001}}}
 	thread := p.Thread(activity.Thread{Process: 6, ID: 1, Name: "main"})
 	p.Function(activity.Function{Name: "f"})
 	for _, e := range []activity.Event{{At: 65, Kind: activity.Instant}, {At: 50, Kind: activity.Instant},

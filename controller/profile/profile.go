@@ -97,9 +97,6 @@ func (e *missingError) Error() string {
 	return text
 }
 
-// errUnneeded is the error of an engine whose records another engine has.
-var errUnneeded = errors.New("another engine has the records")
-
 // engine records one kind of activity. Its methods are called once each in this order, except
 // Content. They are not called at the same time.
 type engine interface {
@@ -356,9 +353,9 @@ func (s *Session) prepare(cmd *exec.Cmd) error {
 	s.started = true
 	s.engines = slices.DeleteFunc(s.engines, func(e engine) bool {
 		err := e.Prepare(s.ctx, cmd)
-		if err != nil && !errors.Is(err, errUnneeded) {
+		if err != nil {
 			s.failed = append(s.failed, err)
-		} else if err == nil && s.on { // the content includes the start of the program
+		} else if s.on { // the content includes the start of the program
 			e.Content(true)
 		}
 		return err != nil
