@@ -86,6 +86,8 @@ type ProfileLate struct {
 	FromNS   int64           `json:"from_ns"` // time of the unique frame before it
 	ToNS     int64           `json:"to_ns"`
 	Threads  []ProfileActive `json:"threads"` // busiest first; a blocked one is first or second
+	// Work is the longest work of the browser itself, such as layout. The function may contain it.
+	Work []ProfileWork `json:"work"`
 	// Lost states records that the traces lost meanwhile, and the causes.
 	Lost []string `json:"lost"`
 	// Sentence states the longest activity in words. It is measured.
@@ -93,6 +95,13 @@ type ProfileLate struct {
 	// Suspected states the last response that ended within the interval, before the picture was
 	// sampled; empty: none. No measurement relates it to the frame.
 	Suspected string `json:"suspected"`
+}
+
+// ProfileWork is the time of a thread with a kind of the browser's own work, with its waits.
+type ProfileWork struct {
+	Kind   string `json:"kind"`   // such as layout
+	Thread int    `json:"thread"` // index in Threads
+	NS     int64  `json:"ns"`
 }
 
 // ProfileActive is the activity of a thread within a span. Its three times add up to the span, if
@@ -229,7 +238,19 @@ const (
 	TestLevel           = 0.05 // a function is named below it
 	MaxProfileEvents    = 2000
 	MaxClaims           = 100
+	MaxWork             = 4
 	maxSocketWaits      = 3 * MaxThreads
+)
+
+// Kinds of the browser's own work, as sentences name them.
+const (
+	WorkStyle   = "style recalculation"
+	WorkLayout  = "layout"
+	WorkPaint   = "painting"
+	WorkDecode  = "image decoding"
+	WorkHTML    = "HTML parsing"
+	WorkCompile = "script compilation"
+	WorkGC      = "garbage collection"
 )
 
 // Kinds of events of a profile.

@@ -39,6 +39,8 @@ func TestProfilesAreChecked(t *testing.T) {
 				*deep = []ProfileNode{{}}
 			}
 		}, "a tree is deeper"},
+		{func(p *Profile) { p.Late[0].Work[0].Kind = "rest" }, "late[0] work[0]: kind"},
+		{func(p *Profile) { p.Late[0].Work[0].Thread = 2 }, "late[0] work[0]: thread"},
 		{func(p *Profile) { p.Functions[0].Language = "basic" }, "functions[0]: language"},
 		{func(p *Profile) { p.Functions[0].Name = strings.Repeat("x", maxText+1) }, "functions[0]: "},
 		{func(p *Profile) { p.Threads[0].Lane[0] = 101 }, "lane[0] is 101"},
@@ -64,6 +66,20 @@ func TestProfilesAreChecked(t *testing.T) {
 	}
 }
 
+// TestCausesOfBoth: scripts explain their late frames, and the profile explains the others.
+func TestCausesOfBoth(t *testing.T) {
+	r := sample()
+	other := r.Profile.Late[0]
+	other.Frame, other.FromNS, other.Threads = 103, other.FromNS-1, slices.Clone(other.Threads)
+	other.Threads[0].Function, other.Work = -1, []ProfileWork{{Kind: WorkLayout, Thread: 1, NS: 20_000_000}}
+	r.Profile.Late = append(r.Profile.Late, other)
+	all := r.causes(0)
+	if len(all) != 2 || all[0].frame != 103 || all[0].name != "layout 20 ms" || all[1].frame != 104 ||
+		!strings.Contains(all[1].text, r.Script.Functions[r.Script.Late[0].Functions[0].Function].Name) {
+		t.Errorf("causes %+v", all)
+	}
+}
+
 // TestProfileTexts: the first sentence is that of a named function, of a late frame, or of the
 // longest function.
 func TestProfileTexts(t *testing.T) {
@@ -86,10 +102,10 @@ func TestProfileTexts(t *testing.T) {
 				"below heavyLoop; woken by Compositor."},
 		{func(p *Profile) { p.Tests, p.Late = nil, nil }, "heavyLoop (app.js:4) ran longest: 29 ms."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions[0].Name = nil, nil, "" },
-			"The busiest thread, CrRendererMain, ran for 31 ms."},
+			"The busiest thread, the main thread of chromium, ran for 31 ms."},
 		{func(p *Profile) {
 			p.Tests, p.Late, p.Functions[0].Name, p.Functions[0].Language = nil, nil, "pvm_irq_enable", "kernel"
-		}, "The busiest thread, CrRendererMain, ran for 31 ms."},
+		}, "The busiest thread, the main thread of chromium, ran for 31 ms."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions[0].Calls = nil, nil, 4 },
 			"heavyLoop (app.js:4) took longest: 29 ms, with its waits."},
 		{func(p *Profile) { p.Tests, p.Late, p.Functions = nil, nil, nil },
@@ -113,7 +129,7 @@ func TestProfileTexts(t *testing.T) {
 			p.Tests, p.Late[0].Threads[0].Blocked = nil, false
 			p.Late[0].Threads = append(p.Late[0].Threads, ProfileActive{Blocked: true, Function: -1,
 				Waits: []ProfileWait{{NS: 28_000_000, Functions: []int{2}, WokenBy: 1}}})
-		}, "on Compositor. CrRendererMain waited 28 ms in futex_wait; woken by Compositor."},
+		}, "on Compositor. The main thread of chromium waited 28 ms in futex_wait; woken by Compositor."},
 		{func(p *Profile) {
 			p.Tests = nil
 			a := &p.Late[0].Threads[0]
@@ -132,6 +148,7 @@ func TestProfileTexts(t *testing.T) {
 		}, "on the main thread of app 6."},
 	} {
 		r := sample()
+		r.Profile.Late[0].Work = nil
 		tc.edit(r.Profile)
 		if p := r.Profile.Complete(r); !strings.HasSuffix(strings.TrimSuffix(p.Sentence,
 			" The trace is incomplete there: js lost records of Compositor: the buffer was full."), tc.want) {

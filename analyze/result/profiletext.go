@@ -95,9 +95,12 @@ func (f *ProfileFunction) label() string {
 	return called(f.Name, module)
 }
 
-// text returns the name for sentences, without numbers.
+// text returns the name for sentences, without numbers. A browser's own trace has names such as
+// CrRendererMain for main threads.
 func (t *ProfileThread) text() string {
-	if name := t.name(); name != "main thread" || t.ProcessName == "" {
+	name := t.name()
+	isMain := name == "main thread" || t.Process != 0 && t.ID == t.Process && strings.HasSuffix(name, "Main")
+	if !isMain || t.ProcessName == "" {
 		return name
 	}
 	return "the main thread of " + t.ProcessName
@@ -255,6 +258,14 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if usual > 0 && stood > usual { // the text states the delay alone
 		of = span(stood/1e6) + " before it"
 	}
+	work := p.worked(l)
+	if p.works(l) {
+		text += fmt.Sprintf("%s of %s on %s.", capital(work), of, p.thread(l.Work[0].Thread))
+		return text + p.delays(l)
+	}
+	if work != "" {
+		work = " " + capital(work) + " meanwhile."
+	}
 	if l.named() {
 		ran := p.function(a.Function)
 		if a.Function < len(p.Functions) && p.Functions[a.Function].Name == "" {
@@ -262,23 +273,53 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		}
 		if a.unsure() {
 			took := duration(int64(a.FunctionNS.Value))
-			return text + fmt.Sprintf("%s took %s of %s on %s, with its waits.", ran, took, of, p.thread(a.Thread))
+			text += fmt.Sprintf("%s took %s of %s on %s, with its waits.", ran, took, of, p.thread(a.Thread))
+			return text + work
 		}
 		text += fmt.Sprintf("%s ran for %s of %s on %s.", ran, a.FunctionNS.rounded(), of, p.thread(a.Thread))
-		return text + p.delays(l)
+		return text + p.delays(l) + work
 	}
 	if a.Blocked && len(a.Waits) > 0 {
 		meanwhile := "Meanwhile"
 		if of != "it" {
 			meanwhile = "In the " + of
 		}
-		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p))
+		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p)) + work
 	}
 	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
 	if len(a.Waits) > 0 && !a.Blocked && 4*float64(a.Waits[0].NS) >= stood {
 		text += " It " + a.Waits[0].words(p) + "."
 	}
-	return text + p.delays(l)
+	return text + p.delays(l) + work
+}
+
+// worked lists the browser's own work, such as "layout took 80 ms and painting 20 ms". Only the
+// thread of the longest one counts.
+func (p *Profile) worked(l *ProfileLate) string {
+	var parts []string
+	for i, w := range l.Work {
+		switch {
+		case i == 0:
+			parts = append(parts, w.Kind+" took "+duration(w.NS))
+		case w.Thread == l.Work[0].Thread:
+			parts = append(parts, w.Kind+" "+duration(w.NS))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// works reports whether the browser's own work stands for a late frame: for a quarter of its time,
+// and without a function that describes more.
+func (p *Profile) works(l *ProfileLate) bool {
+	if len(l.Work) == 0 || 4*l.Work[0].NS < l.ToNS-l.FromNS {
+		return false
+	}
+	if !l.named() || l.Threads[0].Function >= len(p.Functions) {
+		return true
+	}
+	f := &p.Functions[l.Threads[0].Function]
+	return f.Language != "javascript" && (f.Name == "" || f.Language == "category" ||
+		l.Threads[0].Thread != l.Work[0].Thread)
 }
 
 // delays states why the first thread of a late frame did not run for longer. It adds the thread
@@ -372,7 +413,7 @@ func (p *Profile) summary() string {
 		return p.Tests[i].words(p) + "."
 	case len(p.Late) > 0 && p.Late[0].Sentence != "": // a page that waits for input is late without a cause
 		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool {
-			return l.named() || len(l.Threads) > 0 && l.Threads[0].Blocked
+			return l.named() || p.works(&l) || len(l.Threads) > 0 && l.Threads[0].Blocked
 		}))
 		return p.Late[i].Sentence
 	case len(p.Functions) > 0 && p.Functions[0].Calls > 0 && p.Functions[0].SelfNS > 0:
@@ -419,6 +460,9 @@ func (p *Profile) causes(window int) (all causes) {
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
 		text, name := "", ""
 		switch {
+		case p.works(l):
+			text = l.Work[0].Kind + " took " + duration(l.Work[0].NS)
+			name = l.Work[0].Kind + " " + duration(l.Work[0].NS)
 		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
 			if f := &p.Functions[a.Function]; f.Name != "" {

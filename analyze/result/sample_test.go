@@ -193,6 +193,7 @@ func sampleProfile() *Profile {
 			{Process: 4711, ID: 4713, Name: "Compositor", ProcessName: "chromium", RunningNS: 2_000_000,
 				Lane: []uint8{}, FromNS: 950_000_000, StepNS: 50_000_000}},
 		Late: []ProfileLate{{Window: 0, Frame: 104, Response: true, FromNS: 1_016_683_350, ToNS: 1_050_050_050,
+			Work:      []ProfileWork{{Kind: WorkGC, Thread: 1, NS: 5_000_000}},
 			Lost:      []string{"js lost records of Compositor: the buffer was full"},
 			Suspected: "Suspected, not measured: the response of a.test/app.js came 12 ms before.",
 			Threads: []ProfileActive{{Thread: 1, Running: span(30, 29, 31), Runnable: span(1, 0.5, 1.5),

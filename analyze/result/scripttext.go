@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -481,12 +482,19 @@ func (r *Results) LateMarks(window int) (marks []Mark) {
 	return marks
 }
 
-// causes returns those of the scripts, or of the profile without them.
+// causes returns those of the scripts, and those of the profile for frames without them. The
+// longest pause comes first.
 func (r *Results) causes(window int) causes {
-	if all := r.Script.causes(window); len(all) > 0 {
-		return all
+	all := r.Script.causes(window)
+	scripts := len(all)
+	for _, c := range r.Profile.causes(window) {
+		same := func(o cause) bool { return o.frame == c.frame && o.from == c.from }
+		if !slices.ContainsFunc(all[:scripts], same) {
+			all = append(all, c)
+		}
 	}
-	return r.Profile.causes(window)
+	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(b.ms, a.ms) })
+	return all
 }
 
 // of returns the cause of a late frame behind a colon, or "". A pause and an answer may end with

@@ -66,6 +66,7 @@ func (b *builder) addLate(late []lateSpan) {
 		}
 		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
 			Lost: l.lost[:min(len(l.lost), result.MaxLateThreads)]}
+		of.Work = b.workBefore(&l)
 		l.active = b.joined(l.active)
 		slices.SortStableFunc(l.active, func(a, b activeOf) int {
 			return cmp.Or(cmp.Compare(b.Low, a.Low), cmp.Compare(b.Running, a.Running), // certain times first

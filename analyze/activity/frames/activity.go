@@ -26,6 +26,8 @@ type Activity struct {
 	// Longest is the innermost named function that ran for at least half of the time, and scripts
 	// before others; -1: none.
 	Longest Node
+	// Work has the times of the browser's own work by its kind.
+	Work map[string]int64
 }
 
 // Wait is the waits of a thread for one caller in its program.
@@ -148,6 +150,7 @@ func (s *Source) Within(from, to int64, o Options) ([]Activity, error) {
 				p := part{ns: to - from, unsure: st.On == activity.Unseen}
 				c.called.add(p)
 				c.add(path, p)
+				c.addWork(st.Calls, p.ns)
 			}
 		},
 		Event: func(e activity.Event, st *activity.State) {

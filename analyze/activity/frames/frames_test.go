@@ -108,13 +108,18 @@ func window(times []int64) result.Window {
 // completed returns the profile as it is in results.json.
 func completed(t *testing.T, p *result.Profile, w result.Window) *result.Profile {
 	t.Helper()
+	return resultsOf(t, p, w).Profile
+}
+
+func resultsOf(t *testing.T, p *result.Profile, w result.Window) *result.Results {
+	t.Helper()
 	full, err := (&result.Results{Recording: result.Recording{Frames: len(w.Times.Time), Width: 8, Height: 8,
 		PeriodNS: 16_666_667}, Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
 		Windows: []result.Window{w}, Profile: p}).Complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return full.Profile
+	return full
 }
 
 // page simulates a browser that draws a frame in each period. Each tenth frame is late by 33 ms:
@@ -190,7 +195,7 @@ func TestSlowFunctionIsNamed(t *testing.T) {
 		}
 		for _, l := range p.Late {
 			if l.Frame%10 != 6 || !strings.Contains(l.Sentence, "ms late. heavyLoop (app.js:4) ran for ") ||
-				!strings.HasSuffix(l.Sentence, " before it on CrRendererMain.") {
+				!strings.HasSuffix(l.Sentence, " before it on the main thread of chromium.") {
 				t.Errorf("seed %d: frame %d: %s", seed, l.Frame, l.Sentence)
 			}
 		}
@@ -300,6 +305,45 @@ func TestThreadOfTwoTraces(t *testing.T) {
 		if f := p.Functions[a.Function]; f.Name != "slow" || f.SelfNS != 60*ms || a.Running.Value != 50*ms ||
 			a.FunctionNS.Value != 50*ms || !a.Sampled || len(a.Tree) == 0 {
 			t.Errorf("%+v of %+v", f, a)
+		}
+	}
+}
+
+// TestWorkOfTheBrowserIsNamed: native code without names counts the time, and the browser's own
+// trace names its work. A script stays before the work in it.
+func TestWorkOfTheBrowserIsNamed(t *testing.T) {
+	w := window([]int64{0, 10 * ms, 110 * ms, 120 * ms, 130 * ms, 140 * ms})
+	const took = "ayout took 60 ms and style recalculation 20 ms"
+	for _, tc := range []struct{ function, want, label string }{
+		{"?", "L" + took + " of 100 ms before it on the main thread of chromium renderer.", "layout 60 ms"},
+		{"app.js|resize", "resize (app.js:4) ran for 80 (79–81) ms of 100 ms before it on the main thread of " +
+			"chromium renderer. L" + took + " meanwhile.", "resize 80 ms"},
+	} {
+		d := newDevice(t, native)
+		place := activity.Thread{Process: 7, ID: 7, Name: "chromium", ProcessName: "chromium renderer"}
+		thread := d.Thread(place)
+		for i := range int64(80) {
+			d.event(activity.Event{At: start + (20+i)*ms, Thread: thread, Kind: activity.Sample,
+				Ref: d.stack(tc.function), Value: ms})
+		}
+		js := newDevice(t, activity.Info{Name: "js", Engine: "chromium", Way: "trace", Clock: native.Clock})
+		thread = js.Thread(place)
+		for _, e := range []struct {
+			name     string
+			at, last int64
+		}{{"UpdateLayoutTree", 19, 20}, {"Layout", 39, 60}, {"MinorGC", 99, 4}} {
+			f := js.Function(activity.Function{Name: e.name, Lang: activity.Category})
+			js.event(activity.Event{At: start + e.at*ms, Thread: thread, Kind: activity.Slice, Ref: f,
+				Value: e.last * ms})
+		}
+		profile := frames.Results([]*activity.Trace{d.open(), js.open()}, []result.Window{w})
+		full := resultsOf(t, profile, w)
+		p := full.Profile
+		if len(p.Late) != 1 || !strings.Contains(p.Late[0].Sentence, tc.want) || p.Sentence != p.Late[0].Sentence {
+			t.Errorf("%s: late frames %+v, want %q; %s", tc.function, p.Late, tc.want, p.Sentence)
+		}
+		if marks := full.LateMarks(0); len(marks) != 1 || marks[0].Label != tc.label {
+			t.Errorf("%s: marks %+v", tc.function, marks)
 		}
 	}
 }

@@ -93,6 +93,9 @@ func (b *builder) threadUses() map[int]bool {
 		for _, a := range l.Threads {
 			used[a.Thread] = true
 		}
+		for _, w := range l.Work {
+			used[w.Thread] = true
+		}
 	}
 	return used
 }
@@ -130,6 +133,9 @@ func (b *builder) eachThread(f func(*int)) {
 			for n := range a.Waits {
 				f(&a.Waits[n].WokenBy)
 			}
+		}
+		for k := range b.Late[i].Work {
+			f(&b.Late[i].Work[k].Thread)
 		}
 	}
 	for i := range b.Events {

@@ -14,7 +14,8 @@ import (
 // group.
 type Source struct {
 	*activity.Trace
-	groups   []int32 // by number of a function
+	groups   []int32  // by number of a function
+	work     []string // by group: see workOf
 	named    []activity.Function
 	stamps   []int // by group, of the last stack
 	stamp    int
@@ -42,7 +43,7 @@ func NewSource(t *activity.Trace) *Source {
 			if f.Name == "" {
 				f = key
 			}
-			s.named = append(s.named, f)
+			s.named, s.work = append(s.named, f), append(s.work, workOf(f))
 		}
 		s.groups[i] = g
 	}

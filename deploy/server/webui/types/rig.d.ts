@@ -520,6 +520,12 @@ export interface ProfileActive {
   text: string;
 }
 
+export interface ProfileWork {
+  kind: string;
+  thread: number;
+  ns: number;
+}
+
 export interface ProfileLate {
   window: number;
   frame: number;
@@ -527,6 +533,7 @@ export interface ProfileLate {
   from_ns: number;
   to_ns: number;
   threads: ProfileActive[];
+  work: ProfileWork[];
   lost: string[];
   sentence: string;
   suspected: string;
