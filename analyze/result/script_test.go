@@ -58,13 +58,13 @@ func TestLateFrames(t *testing.T) {
 			at + "slow (app.js:12) ran for 450 (449–451) ms meanwhile.", ": slow (app.js:12) ran for 450 ms of it"},
 		{"several", lateBy500(nsSpan(29, 1), RanMeantime{0, nsSpan(380, 1)}, RanMeantime{1, nsSpan(90, 0)},
 			RanMeantime{2, nsSpan(1, 0)}), nil,
-			at + "slow (app.js:12) ran for 380 (379–381) ms, anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			at + "slow (app.js:12) ran for 380 (379–381) ms; anonymous function (a.test/:7:900) for 90 ms meanwhile.",
 			": slow (app.js:12) ran for 380 ms of it"},
 		{"a native call", native, nil, at + "slow (app.js:12) ran for 450 (449–451) ms, of it 430 ms in " +
-			"JSON.parse() (app.js:14), anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			"JSON.parse() (app.js:14); anonymous function (a.test/:7:900) for 90 ms meanwhile.",
 			": slow (app.js:12) ran for 450 ms of it"},
 		{"a caller", below, nil, at + "slow (app.js:12) ran for 450 (449–451) ms, called by draw (src/draw.ts:8), " +
-			"of it 430 ms in JSON.parse() (app.js:14), anonymous function (a.test/:7:900) for 90 ms meanwhile.",
+			"of it 430 ms in JSON.parse() (app.js:14); anonymous function (a.test/:7:900) for 90 ms meanwhile.",
 			": slow (app.js:12) ran for 450 ms of it"},
 		{"anonymous, and a long rest", lateBy500(nsSpan(410, 1), RanMeantime{1, nsSpan(90, 0)}), nil,
 			at + "An anonymous function (a.test/:7:900) ran for 90 ms meanwhile. " +

@@ -441,7 +441,7 @@ func (s *Script) ran(l *LateFrame, stood float64) string {
 		}
 		names = append(names, text)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, "; ") // a comma would list them as callers
 }
 
 // capitalAnonymous keeps the case of names.
