@@ -65,9 +65,10 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 	return true, nil
 }
 
+// BusyLimit limits the wait for a page that computes or draws after a stillness.
+const BusyLimit = 15 * time.Second
+
 const (
-	// busyLimit limits the wait for a page that computes or draws after a stillness.
-	busyLimit = 15 * time.Second
 	// maxLate limits the delay with which a stillness is seen on a busy machine. The page may have
 	// drawn since.
 	maxLate = time.Second
@@ -77,56 +78,64 @@ const (
 	caretWidth = 8
 )
 
-// stillness waits until the picture is still and the page has nothing to compute or to draw. It
-// returns whether the content drew its red before.
+// stillness waits until the page rests. It returns whether the content drew its red before.
 func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Condition) (red bool, err error) {
+	still := Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still}
 	// A quarter of the time is left for a page that never rests.
-	patience := min(busyLimit, limit/4)
+	which, seen, restless, err := r.rest(ctx, limit, min(BusyLimit, limit/4), still, isRed)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}):
+		return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
+	case err != nil:
+		return false, err
+	}
+	r.played.Restless, r.played.Still = restless, which == 0
+	r.emit(Ended, seen.At, nil)
+	return which == 1, nil
+}
+
+// rest waits until the picture is still and the page has nothing to compute or to draw, or for
+// another condition. It returns the index of the condition, still being 0. A page that does not rest
+// within the patience after a stillness has ended with it, and restless states why.
+func (r *run) rest(ctx context.Context, limit, patience time.Duration, still Condition, others ...Condition) (
+	which int, seen Seen, restless string, err error) {
 	var last *Seen // stillness after which the page did not rest
 	var until timeline.Time
 	for {
 		// Stillness before the content began, or while a step waited, does not count: a page that
 		// begins late has not ended.
-		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still,
-			Since: r.Clock.Now()}, isRed)
+		still.Since = r.Clock.Now()
+		which, seen, err = r.awaitAny(ctx, limit, append([]Condition{still}, others...)...)
 		switch {
 		case last != nil && errors.As(err, new(*UnseenError)): // it moves since
-			which, seen = 0, *last
-		case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}):
-			return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
-		case err != nil:
-			return false, err
-		case which == 1:
-			r.played.Restless = ""
-		case r.Busy != nil:
-			now := r.Clock.Now()
-			if last == nil {
-				until = now.Add(patience)
-			}
-			r.played.Restless = r.restless(ctx, now.Sub(seen.At.Latest.Add(r.Test.Sync.Still)))
-			if limit = until.Sub(r.Clock.Now()); r.played.Restless != "" && limit > 0 {
-				last = &seen
-				r.Log.Info("the picture was still, but the page has not ended", "why", r.played.Restless)
-				continue
-			}
+			return 0, *last, restless, nil
+		case err != nil || which != 0 || r.Busy == nil:
+			return which, seen, "", err
 		}
-		r.played.Still = which == 0
-		r.emit(Ended, seen.At, nil)
-		return which == 1, nil
+		now := r.Clock.Now()
+		if last == nil {
+			until = now.Add(patience)
+		}
+		restless = r.restless(ctx, still.Region, now.Sub(seen.At.Latest.Add(still.For)))
+		if limit = until.Sub(r.Clock.Now()); restless == "" || limit <= 0 {
+			return 0, seen, restless, nil
+		}
+		stood := seen
+		last = &stood
+		r.Log.Info("the picture was still, but the page has not ended", "why", restless)
 	}
 }
 
-// restless returns why a page has not ended though the picture was still; "": it has. The stillness
-// was seen late.
-func (r *run) restless(ctx context.Context, late time.Duration) (why string) {
+// restless returns why a page has not ended though a region was still; "": it has. The stillness was
+// seen late.
+func (r *run) restless(ctx context.Context, region frame.Region, late time.Duration) (why string) {
 	if busy := r.Busy(ctx); busy != "" {
 		return busy + " computed"
 	}
 	if late > maxLate {
 		return fmt.Sprintf("the machine was busy for %v", late.Round(time.Millisecond))
 	}
-	_, seen, err := r.awaitAny(ctx, 2*drawing, Condition{Kind: Still, Region: r.played.Area, For: drawing,
-		Since: r.Clock.Now()})
+	_, seen, err := r.awaitAny(ctx, 2*drawing, Condition{Kind: Still, Region: region, For: drawing, Since: r.Clock.Now()})
 	if err != nil || seen.Region.Width > caretWidth {
 		return "the picture changed"
 	}

@@ -150,6 +150,46 @@ func TestBusyPage(t *testing.T) {
 	}
 }
 
+// TestBusyStep: a step that waits for rest goes on after the picture that a busy page draws. A page
+// that always computes is reported.
+func TestBusyStep(t *testing.T) {
+	for name, tc := range map[string]struct {
+		busy time.Duration
+		want string
+		seen time.Duration // of the step's end, after the first words
+	}{
+		"draws late":      {6 * time.Second, "", 8 * time.Second},
+		"always computes": {time.Hour, "Main computed", 17 * time.Second},
+		"rests":           {0, "", 2 * time.Second},
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
+			var words timeline.Time
+			w.loaded = func(w *world) {
+				words = w.Now().Add(300 * time.Millisecond)
+				w.later(300*time.Millisecond, "words", tc.busy, "pictures")
+			}
+			w.busy = func(context.Context) string {
+				if w.Now().Sub(words) < tc.busy {
+					return "Main"
+				}
+				return ""
+			}
+			wait := suite.Wait{Still: 2 * time.Second, Timeout: 10 * time.Second, Optional: true, Rest: true}
+			played, err := w.run(t.Context(), &suite.Test{Name: "t", URL: "https://a.example/",
+				Steps: []suite.Step{do(wait), do(suite.Mark{Kind: "done"})}, Sync: suite.Sync{Event: "done"},
+				Timeout: 3 * time.Minute}, false)
+			ended := w.Now()
+			if err != nil || played.Restless != tc.want {
+				t.Fatalf("%s: %+v, %v", name, played, err)
+			}
+			if after := ended.Sub(words); after < tc.seen || after > tc.seen+3*time.Second/2 {
+				t.Errorf("%s: the step ended %v after the first words", name, after)
+			}
+		})
+	}
+}
+
 // TestRedOfItsOwn: a page that draws red needs no stillness.
 func TestRedOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -160,7 +160,13 @@ func (r *run) wait(ctx context.Context, w suite.Wait) error {
 	default:
 		c = Condition{Kind: Still, Region: r.place(w.In), For: w.Still, Since: since}
 	}
-	seen, err := r.await(ctx, w.Timeout, c)
+	var seen Seen
+	var err error
+	if w.Rest {
+		_, seen, r.played.Restless, err = r.rest(ctx, w.Timeout, BusyLimit, c)
+	} else {
+		seen, err = r.await(ctx, w.Timeout, c)
+	}
 	var unseen *UnseenError
 	if w.Optional && errors.As(err, &unseen) {
 		r.Log.Info("not seen", "what", c.String())

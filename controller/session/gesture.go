@@ -59,7 +59,8 @@ func (g Gestures) On(t *suite.Test) (*suite.Test, error) {
 	}
 	last := all[len(all)-1]
 	t.Measures, t.Primary, t.T0 = last.measures, last.primary, last.t0
-	// none of them may be answered
+	// None of them may be answered. The page may compute at each rest.
+	t.Timeout += time.Duration(2+2*len(all)) * controller.BusyLimit
 	t.Timeout = min(t.Timeout+time.Duration(len(last.do))*(last.limit+keyEvery+askSpread), suite.MaxDuration)
 	steps = append(append([]suite.Action{rest(restLong, restLimit)}, steps...), last.prepare...)
 	steps = append(steps, suite.Mark{Kind: gestureBegin})
@@ -76,9 +77,10 @@ func (g Gestures) On(t *suite.Test) (*suite.Test, error) {
 	return t, nil
 }
 
-// rest waits until the screen is still. A screen that moves forever does not end the test.
+// rest waits until the screen is still and the page has nothing to compute. A screen that moves
+// forever does not end the test.
 func rest(still, limit time.Duration) suite.Action {
-	return suite.Wait{Still: still, Timeout: limit, Optional: true}
+	return suite.Wait{Still: still, Timeout: limit, Optional: true, Rest: true}
 }
 
 // gesture is one of a test's.

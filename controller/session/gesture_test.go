@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -30,6 +31,9 @@ func longest(t *testing.T, steps []suite.Step) (sum time.Duration) {
 		switch a := s.Action.(type) {
 		case suite.Wait:
 			sum += a.Timeout
+			if a.Rest {
+				sum += controller.BusyLimit
+			}
 		case suite.Ping:
 			sum += time.Duration(a.Times) * (a.Every + a.Spread + a.Expect.Timeout)
 		case suite.Mark, suite.Move:

@@ -157,7 +157,11 @@ func (r *run) control(ctx context.Context, p *prepared, screen *screen.Watcher, 
 	err = watched(err)
 	detach()
 	if t.Restless != "" {
-		r.note("the content may be incomplete: after a stillness, %s; see --end", t.Restless)
+		text := "the content may be incomplete: after a stillness, " + t.Restless
+		if t.Still {
+			text += "; see --end"
+		}
+		r.note("%s", text)
 	}
 	if p.pages.missing != nil {
 		if text := p.pages.missing.note(); text != "" {

@@ -140,6 +140,9 @@ type (
 		Timeout time.Duration `yaml:"timeout" min:"1"`     // defaultWait where the file says nothing
 		// Optional continues the test if nothing was seen in time.
 		Optional bool `yaml:"optional"`
+		// Rest waits until the page has nothing to compute or to draw either, as the end of a test
+		// does. A test file cannot ask for it.
+		Rest bool `yaml:"-"`
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of
