@@ -94,9 +94,9 @@ func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Conditio
 	return which == 1, nil
 }
 
-// rest waits until the picture is still and the page has nothing to compute or to draw, or for
-// another condition. It returns the index of the condition, still being 0. A page that does not rest
-// within the patience after a stillness has ended with it, and restless states why.
+// rest waits until the picture is still and the page has nothing to compute or to draw. It also
+// ends with another condition, and returns the index of the condition; still has 0. After the
+// patience, a page that does not rest has ended with a stillness, and restless states why.
 func (r *run) rest(ctx context.Context, limit, patience time.Duration, still Condition, others ...Condition) (
 	which int, seen Seen, restless string, err error) {
 	var last *Seen // stillness after which the page did not rest
@@ -126,8 +126,8 @@ func (r *run) rest(ctx context.Context, limit, patience time.Duration, still Con
 	}
 }
 
-// restless returns why a page has not ended though a region was still; "": it has. The stillness was
-// seen late.
+// restless returns why a page has not ended though a region was still; "": it has. The stillness
+// was seen late.
 func (r *run) restless(ctx context.Context, region frame.Region, late time.Duration) (why string) {
 	if busy := r.Busy(ctx); busy != "" {
 		return busy + " computed"
@@ -135,7 +135,8 @@ func (r *run) restless(ctx context.Context, region frame.Region, late time.Durat
 	if late > maxLate {
 		return fmt.Sprintf("the machine was busy for %v", late.Round(time.Millisecond))
 	}
-	_, seen, err := r.awaitAny(ctx, 2*drawing, Condition{Kind: Still, Region: region, For: drawing, Since: r.Clock.Now()})
+	_, seen, err := r.awaitAny(ctx, 2*drawing, Condition{Kind: Still, Region: region, For: drawing,
+		Since: r.Clock.Now()})
 	if err != nil || seen.Region.Width > caretWidth {
 		return "the picture changed"
 	}

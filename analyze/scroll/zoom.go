@@ -9,7 +9,7 @@ import (
 
 // # Zoom
 //
-// A frame is scaled by s about the middle (cx, cy) of R. Content at (cx + x/s, cy + y/s) moved to
+// A scale s about the middle (cx, cy) of R moves content at (cx + x/s, cy + y/s) to
 // (cx + x, cy + y).
 //
 //   - Both frames are reduced to at most 240x240 means of luma, without cells that contain an

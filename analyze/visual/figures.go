@@ -76,9 +76,9 @@ type Start struct {
 //
 //	Σ ti·(pi − pi−1) + end·(1 − plast) − T0·(1 − p0)
 //
-// It is minimal with each ti at its earliest if the factor is positive. If it is negative, ti is at
-// its latest. It is maximal the other way round. (The order of the times is not used: bounds are a
-// little wide where intervals overlap.)
+// It is minimal with each ti at its earliest if the factor is positive. If the factor is negative,
+// ti is at its latest. It is maximal the other way round. The order of the times is not used.
+// So bounds are a little wide where intervals overlap.
 //
 // Values must not go back, and P must be a number from -1 to 1. The end must not be wholly before a
 // point. No point but the first may be wholly before T0. The error names the point.

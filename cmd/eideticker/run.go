@@ -118,8 +118,8 @@ value lie beyond the limit. They exit with 4 if only its median does, or if it w
 and --fail-on-regression need something to compare with, or a baseline.
 
 Compare: several tests, variants, browsers or devices take turns in random blocks, and each is compared with the first.
-They have 8 blocks (default: as in the first test). --until-sure judges after at most 5 fixed numbers of blocks, which
-share the level.
+Several tests or variants have 8 blocks (default: as in the first test).
+--until-sure judges after at most 5 fixed numbers of blocks, which share the level.
 --variant NAME=CHANGE changes the test: NAME=TEST, or test:, archive:, site:, network:, browser: or device: and a
 value. Join changes with commas. browser: also takes the file of a browser.
 --site DIR serves the folder to tests with site: in place of page or url. Without a test, it plays / of the folder.

@@ -1,7 +1,7 @@
 // Package bisect finds the build at which a shift between a good and a bad build began. [Search] is
 // a state machine without I/O: it requests blocks of runs, and takes their values. It reports a
-// build only after an exact test of fresh runs, so a report is false with a probability of at most
-// Delta.
+// build only after an exact test of fresh runs against the build before it. So a report is false
+// with a probability of at most Delta, in any noise.
 package bisect
 
 import (
