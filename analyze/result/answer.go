@@ -50,7 +50,7 @@ func newAnswer(w *Window, declared []string, why causes) Answer {
 		if _, ok := w.value(prefix + "first_visual_change"); !ok {
 			prefix += "from_first_change."
 		}
-		a.Sentence = w.loadSentence(prefix)
+		a.Sentence = w.loadSentence(prefix, why)
 		a.Moments = append(w.loadMoments(prefix), why.moments()...)
 	case "fps", "scroll", "tearing", "checkerboard":
 		pauses := w.pauses()
@@ -117,7 +117,15 @@ func (w *Window) responseSentence(why causes) string {
 	if pings.Value == 1 {
 		cause := w.slowestCause(why)
 		text := "The answer came after " + median + cause
-		if complete := w.ms("speedindex.pixel.complete_100"); complete != "" {
+		complete := w.ms("speedindex.pixel.complete_100")
+		if answers, ok := w.series("response", "latency"); ok && len(answers.Frames) == 1 {
+			late := w.restCause(why, "speedindex.", answers.Frames[0], answers.Values[0])
+			if late != "" {
+				return fmt.Sprintf("The answer came after %s, and the picture was complete after %s%s.", median,
+					complete, late)
+			}
+		}
+		if complete != "" {
 			text += map[bool]string{true: ", and", false: ";"}[cause == ""]
 			text += " the picture was complete after " + complete
 		}
@@ -136,9 +144,35 @@ func (w *Window) responseSentence(why causes) string {
 	return text + "."
 }
 
-func (w *Window) loadSentence(prefix string) string {
+// restCause returns the cause of the worst late frame between a first change and the complete
+// picture, behind a colon. The change is in a frame, and came after a time in ms. The cause is
+// empty if that frame waited for less than the change, or than half of the time after it.
+func (w *Window) restCause(why causes, prefix string, first int, after float64) string {
+	complete, ok := w.value(prefix + "pixel.complete_100")
+	if !ok || len(complete.Frames) == 0 {
+		return ""
+	}
+	for _, c := range why { // the longest is first
+		if c.frame > first && c.frame <= complete.Frames[0] {
+			if c.ms < max(after, (complete.Value-after)/2) {
+				return ""
+			}
+			return ": " + c.text + " of it"
+		}
+	}
+	return ""
+}
+
+func (w *Window) loadSentence(prefix string, why causes) string {
 	first, complete := w.ms(prefix+"first_visual_change"), w.ms(prefix+"pixel.complete_100")
+	late := ""
+	if change, ok := w.value(prefix + "first_visual_change"); ok && len(change.Frames) > 0 {
+		late = w.restCause(why, prefix, change.Frames[0], change.Value)
+	}
 	switch {
+	case late != "":
+		return fmt.Sprintf("The first change came after %s, and the picture was complete after %s%s.", first,
+			complete, late)
 	case first != "" && complete != "":
 		return fmt.Sprintf("The first change came after %s, and the picture was complete after %s.", first, complete)
 	case complete != "":

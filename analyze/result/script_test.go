@@ -131,6 +131,49 @@ func TestCausesOfAnswers(t *testing.T) {
 	}
 }
 
+// TestCausesOfCompletePictures: a headline names the cause of the longer wait. It is the wait
+// after the first change, if a late frame took half of it.
+func TestCausesOfCompletePictures(t *testing.T) {
+	speed := func(first, complete float64) analyze.Result {
+		return analyze.Result{Measure: "speedindex", Values: []analyze.Value{
+			value("first_visual_change", first, "ms", analyze.Lower, 12),
+			value("pixel.complete_100", complete, "ms", analyze.Lower, 18)}}
+	}
+	response := func(latency float64) analyze.Result {
+		return analyze.Result{Measure: "response", Values: []analyze.Value{
+			value("pings", 1, "pings", analyze.Neither), value("missed", 0, "pings", analyze.Lower),
+			value("latency_p50", latency, "ms", analyze.Lower)},
+			Series: []analyze.Series{{Name: "latency", Frames: []int{12}, Values: []float64{latency}}}}
+	}
+	early := cause{frame: 12, ms: 50, text: "painting took 36 ms"}
+	late := cause{frame: 17, ms: 700, text: "slow (app.js:12) ran for 680 ms"}
+	after := cause{frame: 19, ms: 900, text: "idle (app.js:90) ran for 880 ms"}
+	for name, tc := range map[string]struct {
+		of   *Window
+		why  causes
+		want string
+	}{
+		"click": {window(response(50), speed(50, 1250)), causes{after, late, early},
+			"The answer came after 50 ms, and the picture was complete after 1.25 s: " +
+				"slow (app.js:12) ran for 680 ms of it."},
+		"slow answer": {window(response(800), speed(800, 1600)), causes{late},
+			"The answer came after 800 ms, and the picture was complete after 1.60 s."},
+		"load": {window(speed(50, 1250)), causes{after, late},
+			"The first change came after 50 ms, and the picture was complete after 1.25 s: " +
+				"slow (app.js:12) ran for 680 ms of it."},
+		"less than half": {window(speed(50, 1550)), causes{late},
+			"The first change came after 50 ms, and the picture was complete after 1.55 s."},
+		"after the complete picture": {window(speed(50, 1250)), causes{after},
+			"The first change came after 50 ms, and the picture was complete after 1.25 s."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := newAnswer(tc.of, nil, tc.why).Sentence; got != tc.want {
+				t.Errorf("%s\nwant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestCauseOfPauseAndAnswer: a pause does not have the time of an answer that ends with it.
 func TestCauseOfPauseAndAnswer(t *testing.T) {
 	answer := lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(650, 1)})
