@@ -12,7 +12,7 @@ SUITES  := netsim/instrument/testdata/suites
 ARCHIVES := netsim/instrument/testdata/archives
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race race-patient race-live fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig bench-fleet archives clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race race-patient race-live gotest fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig bench-fleet archives clean
 
 deps:
 	@.ci/deps
@@ -53,13 +53,15 @@ package: deps
 
 # Less garbage collection takes a quarter off the time of compiling, a fifth off lint, a third off tests that compute.
 # Programs in real time run as they are shipped: .ci/live removes these.
-lint check test race race-patient race-live cross: export GOGC = 400
-lint check test race race-patient race-live cross: export GOMEMLIMIT = 3GiB
+lint check test race race-patient race-live cross gotest: export GOGC = 400
+lint check test race race-patient race-live cross gotest: export GOMEMLIMIT = 3GiB
 # Nobody debugs these programs. Without that information, compiling takes an eighth less, and the cache a quarter.
-lint check test race race-patient race-live cross: export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
+lint check test race race-patient race-live cross gotest: export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
 
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
+gotest:
+	$(GO) build -o out/gotest ./.ci/gotest
 
 # Tests and lint see packages without cgo, as eideticker is shipped, so that no package is compiled twice. These packages
 # or their tests have C code.

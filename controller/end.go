@@ -83,13 +83,14 @@ func (r *run) stillness(ctx context.Context, limit time.Duration, isRed Conditio
 	still := Condition{Kind: Still, Region: r.played.Area, For: r.Test.Sync.Still}
 	// A quarter of the time is left for a page that never rests.
 	which, seen, restless, err := r.rest(ctx, limit, min(BusyLimit, limit/4), still, isRed)
+	r.played.Restless = restless
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && seen.Region != (frame.Region{}):
 		return false, fmt.Errorf("%w; --end 20s, or end: 20s in a test file, ends it after a time", err)
 	case err != nil:
 		return false, err
 	}
-	r.played.Restless, r.played.Still = restless, which == 0
+	r.played.Still = which == 0
 	r.emit(Ended, seen.At, nil)
 	return which == 1, nil
 }
@@ -109,8 +110,10 @@ func (r *run) rest(ctx context.Context, limit, patience time.Duration, still Con
 		switch {
 		case last != nil && errors.As(err, new(*UnseenError)): // it moves since
 			return 0, *last, restless, nil
-		case err != nil || which != 0 || r.Busy == nil:
-			return which, seen, "", err
+		case err != nil:
+			return which, seen, restless, err
+		case which != 0 || r.Busy == nil:
+			return which, seen, "", nil
 		}
 		now := r.Clock.Now()
 		if last == nil {

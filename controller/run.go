@@ -81,7 +81,7 @@ type Played struct {
 	Misses  int       // of Pings, as it was seen while recording
 	Answers []Answers // what counts as an answer, of each ping step
 	Still   bool      // the end was a stillness
-	// Restless states what the page did after the last stillness of the test; "": nothing.
+	// Restless states what the page did after a stillness of a step or of the end; "": nothing.
 	Restless string
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,7 +164,9 @@ func (r *run) wait(ctx context.Context, w suite.Wait) error {
 	var seen Seen
 	var err error
 	if w.Rest {
-		_, seen, r.played.Restless, err = r.rest(ctx, w.Timeout, BusyLimit, c)
+		var restless string
+		_, seen, restless, err = r.rest(ctx, w.Timeout, BusyLimit, c)
+		r.played.Restless = cmp.Or(r.played.Restless, restless)
 	} else {
 		seen, err = r.await(ctx, w.Timeout, c)
 	}

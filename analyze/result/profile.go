@@ -225,7 +225,7 @@ type SocketWait struct {
 // Limits of the lists of a profile. The traces have everything.
 const (
 	MaxTraces  = 16
-	MaxThreads = 128
+	MaxThreads = 192
 	// MaxProfileFunctions includes those of trees.
 	MaxProfileFunctions = 1000
 	maxLane             = 1000
@@ -248,7 +248,6 @@ const (
 	WorkLayout  = "layout"
 	WorkPaint   = "painting"
 	WorkDecode  = "image decoding"
-	WorkHTML    = "HTML parsing"
 	WorkCompile = "script compilation"
 	WorkGC      = "garbage collection"
 )

@@ -66,6 +66,35 @@ func TestProfilesAreChecked(t *testing.T) {
 	}
 }
 
+// TestWorkIsTheCause: work of the browser is the cause of a late frame if it took most of the time
+// of the first thread's function. Work of other threads is not, and a script is named itself.
+func TestWorkIsTheCause(t *testing.T) {
+	const lasted = 100_000_000
+	for name, tc := range map[string]struct {
+		f      ProfileFunction
+		ran    float64
+		thread int
+		work   int64
+		want   bool
+	}{
+		"code without a name":    {ProfileFunction{Language: "native"}, 80e6, 0, 60e6, true},
+		"category":               {ProfileFunction{Language: "category", Name: "Layout"}, 60e6, 0, 60e6, true},
+		"a part of unnamed code": {ProfileFunction{Language: "native"}, 95e6, 0, 30e6, false},
+		"scripts":                {ProfileFunction{Language: "category", Name: "FunctionCall"}, 80e6, 0, 60e6, false},
+		"named code":             {ProfileFunction{Language: "native", Name: "decode"}, 80e6, 0, 60e6, false},
+		"work of another thread": {ProfileFunction{Language: "native"}, 80e6, 1, 60e6, false},
+		"less than a quarter":    {ProfileFunction{Language: "native"}, 30e6, 0, 20e6, false},
+	} {
+		p := &Profile{Functions: []ProfileFunction{tc.f}}
+		l := &ProfileLate{ToNS: lasted, Threads: []ProfileActive{{Thread: 0, Function: 0,
+			FunctionNS: Span{tc.ran, tc.ran, tc.ran}}},
+			Work: []ProfileWork{{Kind: WorkLayout, Thread: tc.thread, NS: tc.work}}}
+		if got := p.works(l); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
 // TestCausesOfBoth: scripts explain their late frames, and the profile explains the others.
 func TestCausesOfBoth(t *testing.T) {
 	r := sample()

@@ -258,10 +258,9 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if usual > 0 && stood > usual { // the text states the delay alone
 		of = span(stood/1e6) + " before it"
 	}
-	work := p.worked(l)
+	work := worked(l.ownWork())
 	if p.works(l) {
-		text += fmt.Sprintf("%s of %s on %s.", capital(work), of, p.thread(l.Work[0].Thread))
-		return text + p.delays(l)
+		return text + fmt.Sprintf("%s of %s on %s.", capital(work), of, p.thread(a.Thread)) + p.delays(l)
 	}
 	if work != "" {
 		work = " " + capital(work) + " meanwhile."
@@ -293,33 +292,43 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	return text + p.delays(l) + work
 }
 
-// worked lists the browser's own work, such as "layout took 80 ms and painting 20 ms". Only the
-// thread of the longest one counts.
-func (p *Profile) worked(l *ProfileLate) string {
-	var parts []string
-	for i, w := range l.Work {
-		switch {
-		case i == 0:
-			parts = append(parts, w.Kind+" took "+duration(w.NS))
-		case w.Thread == l.Work[0].Thread:
-			parts = append(parts, w.Kind+" "+duration(w.NS))
+// ownWork returns the browser's own work of the first thread. Work of others may run beside it
+// without harm.
+func (l *ProfileLate) ownWork() (own []ProfileWork) {
+	for _, w := range l.Work {
+		if len(l.Threads) > 0 && w.Thread == l.Threads[0].Thread {
+			own = append(own, w)
 		}
+	}
+	return own
+}
+
+// worked lists work, such as "layout took 80 ms and painting 20 ms".
+func worked(own []ProfileWork) string {
+	var parts []string
+	for i, w := range own {
+		part := w.Kind + " " + duration(w.NS)
+		if i == 0 {
+			part = w.Kind + " took " + duration(w.NS)
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, " and ")
 }
 
-// works reports whether the browser's own work stands for a late frame: for a quarter of its time,
-// and without a function that describes more.
+// works reports whether the browser's own work is the cause of a late frame: for a quarter of its
+// time, and without a function that describes more. A category with scripts describes more.
 func (p *Profile) works(l *ProfileLate) bool {
-	if len(l.Work) == 0 || 4*l.Work[0].NS < l.ToNS-l.FromNS {
+	own := l.ownWork()
+	if len(own) == 0 || 4*own[0].NS < l.ToNS-l.FromNS {
 		return false
 	}
 	if !l.named() || l.Threads[0].Function >= len(p.Functions) {
 		return true
 	}
 	f := &p.Functions[l.Threads[0].Function]
-	return f.Language != "javascript" && (f.Name == "" || f.Language == "category" ||
-		l.Threads[0].Thread != l.Work[0].Thread)
+	isWork := f.Language == "category" && f.Name != "EvaluateScript" && f.Name != "FunctionCall"
+	return (f.Name == "" || isWork) && 2*float64(own[0].NS) >= l.Threads[0].FunctionNS.Value
 }
 
 // delays states why the first thread of a late frame did not run for longer. It adds the thread
@@ -461,8 +470,9 @@ func (p *Profile) causes(window int) (all causes) {
 		text, name := "", ""
 		switch {
 		case p.works(l):
-			text = l.Work[0].Kind + " took " + duration(l.Work[0].NS)
-			name = l.Work[0].Kind + " " + duration(l.Work[0].NS)
+			longest := l.ownWork()[0]
+			text = longest.Kind + " took " + duration(longest.NS)
+			name = longest.Kind + " " + duration(longest.NS)
 		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
 			if f := &p.Functions[a.Function]; f.Name != "" {

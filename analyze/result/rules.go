@@ -113,7 +113,7 @@ func rules() map[reflect.Type]map[string]rule {
 		reflect.TypeFor[ProfileLate](): {"window": index("windows", 0), "frame": frame,
 			"threads": {most: MaxLateThreads}, "work": {most: MaxWork}, "lost": text.upTo(MaxLateThreads)},
 		reflect.TypeFor[ProfileWork](): {"thread": index("threads", 0), "ns": count,
-			"kind": oneOf(WorkStyle, WorkLayout, WorkPaint, WorkDecode, WorkHTML, WorkCompile, WorkGC)},
+			"kind": oneOf(WorkStyle, WorkLayout, WorkPaint, WorkDecode, WorkCompile, WorkGC)},
 		reflect.TypeFor[ProfileActive](): {"thread": index("threads", 0), "function": anyFunction,
 			"running_ns runnable_ns waiting_ns function_ns": span, "tree": {most: MaxTree}, "waits": {most: MaxWaits}},
 		reflect.TypeFor[ProfileNode](): {"function": anyFunction, "ns low_ns high_ns samples": count,

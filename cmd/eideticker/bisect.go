@@ -107,7 +107,7 @@ func (s bisectStartCmd) params() api.BisectParams {
 func (c rigCall) follow(b *api.Bisect, rig string) error {
 	fmt.Fprintf(c.err, "Ctrl-C stops following. See it again: eideticker bisect show %s --rig %s\n", b.ID, rig)
 	err := remote.FollowBisection(c.ctx, c.rig, b, func(text string) { fmt.Fprintln(c.err, text) })
-	if c.ctx.Err() != nil {
+	if err != nil && c.ctx.Err() != nil {
 		fmt.Fprintf(c.err, "It goes on. End it: eideticker bisect cancel %s --rig %s\n", b.ID, rig)
 	}
 	if err != nil {

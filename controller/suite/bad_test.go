@@ -282,6 +282,8 @@ var bad = []struct{ name, file, want string }{
 		"bad.yaml:4:30: colour and color are the same: one of them is enough"},
 	{"wait, in", step("wait: {change: all, in: 1x1+0+0}"),
 		"bad.yaml:4:29: change says itself where: in belongs to colour and still"},
+	{"wait, rest", step("wait: {change: all, rest: true}"),
+		"bad.yaml:4:31: rest belongs to still"},
 	{"wait, longer than it may", step("wait: {still: 10s, timeout: 5s}"),
 		"bad.yaml:4:19: still 10s is not over before the timeout, 5s"},
 	{"ping", step("ping: {do: {sleep: 1s}, expect: {change: all}}"),

@@ -232,6 +232,8 @@ func (w *Wait) check(*Known) error {
 		return problem(nil, "wait: must be one of change, colour and still")
 	case w.Change != nil && w.In != (Wait{}).In:
 		return problem(at("in"), "change says itself where: in belongs to colour and still")
+	case w.Rest && w.Still == 0:
+		return problem(at("rest"), "rest belongs to still")
 	case w.Still >= w.Timeout:
 		return problem(at("still"), "still %v is not over before the timeout, %v", w.Still, w.Timeout)
 	}

@@ -141,8 +141,8 @@ type (
 		// Optional continues the test if nothing was seen in time.
 		Optional bool `yaml:"optional"`
 		// Rest waits until the page has nothing to compute or to draw either, as the end of a test
-		// does. A test file cannot ask for it.
-		Rest bool `yaml:"-"`
+		// does: with Still.
+		Rest bool `yaml:"rest"`
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of

@@ -208,7 +208,10 @@ func readFile(ctx context.Context, rig *client.Client, id, name string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(body, maxSet))
+	raw, err := io.ReadAll(io.LimitReader(body, maxSet+1))
+	if len(raw) > maxSet {
+		err = fmt.Errorf("%s has more than %d MiB", name, maxSet>>20)
+	}
 	return raw, errors.Join(err, body.Close())
 }
 

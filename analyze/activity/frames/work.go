@@ -12,7 +12,7 @@ import (
 const leastWork = 8
 
 // workOf returns the kind of the browser's own work by the name of a slice in Chromium's and
-// Firefox's traces; "": it is none. Slices with scripts in them are none.
+// Firefox's traces; "": it is none. A slice of HTML parsing runs scripts, so it is none.
 func workOf(f activity.Function) string {
 	if f.Lang != activity.Category {
 		return ""
@@ -26,9 +26,7 @@ func workOf(f activity.Function) string {
 		return result.WorkPaint
 	case "Decode Image", "ImageDecodeTask", "Decode LazyPixelRef":
 		return result.WorkDecode
-	case "ParseHTML":
-		return result.WorkHTML
-	case "v8.compile", "v8.compileModule", "v8.parseOnBackground":
+	case "v8.compile", "v8.compileModule":
 		return result.WorkCompile
 	case "GCSlice":
 		return result.WorkGC
@@ -56,7 +54,8 @@ func (c *collector) addWork(calls []activity.OpenCall, ns int64) {
 	}
 }
 
-// workBefore returns the longest work of the browser before a late frame.
+// workBefore returns the longest work of the browser before a late frame, one of each kind. Threads
+// share work such as painting.
 func (b *builder) workBefore(l *lateSpan) (all []result.ProfileWork) {
 	for i := range l.active {
 		a := &l.active[i]
@@ -65,9 +64,11 @@ func (b *builder) workBefore(l *lateSpan) (all []result.ProfileWork) {
 				continue
 			}
 			w := result.ProfileWork{Kind: kind, Thread: b.thread(a.source, a.Thread), NS: ns}
-			same := func(o result.ProfileWork) bool { return o.Kind == kind && o.Thread == w.Thread }
-			if !slices.ContainsFunc(all, same) {
+			switch at := slices.IndexFunc(all, func(o result.ProfileWork) bool { return o.Kind == kind }); {
+			case at < 0:
 				all = append(all, w)
+			case all[at].NS < ns:
+				all[at] = w
 			}
 		}
 	}
