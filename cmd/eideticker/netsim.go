@@ -1,14 +1,22 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 // netsimCmd is the test network on its own.
@@ -105,4 +113,81 @@ func checkProfile(name string) error {
 		names = append(names, p.Name)
 	}
 	return usagef("unknown profile %q; known: %s%s", name, strings.Join(names, ", "), wording.Near(name, names))
+}
+
+// programOf returns the command behind --.
+func programOf(words []string) []string {
+	if len(words) > 0 && words[0] == "--" {
+		return words[1:]
+	}
+	return words
+}
+
+// client returns the client of a network, with this program's streams.
+func (e *env) client(program []string) *netlab.Client {
+	return &netlab.Client{Program: program, In: e.in, Out: terminal.Inherited(e.out), Err: terminal.Inherited(e.err)}
+}
+
+// openNetwork makes the network of a program. Its error names an alternative without root.
+func openNetwork(c link.Conditions, seed uint64, instead string, names ...string) (*testnet.Network, error) {
+	n, err := testnet.Open(testnet.Options{Conditions: c, Seed: seed, Names: names})
+	return n, unprivileged(err, instead)
+}
+
+// unprivileged adds an alternative to the error of a missing privilege.
+func unprivileged(err error, instead string) error {
+	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
+		return fmt.Errorf("%w: %s", err, instead)
+	}
+	return err
+}
+
+// authorityFlags are flags of commands that make certificates.
+type authorityFlags struct {
+	Authority string `placeholder:"DIR" help:"Folder of the certificate authority (default: in the data folder)."`
+}
+
+func (f *authorityFlags) open() (*serve.Authority, error) {
+	dir := f.Authority
+	if dir == "" {
+		dir = filepath.Join(config.Default().DataDir, "authority")
+	}
+	return serve.OpenAuthority(dir)
+}
+
+// printTrust prints the certificate that browsers must trust.
+func printTrust(e *env, a *serve.Authority) {
+	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", a.File(), a.Fingerprint())
+}
+
+// harFlags are flags of commands that serve.
+type harFlags struct {
+	HAR string `name:"har" placeholder:"FILE" help:"Write requests as HAR 1.2."`
+}
+
+// begin creates the file before anything is served.
+func (f harFlags) begin(force bool) (*harFile, error) {
+	if f.HAR == "" {
+		return nil, nil
+	}
+	out, err := createOut(f.HAR, force)
+	if err != nil {
+		return nil, err
+	}
+	out.mode = 0o600 // it contains cookies and passwords
+	return &harFile{out, timeline.Monotonic().Now()}, nil
+}
+
+// harFile is an unfinished HAR file; nil: none.
+type harFile struct {
+	out  *outFile
+	from timeline.Time
+}
+
+// finish writes the requests of a server.
+func (h *harFile) finish(s *serve.Server, b *netlab.Client, c link.Conditions) error {
+	if h == nil {
+		return nil
+	}
+	return h.out.finish(b.WriteHAR(h.out, s, h.from, c, strings.TrimPrefix(program(), "eideticker ")))
 }

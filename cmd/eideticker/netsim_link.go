@@ -1,17 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
-	"github.com/eideticker/eideticker/controller/session/testnet"
+	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -91,81 +89,46 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 		return err
 	}
 	seed := c.seed()
+	client, approximately := e.client(c.Command), ""
 	if c.Stream {
-		return c.stream(e, conditions, seed)
+		approximately = ", approximately"
+		client.Stream, err = link.OpenStream(conditions, seed)
+	} else {
+		client.Network, err = openNetwork(conditions, seed,
+			"--stream --forward PORT=HOST:PORT forwards ports of this machine over one", "*")
 	}
-	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Names: []string{"*"}})
-	if err != nil {
-		return unprivileged(err, "--stream --forward PORT=HOST:PORT forwards ports of this machine over one")
-	}
-	defer func() { err = errors.Join(err, n.Close()) }()
-	for _, f := range c.Forward {
-		l, err := n.Listen(f.port)
-		if err != nil {
-			return fmt.Errorf("forward port %s: %w", f.port, err)
-		}
-		defer forward(e.ctx, l, f.address)()
-	}
-	cmd := commandOf(e.ctx, e, c.Command)
-	if err := n.Link.Device.Start(cmd); err != nil {
-		return err
-	}
-	failed := cmd.Wait()
-	down, up := n.Link.Counts()
-	fmt.Fprintf(e.err, "%s; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
-	return failed
-}
-
-// unprivileged adds an alternative to the error of a missing privilege.
-func unprivileged(err error, instead string) error {
-	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
-		return fmt.Errorf("%w: %s", err, instead)
-	}
-	return err
-}
-
-// stream forwards local ports over a stream link until the program or Ctrl-C ends it.
-func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (err error) {
-	s, err := link.OpenStream(conditions, seed)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, client.Close()) }()
 	for _, f := range c.Forward {
-		below, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", f.port))
+		l, err := client.Listen(f.port)
 		if err != nil {
 			return fmt.Errorf("forward port %s: %w", f.port, err)
 		}
-		l := s.Listen(below)
-		defer forward(e.ctx, l, f.address)()
-		fmt.Fprintf(e.err, "%s is %s over %s, approximately\n", l.Addr(), f.address, c.Profile)
+		defer netlab.Forward(e.ctx, l, f.address)()
+		if c.Stream {
+			fmt.Fprintf(e.err, "%s is %s over %s, approximately\n", l.Addr(), f.address, c.Profile)
+		}
 	}
 	var failed error
 	if len(c.Command) > 0 {
-		cmd := commandOf(e.ctx, e, c.Command)
-		if err := cmd.Start(); err != nil {
+		cmd, err := client.Start(e.ctx, 0)
+		if err != nil {
 			return err
 		}
 		failed = cmd.Wait()
 	} else {
 		<-e.ctx.Done()
 	}
-	down, up := s.Counts()
-	fmt.Fprintf(e.err, "%s, approximately; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up),
+	down, up := client.Counts()
+	fmt.Fprintf(e.err, "%s%s; down %s; up %s; seed %d\n", c.Profile, approximately, countsText(down), countsText(up),
 		seed)
-	if n := s.Refused(); n > 0 {
-		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", n, link.MaxStreams)
+	if c.Stream && client.Stream.Refused() > 0 {
+		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", client.Stream.Refused(),
+			link.MaxStreams)
 	}
 	return failed
-}
-
-// commandOf returns a program with this one's streams.
-func commandOf(ctx context.Context, e *env, program []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, terminal.Inherited(e.out), terminal.Inherited(e.err)
-	// The terminal sends Ctrl-C to the program too.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	return cmd
 }
 
 func countsText(c link.Counts) string {
@@ -176,14 +139,116 @@ func countsText(c link.Counts) string {
 	return text
 }
 
-// forward passes connections on to an address until end is called.
-func forward(ctx context.Context, l net.Listener, address string) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		testnet.Pass(ctx, l, func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", address)
-		})
-	})
-	return func() { cancel(); wg.Wait() }
+type netsimCertifyCmd struct {
+	Profile []string `arg:"" optional:"" complete:"@profiles" help:"Profiles to measure (default: all)."`
+	lineFlags
+	Exact  bool `hidden:""`
+	Stream bool `help:"Measure stream links, which are approximate and need no root."`
+	Netem  bool `hidden:""`
+	Quick  bool `help:"Only probe the link, as before a run; do not download."`
+	JSON   bool `help:"Print one JSON object."`
+}
+
+func (netsimCertifyCmd) Help() string {
+	return `Each link is probed, and then carries a download over one and over 32 connections.
+The exit code is 1 if a link misses its figures.
+
+Examples:
+
+  eideticker netsim certify
+  eideticker netsim certify none --rtt 100ms --down 10Mbit --up 1Mbit
+  eideticker netsim certify --stream 3g`
+}
+
+// lineJSON has the requested and the measured figures of a link.
+type lineJSON struct {
+	Profile     string `json:"profile"`
+	Approximate bool   `json:"approximate"` // a stream link
+	Seed        uint64 `json:"seed"`
+	netlab.Figures
+}
+
+func (c netsimCertifyCmd) Run(e *env) error {
+	if c.Netem {
+		return errNetem
+	}
+	if c.Exact {
+		return usagef("--exact was removed; use go test -run ^$ -bench Exact ./netsim/link")
+	}
+	names := c.Profile
+	if len(names) == 0 {
+		for _, p := range link.Profiles() {
+			names = append(names, p.Name)
+		}
+	}
+	var lines []lineJSON
+	seed := c.seed()
+	for _, name := range names {
+		conditions, err := c.conditions(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.err, "%s\n", name)
+		got, err := netlab.Measure(e.ctx, netlab.MeasureOptions{Conditions: conditions, Seed: seed, Stream: c.Stream,
+			Quick: c.Quick})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, unprivileged(err, "--stream measures one"))
+		}
+		lines = append(lines, lineJSON{name, c.Stream, seed, got})
+	}
+	if err := c.print(e.out, lines); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Off) > 0 {
+			return errors.New("a link missed its figures")
+		}
+	}
+	return nil
+}
+
+func (c netsimCertifyCmd) print(w io.Writer, lines []lineJSON) error {
+	if c.JSON {
+		return printJSON(w, struct {
+			Lines []lineJSON `json:"lines"`
+		}{lines})
+	}
+	rate := func(asked, got int64) (string, string) {
+		if asked == 0 {
+			return "–", "–"
+		}
+		return link.Rate(asked).String(), fmt.Sprintf("%.2f %%", 100*float64(got)/float64(asked))
+	}
+	var rows [][]string
+	for _, l := range lines {
+		down, gotDown := rate(l.Down.Asked, l.Down.Got)
+		up, gotUp := rate(l.Up.Asked, l.Up.Got)
+		ms := func(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/float64(time.Millisecond)) }
+		profile := l.Profile
+		if l.Approximate {
+			profile += " (approximate)"
+		}
+		row := []string{profile, time.Duration(l.RTT.AskedNS).String(), ms(l.RTT.MedianNS), ms(l.RTT.P99NS), down,
+			gotDown, up, gotUp}
+		for i := range 2 {
+			if i < len(l.Goodput) {
+				row = append(row, fmt.Sprintf("%.1f %%", 100*l.Goodput[i].Got/l.Goodput[i].Possible))
+			} else {
+				row = append(row, "–")
+			}
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%d/%d", l.Loss.Lost, l.Loss.Packets)))
+	}
+	if err := terminal.Table(w, []string{"LINK", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1",
+		">TCP, 32", ">LOST"}, rows); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Off) > 0 {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", l.Profile, strings.Join(l.Off, "; ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

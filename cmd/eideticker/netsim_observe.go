@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/controller/observe"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/netsim/instrument/plan"
@@ -139,7 +140,7 @@ func (c netsimObserveCmd) Run(e *env) error {
 	}
 	fmt.Fprintf(e.err, "records are in %s; %.4g %% of the users are instrumented\n", o.Dir, 100*x.Summary().Share)
 	fmt.Fprintf(e.err, "a link with ?%s=%s selects its user for a week; =off excludes one\n", observe.Name, x.Link())
-	err = during(e, &behind{}, run, x.Run)
+	err = new(netlab.Client).Run(e.ctx, run, x.Run)
 	return errors.Join(err, c.print(e, x.Summary(), o.Dir))
 }
 

@@ -1,24 +1,20 @@
 package main
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
-	"github.com/eideticker/eideticker/controller/session/testnet"
-	"github.com/eideticker/eideticker/deploy/config"
-	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/controller/netlab"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/siterecord"
 	"github.com/eideticker/eideticker/netsim/replay"
-	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 type netsimRecordCmd struct {
@@ -60,106 +56,22 @@ Port 0 selects a free port. The archive contains cookies and passwords. A proxy 
 refuses requests to addresses of this machine.`
 }
 
-// authorityFlags are flags of commands that make certificates.
-type authorityFlags struct {
-	Authority string `placeholder:"DIR" help:"Folder of the certificate authority (default: in the data folder)."`
-}
-
-func (f *authorityFlags) open() (*serve.Authority, error) {
-	dir := f.Authority
-	if dir == "" {
-		dir = filepath.Join(config.Default().DataDir, "authority")
-	}
-	return serve.OpenAuthority(dir)
-}
-
-// printTrust prints the certificate that browsers must trust.
-func printTrust(e *env, a *serve.Authority) {
-	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", a.File(), a.Fingerprint())
-}
-
-// trusting returns an environment in which programs trust only an authority.
-func trusting(a *serve.Authority) []string {
-	env := os.Environ()
-	file, err := filepath.Abs(a.File())
-	if err != nil {
-		file = a.File()
-	}
-	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-		"EIDETICKER_AUTHORITY"} {
-		env = append(env, name+"="+file)
-	}
-	return append(env, "EIDETICKER_AUTHORITY_SPKI="+a.KeyHash())
-}
-
-// proxied returns an environment in which programs use a proxy.
-func proxied(env []string, address net.Addr) []string {
-	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} {
-		env = append(env, name+"=http://"+address.String())
-	}
-	return append(env, "no_proxy=", "NO_PROXY=")
-}
-
-// programOf returns the command behind --.
-func programOf(words []string) []string {
-	if len(words) > 0 && words[0] == "--" {
-		return words[1:]
-	}
-	return words
-}
-
-// behind is the side of the device: a program, or any client of this machine.
-type behind struct {
-	network *testnet.Network // nil: this machine's
-	stream  *link.Stream     // of this machine's ports; nil: they have no link
-	env     []string         // of the program
-	program []string
-}
-
-// wait runs the program. Without one it waits for the end of ctx.
-func (b *behind) wait(ctx context.Context, e *env) error {
-	if len(b.program) == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	cmd := commandOf(ctx, e, b.program)
-	cmd.Env, cmd.WaitDelay = b.env, 10*time.Second
-	start := cmd.Start
-	if b.network != nil {
-		start = func() error { return b.network.Link.Device.Start(cmd) }
-	}
-	if err := start(); err != nil {
-		return err
-	}
-	err := cmd.Wait()
-	if ctx.Err() != nil {
-		return nil // it was told to end
-	}
-	return err
-}
-
-// close closes the link.
-func (b *behind) close() error {
-	switch {
-	case b.network != nil:
-		return b.network.Close()
-	case b.stream != nil:
-		return b.stream.Close()
-	}
-	return nil
-}
-
-// open makes the test network of the program. Its error names an alternative that needs no rights.
-func (b *behind) open(c link.Conditions, seed uint64, names []string, instead string) (err error) {
-	b.network, err = testnet.Open(testnet.Options{Conditions: c, Seed: seed, Names: names})
-	return unprivileged(err, instead)
-}
-
 // recordedJSON is the output of netsim record --json.
 type recordedJSON struct {
 	Path string `json:"path"`
 	*replay.Recorded
 	*siteJSON // nil: a program was recorded
+}
+
+// siteJSON is the part of netsim record --json about a URL.
+type siteJSON struct {
+	Page    string            `json:"page"` // after redirects
+	Moves   []string          `json:"redirects"`
+	Hosts   []siterecord.Host `json:"hosts"`
+	Dropped []siterecord.Host `json:"dropped"`
+	Doubts  []string          `json:"doubts"`
+	Still   bool              `json:"still"` // at the end
+	Proxy   bool              `json:"by_proxy"`
 }
 
 func (c netsimRecordCmd) Run(e *env) (err error) {
@@ -194,39 +106,39 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	if err := refuseExisting(c.Output, c.Force); err != nil {
 		return err
 	}
-	b := &behind{env: trusting(authority), program: c.Command}
-	var entrances []replay.Entrance
-	var dial dialer // nil: the recorder's own
+	b := e.client(c.Command)
+	b.Env = netlab.Trusting(authority)
+	o := netlab.RecordOptions{Program: program(), Authority: authority, Insecure: c.Insecure}
 	defer func() {
-		for _, one := range entrances {
+		for _, one := range o.Entrances {
 			one.Listener.Close()
 		}
 	}()
 	if c.DNS {
-		if err := b.open(conditions, c.seed(), []string{"*"}, "--proxy ADDR records without a line"); err != nil {
+		if b.Network, err = openNetwork(conditions, c.seed(), "--proxy ADDR records without a line", "*"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, b.close()) }()
+		defer func() { err = errors.Join(err, b.Close()) }()
 		for _, door := range []struct {
 			port string
 			replay.Door
 		}{{"80", replay.Plain}, {"443", replay.Secure}} {
-			l, err := b.network.Listen(door.port)
+			l, err := b.Listen(door.port)
 			if err != nil {
 				return err
 			}
-			entrances = append(entrances, replay.Entrance{Listener: l, Door: door.Door})
+			o.Entrances = append(o.Entrances, replay.Entrance{Listener: l, Door: door.Door})
 		}
 	} else {
 		l, err := net.Listen("tcp", c.Proxy)
 		if err != nil {
 			return fmt.Errorf("listen as a proxy: %w; choose another address with --proxy", err)
 		}
-		entrances = append(entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
-		b.env = proxied(b.env, l.Addr())
+		o.Entrances = append(o.Entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
+		b.UseProxy(l.Addr())
 		fmt.Fprintf(e.err, "recording at the proxy http://%s into %s\n", l.Addr(), c.Output)
 		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-			dial = new(device.EgressPolicy).DialContext
+			o.Dial = new(device.EgressPolicy).DialContext
 			fmt.Fprintln(e.err, "other machines can reach the proxy: it rejects requests to this machine")
 		}
 	}
@@ -241,11 +153,14 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	if err := onlyOurs(f); err != nil {
 		return fmt.Errorf("write %s: %w", c.Output, err)
 	}
-	got, failed := c.record(e, f, b, authority, dial, entrances)
+	got, failed := b.Record(e.ctx, f, o)
 	if got == nil {
-		return failed
+		return fmt.Errorf("write %s: %w", c.Output, failed)
 	}
-	if err := c.print(e.out, got); err != nil {
+	if got.Err != nil {
+		got.Err = fmt.Errorf("write %s: %w", c.Output, got.Err)
+	}
+	if err := c.print(e.out, got, nil); err != nil {
 		return err
 	}
 	return errors.Join(failed, got.Err)
@@ -259,57 +174,18 @@ func onlyOurs(f *os.File) error {
 	return f.Chmod(0o600)
 }
 
-// dialer connects to a site.
-type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
-
-// record records until the end, and closes the archive.
-func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, a *serve.Authority, dial dialer,
-	entrances []replay.Entrance) (*replay.Recorded, error) {
-	limits := replay.DefaultLimits()
-	w, err := replay.NewWriter(f, replay.Info{Writer: program(), Created: time.Now()}, limits)
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", c.Output, err)
-	}
-	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: limits, Insecure: c.Insecure, Dial: dial})
-	proxy := replay.NewProxy(replay.ProxyOptions{Handler: recorder, ConnContext: recorder.ConnContext,
-		TLS: &tls.Config{GetCertificate: a.CertificateFor}})
-	failed := during(e, b, func(ctx context.Context) error { return proxy.Run(ctx, entrances...) },
-		func(ctx context.Context) error {
-			every := time.NewTicker(time.Second)
-			defer every.Stop()
-			for {
-				select {
-				case <-every.C:
-					_ = w.Sync() // what it meets, Close returns
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		})
-	recorder.Close()
-	got := recorder.Recorded()
-	if err := w.Close(); err != nil && got.Err == nil {
-		got.Err = err
-	}
-	if got.Err != nil {
-		got.Err = fmt.Errorf("write %s: %w", c.Output, got.Err)
-	}
-	return &got, failed
-}
-
-func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
+// print prints the counts and the notes of a recording. The site of a program is nil.
+func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded, site *siterecord.Recorded) error {
 	if c.JSON {
-		return printJSON(w, recordedJSON{Path: c.Output, Recorded: got})
+		j := recordedJSON{Path: c.Output, Recorded: got}
+		if site != nil {
+			j.siteJSON = &siteJSON{site.Address, append([]string{}, site.Moves...), site.Hosts,
+				append([]siterecord.Host{}, site.Dropped...), append([]string{}, site.Doubts...), !site.Moving,
+				site.Proxy}
+		}
+		return printJSON(w, j)
 	}
-	l := c.listed(got)
-	if err := l.Print(w); err != nil {
-		return err
-	}
-	return printNotes(w, got)
-}
-
-// listed returns the counts of a recording.
-func (c netsimRecordCmd) listed(got *replay.Recorded) (l terminal.List) {
+	var l terminal.List
 	l.Add("archive", "%s", c.Output)
 	l.Add("recorded", "%s, %s", plural(got.Exchanges, "exchange"), bytesText(got.Bytes))
 	for _, one := range []struct {
@@ -321,11 +197,12 @@ func (c netsimRecordCmd) listed(got *replay.Recorded) (l terminal.List) {
 			l.Add(one.name, "%d", one.n)
 		}
 	}
-	return l
-}
-
-// printNotes prints sentences about an incomplete recording.
-func printNotes(w io.Writer, got *replay.Recorded) error {
+	if site != nil {
+		listSite(&l, site)
+	}
+	if err := l.Print(w); err != nil {
+		return err
+	}
 	for _, n := range got.Notes {
 		if _, err := fmt.Fprintln(w, terminal.Clean(n)); err != nil {
 			return err
@@ -336,6 +213,75 @@ func printNotes(w io.Writer, got *replay.Recorded) error {
 		return err
 	}
 	return nil
+}
+
+// site records a URL with a browser of this machine.
+func (c netsimRecordCmd) site(e *env) error {
+	address, err := session.Address(c.URL)
+	switch {
+	case err != nil:
+		return usagef("%w; for a program, give --proxy ADDR or --dns", err)
+	case len(c.Command) > 0:
+		return usagef("a URL needs no program: %q", c.Command)
+	case c.Authority != "":
+		return usagef("--authority needs a program")
+	}
+	linked := c.Profile != "none" || c.lineFlags != (lineFlags{})
+	conditions, err := c.conditions(c.Profile)
+	if err != nil {
+		return err
+	}
+	if err := refuseExisting(c.Output, c.Force); err != nil {
+		return err
+	}
+	warnSandbox(e, address)
+	e.phase("recording "+address, 0).end()
+	got, err := siterecord.Record(e.ctx, siterecord.Options{URL: address, Path: c.Output, Browser: c.Browser,
+		Program: program(), Insecure: c.Insecure, Conditions: conditions, Seed: c.seed(), InNetwork: linked})
+	if err != nil {
+		return orInterrupted(unprivileged(err, "omit the link's figures to record by a proxy"))
+	}
+	return c.print(e.out, &got.Recorded, got)
+}
+
+// warnSandbox warns of pages of other machines in a browser without a sandbox.
+func warnSandbox(e *env, address string) bool {
+	why := device.SandboxWarning()
+	if why == "" || !fromNetwork(address) {
+		return false
+	}
+	fmt.Fprintf(e.err, "warning: %s\n", why)
+	return true
+}
+
+// maxDoubts limits the printed doubts.
+const maxDoubts = 5
+
+// listSite adds what a replay of a site needs to know.
+func listSite(l *terminal.List, got *siterecord.Recorded) {
+	if n := len(got.Moves); n > 0 {
+		l.Add("redirected", "to %s; if that is a login, the login was recorded", got.Moves[n-1])
+	}
+	l.Add("hosts", "%s", hostsText(got.Hosts))
+	l.Add("dropped", "%s", hostsText(got.Dropped))
+	if got.Moving {
+		l.Add("ended", "page or requests were not still within the limit")
+	}
+	for i, text := range got.Doubts[:min(len(got.Doubts), maxDoubts)] {
+		if more := len(got.Doubts) - maxDoubts; i == maxDoubts-1 && more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		l.Add("doubtful", "%s", bound(text, 200))
+	}
+}
+
+// hostsText lists hosts with their numbers of requests.
+func hostsText(all []siterecord.Host) string {
+	var parts []string
+	for _, h := range all {
+		parts = append(parts, fmt.Sprintf("%s (%d)", h.Name, h.Requests))
+	}
+	return wording.Few(parts)
 }
 
 // bound shortens a text to a number of characters.

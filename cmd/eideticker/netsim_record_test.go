@@ -14,7 +14,7 @@ func TestRecordedOfSitesNotTrusted(t *testing.T) {
 		var out strings.Builder
 		got := replay.Recorded{Exchanges: 2, Failed: 1, Refused: refused,
 			Notes: []string{"https://a.test: it is not there"}}
-		if err := (netsimRecordCmd{Output: "a.zip"}).print(&out, &got); err != nil {
+		if err := (netsimRecordCmd{Output: "a.zip"}).print(&out, &got, nil); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "--insecure also records") != want ||

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -102,18 +103,19 @@ func (c netsimReplayCmd) Run(e *env) (err error) {
 		return err
 	}
 	scripts, err := c.scriptServing.instrument()
-	defer func() { err = errors.Join(err, scripts.discard()) }()
 	if err != nil {
 		return err
 	}
-	b := &behind{env: trusting(authority), program: c.Command}
+	defer func() { err = errors.Join(err, scripts.Discard()) }()
+	b := e.client(c.Command)
+	b.Env = netlab.Trusting(authority)
 	if at {
 		err = c.here(e, scripts, r, b, authority)
 	} else {
 		err = c.overLine(e, scripts, r, b, authority, conditions)
 	}
 	f := r.Fidelity()
-	reported, failed := scripts.finish(e)
+	reported, failed := finishScripts(e, scripts)
 	return errors.Join(c.print(e.out, &f, reported), err, failed)
 }
 
@@ -128,14 +130,13 @@ func (c netsimReplayCmd) options() replay.ReplayerOptions {
 }
 
 // here replays at addresses of this machine.
-func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer, b *behind,
+func (c netsimReplayCmd) here(e *env, scripts *netlab.Scripts, r *replay.Replayer, b *netlab.Client,
 	authority *serve.Authority) error {
-	handler := scripts.wrap(r)
+	handler := scripts.Wrap(r)
 	s, err := serve.New(serve.Options{Handler: handler, Authority: authority, Blind: c.HAR == ""})
 	if err != nil {
 		return err
 	}
-	sites := c.HTTP != "" || c.HTTPS != ""
 	for _, door := range []struct {
 		address, scheme string
 		add             func(net.Listener)
@@ -152,7 +153,7 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 		fmt.Fprintf(e.err, "replaying at %s://%s\n", door.scheme, l.Addr())
 	}
 	var running []func(context.Context) error
-	if sites {
+	if c.HTTP != "" || c.HTTPS != "" {
 		running = append(running, s.Run)
 	}
 	if c.Proxy != "" {
@@ -161,7 +162,7 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 			return errors.Join(fmt.Errorf("listen as a proxy: %w; choose another address with --proxy", err), s.Close())
 		}
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
-		b.env = proxied(b.env, l.Addr())
+		b.UseProxy(l.Addr())
 		running = append(running, func(ctx context.Context) error {
 			return replay.NewProxy(replay.ProxyOptions{Handler: handler,
 				TLS: &tls.Config{GetCertificate: authority.CertificateFor}}).Run(ctx,
@@ -173,51 +174,32 @@ func (c netsimReplayCmd) here(e *env, scripts *servedScripts, r *replay.Replayer
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	return errors.Join(during(e, b, running...), h.finish(s, nil, link.Conditions{}))
+	return errors.Join(b.Run(e.ctx, running...), h.finish(s, b, link.Conditions{}))
 }
 
 // overLine replays in a test network.
-func (c netsimReplayCmd) overLine(e *env, scripts *servedScripts, r *replay.Replayer, b *behind,
+func (c netsimReplayCmd) overLine(e *env, scripts *netlab.Scripts, r *replay.Replayer, b *netlab.Client,
 	authority *serve.Authority, conditions link.Conditions) (err error) {
-	if err := b.open(conditions, c.seed(), []string{"*"},
-		"--http, --https and --proxy replay at addresses of this machine, without a line"); err != nil {
+	if b.Network, err = openNetwork(conditions, c.seed(),
+		"--http, --https and --proxy replay at addresses of this machine, without a line", "*"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.network.Close()) }()
-	if err := scripts.listenBeside(b.network, authority); err != nil {
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := scripts.ListenBeside(b.Network, authority); err != nil {
 		return err
 	}
-	s, err := serve.New(serve.Options{Handler: scripts.wrap(r), Authority: authority, Blind: c.HAR == ""})
+	s, err := serve.New(serve.Options{Handler: scripts.Wrap(r), Authority: authority, Blind: c.HAR == ""})
 	if err != nil {
 		return err
 	}
-	if err := listenIn(b.network, s); err != nil {
+	if err := b.ListenWeb(s); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	h, err := c.begin(c.Force)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	return errors.Join(during(e, b, append(scripts.running(), s.Run)...), h.finish(s, b.network, conditions))
-}
-
-// during runs servers until the program, Ctrl-C or a server ends.
-func during(e *env, b *behind, running ...func(context.Context) error) error {
-	ctx, stop := context.WithCancel(e.ctx)
-	defer stop()
-	ended := make(chan error, len(running))
-	for _, run := range running {
-		go func() {
-			defer stop() // who waits for one that is not there waits for ever
-			ended <- run(ctx)
-		}()
-	}
-	failed := b.wait(ctx, e)
-	stop()
-	for range running {
-		failed = errors.Join(failed, <-ended)
-	}
-	return failed
+	return errors.Join(b.Run(e.ctx, append(scripts.Servers(), s.Run)...), h.finish(s, b, conditions))
 }
 
 // export writes a HAR.

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
-	"github.com/eideticker/eideticker/controller/session/testnet"
+	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
@@ -90,23 +88,13 @@ for tests only.`
 
 // servedJSON is what netsim serve --json prints.
 type servedJSON struct {
-	URLs        []string       `json:"urls"`
-	Authority   string         `json:"authority_sha256,omitempty"`
-	Files       int            `json:"files"`
-	Bytes       int64          `json:"bytes"`
-	Connections int            `json:"connections"`
-	Exchanges   int            `json:"exchanges"`
-	Protocols   map[string]int `json:"protocols"`  // exchanges by each
-	Statuses    map[int]int    `json:"statuses"`   // exchanges by status
-	SentBytes   int64          `json:"sent_bytes"` // of bodies
-	Failed      int            `json:"failed"`     // exchanges that were not whole
-	Missing     []string       `json:"missing"`    // requested paths without a file, the first hundred
-	Refused     int            `json:"refused_connections"`
-	NotNoted    int            `json:"not_noted"` // connections and exchanges beyond those that are counted here
-	Script      *result.Script `json:"script,omitempty"`
+	URLs      []string `json:"urls"`
+	Authority string   `json:"authority_sha256,omitempty"`
+	Files     int      `json:"files"`
+	Bytes     int64    `json:"bytes"`
+	netlab.Served
+	Script *result.Script `json:"script,omitempty"`
 }
-
-const maxMissing = 100
 
 func (c netsimServeCmd) Run(e *env) (err error) {
 	c.Command = programOf(c.Command)
@@ -134,20 +122,16 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 		return err
 	}
 	scripts, err := c.scriptServing.instrument()
-	defer func() { err = errors.Join(err, scripts.discard()) }()
 	if err != nil {
 		return err
 	}
-	handler := scripts.wrap(pages)
-	o := serve.Options{Handler: handler, HTTP1: c.NoH2}
-	if c.Name != nil {
-		o.Hosts = func(name string) bool { return isNamed(c.Name, name) }
-	}
+	defer func() { err = errors.Join(err, scripts.Discard()) }()
+	o := serve.Options{Handler: scripts.Wrap(pages), HTTP1: c.NoH2, Hosts: netlab.Named(c.Name)}
 	if over || c.HTTPS != "off" {
 		if o.Authority, err = c.authorityFlags.open(); err != nil {
 			return err
 		}
-		o.Handler = o.Authority.Serve(handler)
+		o.Handler = o.Authority.Serve(o.Handler)
 	}
 	if c.KeyLog != "" {
 		f, err := os.OpenFile(c.KeyLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -163,16 +147,16 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	}
 	made := servedJSON{}
 	made.Files, made.Bytes = pages.Count()
-	b := &behind{program: c.Command}
-	defer func() { err = errors.Join(err, b.close()) }()
+	b := e.client(c.Command)
+	defer func() { err = errors.Join(err, b.Close()) }()
 	if over {
-		b.env = trusting(o.Authority)
+		b.Env = netlab.Trusting(o.Authority)
 		made.URLs, err = c.overLine(s, b, conditions)
 	} else {
 		made.URLs, err = c.here(s, b, conditions)
 	}
 	if err == nil && (over || c.Stream) {
-		err = scripts.listenBeside(b.network, o.Authority)
+		err = scripts.ListenBeside(b.Network, o.Authority)
 	}
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -192,33 +176,22 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	failed := during(e, b, append(scripts.running(), s.Run)...)
-	made.count(s)
-	if made.Script, err = scripts.finish(e); err != nil {
+	failed := b.Run(e.ctx, append(scripts.Servers(), s.Run)...)
+	made.Served = netlab.Count(s)
+	if made.Script, err = finishScripts(e, scripts); err != nil {
 		failed = errors.Join(failed, err)
 	}
-	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions))
-}
-
-// isNamed reports whether a host matches a name.
-func isNamed(names []string, host string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		name = strings.ToLower(name)
-		if below, wild := strings.CutPrefix(name, "*"); wild {
-			return strings.HasSuffix(host, below) && len(host) > len(below)
-		}
-		return host == name
-	})
+	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b, conditions))
 }
 
 // here listens at addresses of this machine.
-func (c netsimServeCmd) here(s *serve.Server, b *behind, conditions link.Conditions) (urls []string, err error) {
+func (c netsimServeCmd) here(s *serve.Server, b *netlab.Client, to link.Conditions) (urls []string, err error) {
 	through := func(l net.Listener) net.Listener { return l }
 	if c.Stream {
-		if b.stream, err = link.OpenStream(conditions, c.seed()); err != nil {
+		if b.Stream, err = link.OpenStream(to, c.seed()); err != nil {
 			return nil, err
 		}
-		through = b.stream.Listen
+		through = b.Stream.Listen
 	}
 	for _, door := range []struct {
 		address, scheme string
@@ -250,19 +223,20 @@ func (c netsimServeCmd) here(s *serve.Server, b *behind, conditions link.Conditi
 }
 
 // overLine makes a test network for the program.
-func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) ([]string, error) {
+func (c netsimServeCmd) overLine(s *serve.Server, b *netlab.Client, to link.Conditions) (urls []string, err error) {
 	names := c.Name
 	if names == nil {
 		names = []string{"*"}
 	}
-	if err := b.open(conditions, c.seed(), names, "--stream serves at addresses of this machine over one"); err != nil {
+	if b.Network, err = openNetwork(to, c.seed(), "--stream serves at addresses of this machine over one",
+		names...); err != nil {
 		return nil, err
 	}
-	if err := listenIn(b.network, s); err != nil {
+	if err := b.ListenWeb(s); err != nil {
 		return nil, err
 	}
 	if !c.NoQUIC {
-		p, err := b.network.Link.Server.ListenPacket("udp", ":443")
+		p, err := b.Network.Link.Server.ListenPacket("udp", ":443")
 		if err != nil {
 			return nil, err
 		}
@@ -273,43 +247,6 @@ func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Con
 	}
 	host := strings.TrimPrefix(names[0], "*.")
 	return []string{"http://" + host + "/", "https://" + host + "/"}, nil
-}
-
-// listenIn lets a server listen at the ports of HTTP and HTTPS of a test network.
-func listenIn(n *testnet.Network, s *serve.Server) error {
-	plain, err := n.Listen("80")
-	if err != nil {
-		return err
-	}
-	s.HTTP(plain)
-	secure, err := n.Listen("443")
-	if err == nil {
-		s.HTTPS(secure)
-	}
-	return err
-}
-
-// count adds the connections and exchanges of a server.
-func (j *servedJSON) count(s *serve.Server) {
-	connections, exchanges := s.Witnessed()
-	j.Refused, j.NotNoted = s.Unnoted()
-	j.Connections, j.Exchanges, j.Protocols, j.Statuses, j.Missing = len(connections), len(exchanges), map[string]int{},
-		map[int]int{}, []string{}
-	seen := map[string]bool{}
-	for _, x := range exchanges {
-		j.SentBytes += x.ResponseBytes
-		j.Statuses[x.Status]++
-		if x.Connection > 0 {
-			j.Protocols[connections[x.Connection-1].Protocol]++
-		}
-		if x.Error != "" {
-			j.Failed++
-		}
-		if x.Status == http.StatusNotFound && len(j.Missing) < maxMissing && !seen[x.URL] {
-			seen[x.URL] = true
-			j.Missing = append(j.Missing, x.URL)
-		}
-	}
 }
 
 func (j *servedJSON) print(e *env, asJSON bool) error {

@@ -1,4 +1,4 @@
-package main
+package netlab
 
 import (
 	"context"
@@ -15,14 +15,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// scriptServing are flags of commands that serve pages outside of runs.
-type scriptServing struct {
-	Script policiesFlag `placeholder:"POLICIES" help:"Instrument the pages' scripts; script list names policies."`
-	Output string       `short:"o" placeholder:"DIR" help:"With --script: keep the records in this new folder."`
-}
-
-// servedScripts are the scripts of served pages; nil: they are not instrumented.
-type servedScripts struct {
+// Scripts are the scripts of served pages. All methods accept nil: scripts are not instrumented.
+type Scripts struct {
 	pages  *session.ScriptPages
 	dir    string
 	made   bool // the user did not ask for the folder
@@ -31,48 +25,45 @@ type servedScripts struct {
 	origin map[bool]string
 }
 
-// instrument makes the folder of the records. Call discard at the end.
-func (f *scriptServing) instrument() (*servedScripts, error) {
-	if len(f.Script) == 0 {
-		if f.Output != "" {
-			return nil, usagef("-o needs --script")
-		}
-		return nil, nil
-	}
-	s := &servedScripts{dir: f.Output, origin: map[bool]string{}}
+// Instrument makes the folder of the records; "": a temporary one. Call Discard at the end.
+func Instrument(policies []string, dir string) (*Scripts, error) {
+	s := &Scripts{dir: dir, origin: map[bool]string{}}
 	var err error
-	if s.made = f.Output == ""; s.made {
+	if s.made = dir == ""; s.made {
 		s.dir, err = os.MkdirTemp("", "eideticker-scripts-")
-	} else if err = os.Mkdir(s.dir, 0o755); errors.Is(err, os.ErrExist) {
-		err = fmt.Errorf("%s exists: choose another folder with -o", s.dir)
+	} else if err = os.Mkdir(dir, 0o755); errors.Is(err, os.ErrExist) {
+		err = fmt.Errorf("%s exists: choose another folder with -o", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.pages, err = session.OpenScriptPages(session.ScriptOptions{Policies: f.Script, Dir: s.dir,
+	s.pages, err = session.OpenScriptPages(session.ScriptOptions{Policies: policies, Dir: s.dir,
 		Collector: s.collector})
-	return s, errors.Join(err)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.dir))
+	}
+	return s, nil
 }
 
 // collector returns the origin of the collector for a page of a host.
-func (s *servedScripts) collector(host string, secure bool) string {
+func (s *Scripts) collector(host string, secure bool) string {
 	if s.beside != nil {
 		return s.origin[secure]
 	}
 	return session.OwnOrigin(host, secure)
 }
 
-// wrap returns a handler whose responses are instrumented.
-func (s *servedScripts) wrap(h http.Handler) http.Handler {
+// Wrap returns a handler whose responses are instrumented.
+func (s *Scripts) Wrap(h http.Handler) http.Handler {
 	if s == nil {
 		return h
 	}
 	return s.pages.Wrap(h)
 }
 
-// listenBeside opens ports of the collector whose packets do not use the link of the pages. The
+// ListenBeside opens ports of the collector whose packets do not use the link of the pages. The
 // network is nil behind a stream link.
-func (s *servedScripts) listenBeside(n *testnet.Network, a *serve.Authority) error {
+func (s *Scripts) ListenBeside(n *testnet.Network, a *serve.Authority) error {
 	if s == nil {
 		return nil
 	}
@@ -107,38 +98,39 @@ func (s *servedScripts) listenBeside(n *testnet.Network, a *serve.Authority) err
 	return nil
 }
 
-// running returns the servers of the collector.
-func (s *servedScripts) running() []func(context.Context) error {
+// Servers returns the servers of the collector.
+func (s *Scripts) Servers() []func(context.Context) error {
 	if s == nil || s.beside == nil {
 		return nil
 	}
 	return []func(context.Context) error{s.beside.Run}
 }
 
-// finish ends the records, after all servers, and returns what the scripts did.
-func (s *servedScripts) finish(e *env) (*result.Script, error) {
+// Finish ends the records, after all servers. It returns their results, and the folder if the user
+// asked for one.
+func (s *Scripts) Finish() (found *result.Script, dir string, err error) {
 	if s == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	s.ended = true
 	run, err := s.pages.Close()
 	if run == nil {
-		return nil, err
+		return nil, "", err
 	}
 	if !s.made {
-		fmt.Fprintf(e.err, "records of scripts are in %s\n", s.dir)
+		dir = s.dir
 	}
-	return run.Results(nil).Complete(), err
+	return run.Results(nil).Complete(), dir, err
 }
 
-// discard ends records that finish did not end. It removes a folder that nobody asked for, or that
+// Discard ends records that Finish did not end. It removes a folder that nobody asked for, or that
 // has no records.
-func (s *servedScripts) discard() error {
+func (s *Scripts) Discard() error {
 	if s == nil {
 		return nil
 	}
 	var err error
-	if !s.ended && s.pages != nil {
+	if !s.ended {
 		_, err = s.pages.Close()
 	}
 	if s.made || !s.ended {
