@@ -268,10 +268,10 @@ func repeat(ctx context.Context, request func(context.Context) error) error {
 		try, stop := context.WithTimeout(ctx, answerTime)
 		err := request(try)
 		stop()
-		if !errors.Is(err, context.DeadlineExceeded) && !unplaced(err) || ctx.Err() != nil {
+		if !errors.Is(err, context.DeadlineExceeded) && !isUnready(err) || ctx.Err() != nil {
 			return err
 		}
-		if unplaced(err) {
+		if isUnready(err) {
 			select {
 			case <-time.After(placeTime):
 			case <-ctx.Done():
@@ -280,14 +280,15 @@ func repeat(ctx context.Context, request func(context.Context) error) error {
 	}
 }
 
-// placeTime is the time between two requests to a leader that does not know the other servers.
+// placeTime is the time between two requests to a cluster that is not ready.
 const placeTime = 100 * time.Millisecond
 
-// unplaced reports whether a cluster found no servers for a stream: JSClusterNoPeersErrF of NATS.
-func unplaced(err error) bool {
-	const noPeers = 10005
+// isUnready reports whether a cluster has no leader, or its leader found no servers:
+// JSClusterNotAvailErr and JSClusterNoPeersErrF of NATS.
+func isUnready(err error) bool {
+	const noPeers, notAvailable = 10005, 10008
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == noPeers
+	return errors.As(err, &api) && (api.ErrorCode == noPeers || api.ErrorCode == notAvailable)
 }
 
 func (s *Server) keepRoom(ctx context.Context) error {

@@ -421,10 +421,25 @@ func (s *Server) read(ctx context.Context, stream jetstream.Stream, from uint64,
 			return nil, err
 		}
 		all = append(all, entry(m, meta.Sequence.Stream))
-		if len(all) == limit || meta.NumPending == 0 || meta.Sequence.Stream >= info.State.LastSeq {
+		if len(all) == limit || meta.Sequence.Stream >= info.State.LastSeq ||
+			meta.NumPending == 0 && !s.isBehind(ctx, stream, from, len(all)) {
 			return all, ctx.Err()
 		}
 	}
+}
+
+// isBehind reports whether a server of a cluster that delivered n messages has more to come. It may
+// not have applied all that the leader acknowledged. Only buckets have deleted messages at their
+// end, and these are read from the start. So only then the messages are counted.
+func (s *Server) isBehind(ctx context.Context, stream jetstream.Stream, from uint64, n int) bool {
+	if len(s.options.Cluster) == 0 {
+		return false
+	}
+	if from > 1 {
+		return true
+	}
+	info, err := stream.Info(ctx)
+	return err == nil && uint64(n) < info.State.Msgs
 }
 
 type blobs struct{ s *Server }
@@ -465,7 +480,8 @@ func (b blobs) Delete(ctx context.Context, sha256 string) error {
 	if err := checkBlob(sha256, nil); err != nil {
 		return err
 	}
-	if err := b.s.fail(b.s.blobs.Delete(ctx, sha256)); err != nil && !errors.Is(err, ErrNotFound) {
+	err := repeat(ctx, func(ctx context.Context) error { return b.s.blobs.Delete(ctx, sha256) })
+	if err = b.s.fail(err); err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("delete %s: %w", sha256, err)
 	}
 	return nil
