@@ -12,7 +12,7 @@ SUITES  := netsim/instrument/testdata/suites
 ARCHIVES := netsim/instrument/testdata/archives
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package check test test-rig lint cross race race-patient race-live gotest fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig bench-fleet archives clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-scripts bench-profile bench-attach bench-rig bench-fleet archives clean
 
 deps:
 	@.ci/deps
@@ -53,15 +53,13 @@ package: deps
 
 # Less garbage collection takes a quarter off the time of compiling, a fifth off lint, a third off tests that compute.
 # Programs in real time run as they are shipped: .ci/live removes these.
-lint check test race race-patient race-live cross gotest: export GOGC = 400
-lint check test race race-patient race-live cross gotest: export GOMEMLIMIT = 3GiB
+lint check test race cross: export GOGC = 400
+lint check test race cross: export GOMEMLIMIT = 3GiB
 # Nobody debugs these programs. Without that information, compiling takes an eighth less, and the cache a quarter.
-lint check test race race-patient race-live cross gotest: export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
+lint check test race cross: export GOFLAGS := $(shell $(GO) env GOFLAGS) -gcflags=all=-dwarf=false
 
 # Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
 GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
-gotest:
-	$(GO) build -o out/gotest ./.ci/gotest
 
 # Tests and lint see packages without cgo, as eideticker is shipped, so that no package is compiled twice. These packages
 # or their tests have C code.
@@ -126,23 +124,17 @@ RACE = $(GO) list -f '{{.ImportPath}}{{range .GoFiles}} {{$$.Dir}}/{{.}}{{end}}'
 		echo $$package; \
 	done | grep -v -e /analyze$$ -e /capture/video$$ -e /cmd/eideticker$$ -e /browsertest$$ -e /netsim/instrument$$ -e /instrument/node$$ -e /runzip$$
 # Long tests of one goroutine. Others in their packages take the same locks.
-ALONE = -skip '^Test(Redact|QueueOfUploads|LargestMessage|TearingImagesAreDisjoint|ComparePool|Moves|EqualBuilds|MetadataIsBounded|OpenReadsNoEventData|MemoryOfAFrame|NoAllocationPerFrame|ResidualsAreDamaged|FlippedBits|PhasesComeBack|PackedFramesComeBack)$$'
+ALONE = -skip '^Test(Redact|QueueOfUploads|LargestMessage|TearingImagesAreDisjoint|ComparePool|Moves|EqualBuilds|MetadataIsBounded|OpenReadsNoEventData|MemoryOfAFrame|NoAllocationPerFrame|ResidualsAreDamaged|FlippedBits)$$'
 # Packages of sequential loops over bytes and pixels are not instrumented: the tests of the others call them.
 # None of them may use sync.Map or atomic.Pointer, since the linker would keep its copies of generic code for all packages.
 UNRACED = compress/... hash/... image/... golang.org/x/image/... github.com/golang/freetype/... git.sr.ht/~sbinet/gg \
 	modernc.org/sqlite/lib $(addprefix github.com/,klauspost/compress/fse klauspost/compress/huff0 pierrec/lz4/... zeebo/xxh3) \
 	$(addprefix $(shell $(GO) list -m)/,analyze/render/... analyze/stats analyze/visual capture/frame capture/synth codec/rowdelta)
 RACING = -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED)) -short
-race: race-patient race-live
-
-# As for the whole suite, these tests may run beside others at a low priority.
-race-patient:
-	$(GOTEST) $(RACING) $(ALONE) -p 2 -timeout 60m $$($(RACE) | grep -xF "$$($(GO) list $(PATIENT))")
+race:
+	$(GOTEST) $(RACING) $(ALONE) -p 2 -timeout 30m $$($(RACE))
 	$(GO) test $(RACING) -vet=off -run '^Test(Shares|Stops|Large|AllVariants|HeatmapLiteral|CheckerboardLiteral|TearingLiteral|StripLiteral|ProgramsOfSite|StreamArrives|StreamEnds|Wrap|Program$$)' \
 		./analyze ./analyze/{checkerboard,codestrip,heatmap,load,tearing} ./netsim/instrument ./netsim/instrument/node
-
-race-live:
-	$(GOTEST) $(RACING) $(ALONE) -p 2 -timeout 30m $$($(RACE) | grep -vxF "$$($(GO) list $(PATIENT))")
 
 # A random search for inputs that fail: make fuzz TIME=1m. A finding becomes a seed, and make test tries all seeds.
 # .ci/run does not search: a finding depends on chance, not on the change.
