@@ -439,7 +439,7 @@ func (s *Server) isBehind(ctx context.Context, stream jetstream.Stream, from uin
 		return true
 	}
 	info, err := stream.Info(ctx)
-	return err == nil && uint64(n) < info.State.Msgs
+	return err != nil || uint64(n) < info.State.Msgs
 }
 
 type blobs struct{ s *Server }
