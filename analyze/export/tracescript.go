@@ -229,7 +229,8 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 		}
 		for _, e := range realm.Events {
 			d := &e.Detail
-			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" && d.Kind != "plain" {
+			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" && d.Kind != "plain" &&
+				d.Kind != "request" {
 				rows[0].instants = append(rows[0].instants, scriptSlice{
 					name: limited(cmp.Or(d.Message, d.URL, d.Kind), maxScriptName), from: when,
 					args: errorArgs{d.Kind, d.URL, d.Line, run.Column(d.URL, d.Line, d.Column), 1}})

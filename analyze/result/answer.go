@@ -165,14 +165,22 @@ func (w *Window) restCause(why causes, prefix string, first int, after float64) 
 
 func (w *Window) loadSentence(prefix string, why causes) string {
 	first, complete := w.ms(prefix+"first_visual_change"), w.ms(prefix+"pixel.complete_100")
-	late := ""
+	late, early, at := "", "", -1
 	if change, ok := w.value(prefix + "first_visual_change"); ok && len(change.Frames) > 0 {
-		late = w.restCause(why, prefix, change.Frames[0], change.Value)
+		at = change.Frames[0]
+		late = w.restCause(why, prefix, at, change.Value)
+		early = why.of(at, change.Value)
 	}
+	whole, _ := w.value(prefix + "pixel.complete_100")
 	switch {
+	case at >= 0 && slices.Equal(whole.Frames, []int{at}):
+		return fmt.Sprintf("The picture was complete with its first change, after %s%s.", first, early)
 	case late != "":
 		return fmt.Sprintf("The first change came after %s, and the picture was complete after %s%s.", first,
 			complete, late)
+	case early != "" && complete != "":
+		return fmt.Sprintf("The first change came after %s%s; the picture was complete after %s.", first, early,
+			complete)
 	case first != "" && complete != "":
 		return fmt.Sprintf("The first change came after %s, and the picture was complete after %s.", first, complete)
 	case complete != "":

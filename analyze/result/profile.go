@@ -81,8 +81,10 @@ type ProfileThread struct {
 type ProfileLate struct {
 	Window int `json:"window"`
 	Frame  int `json:"frame"`
-	// Response states that FromNS is an input and Frame its answer.
+	// Response states that FromNS is an input and Frame its answer. With Load, they are the begin of
+	// a load and its first change.
 	Response bool            `json:"response"`
+	Load     bool            `json:"load,omitempty"`
 	FromNS   int64           `json:"from_ns"` // time of the unique frame before it
 	ToNS     int64           `json:"to_ns"`
 	Threads  []ProfileActive `json:"threads"` // busiest first; a blocked one is first or second

@@ -33,7 +33,7 @@ func (p *Profile) fill(r *Results) {
 		for k := range l.Threads {
 			l.Threads[k].fill(p, l.ToNS-l.FromNS)
 		}
-		l.Sentence = p.why(l, r)
+		l.Sentence = p.why(l, r) + r.requestText(l.FromNS, l.ToNS)
 		if len(l.Lost) > 0 && l.Sentence != "" {
 			l.Sentence += " The trace is incomplete there: " + strings.Join(l.Lost, "; ") + "."
 		}
@@ -250,7 +250,8 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if l.Window < 0 || l.Window >= len(r.Windows) {
 		return "" // it is not valid
 	}
-	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
+	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
+		Load: l.Load})
 	if len(l.Threads) == 0 {
 		return text + "The traces have no activity meanwhile."
 	}
@@ -467,14 +468,16 @@ func (p *Profile) causes(window int) (all causes) {
 			continue
 		}
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
-		text, name := "", ""
+		text, name, took := "", "", 0.0
 		switch {
 		case p.works(l):
 			longest := l.ownWork()[0]
+			took = float64(longest.NS)
 			text = longest.Kind + " took " + duration(longest.NS)
 			name = longest.Kind + " " + duration(longest.NS)
 		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
+			took = a.FunctionNS.Value
 			if f := &p.Functions[a.Function]; f.Name != "" {
 				name = called(f.Name, "") + " " + text
 			}
@@ -487,7 +490,7 @@ func (p *Profile) causes(window int) (all causes) {
 		default:
 			continue
 		}
-		all = append(all, cause{l.Frame, lasted / 1e6, text, l.FromNS, name})
+		all = append(all, cause{l.Frame, lasted / 1e6, took / 1e6, text, l.FromNS, name, l.Load})
 	}
 	return all
 }

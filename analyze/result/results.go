@@ -249,8 +249,9 @@ type Request struct {
 	NameNS    int64  `json:"name_ns"`
 	ConnectNS int64  `json:"connect_ns"`
 	TLSNS     int64  `json:"tls_ns"`
-	WaitNS    int64  `json:"wait_ns"` // from its first byte until the device had the first of the answer
-	LoadNS    int64  `json:"load_ns"` // until it had the last
+	WaitNS    int64  `json:"wait_ns"`          // from its first byte until the device had the first of the answer
+	LoadNS    int64  `json:"load_ns"`          // until it had the last
+	EndNS     int64  `json:"end_ns,omitempty"` // when it had the last; 0 unknown
 	// packets told when the device had first and last byte; else the HAR file has between what they
 	// lie
 	Exact        bool  `json:"exact"`

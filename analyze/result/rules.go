@@ -54,7 +54,7 @@ func rules() map[reflect.Type]map[string]rule {
 			"requests missed names_refused connections":                           count,
 			"list by_type by_domain":                                              {most: MostRequests}},
 		reflect.TypeFor[Request](): {"method protocol priority": name, "url": text, "status": within(0, 999),
-			"name_ns connect_ns tls_ns wait_ns load_ns wire_bytes body_bytes decoded_bytes": known},
+			"name_ns connect_ns tls_ns wait_ns load_ns end_ns wire_bytes body_bytes decoded_bytes": known},
 		reflect.TypeFor[vitals.Claims](): {"sentence lcp_element": text, "lcp_region_px": anyRegion,
 			"origin_uncertainty_ns": count, "user_timings by_type by_domain": {most: MostRequests},
 			"console_errors": text.upTo(MostRequests)},
@@ -69,7 +69,8 @@ func rules() map[reflect.Type]map[string]rule {
 
 		reflect.TypeFor[Script](): {"policies": name.upTo(20), "plain": {most: MaxPlain}, "realms": {most: MaxRealms},
 			"gaps": {most: MaxGaps}, "functions": {most: MaxFunctions}, "tasks": {most: MaxTasks},
-			"errors": {most: MaxErrors}, "late": {most: MaxLate}, "reports": {most: maxReports},
+			"errors": {most: MaxErrors}, "late": {most: MaxLate}, "requests": {most: MaxRequests},
+			"reports":  {most: maxReports},
 			"warnings": text.upTo(MaxGaps), "log": anyLink,
 			"clock_ns records lost tasks_left_out errors_left_out": count},
 		reflect.TypeFor[ScriptPrograms](): {"served instrumented bytes covered_bytes added_bytes": count,
@@ -98,6 +99,7 @@ func rules() map[reflect.Type]map[string]rule {
 		reflect.TypeFor[PolicyColumn](): {"name unit": text},
 		reflect.TypeFor[PolicyRow](): {"name url text": text, "line column": position,
 			"verdict": oneOf("", "pass", "fail", "more")},
+		reflect.TypeFor[SlowRequest](): {"url": text, "by": name, "wait_ns": known, "took_ns": count},
 		reflect.TypeFor[RanMeantime](): {"function": function, "self_ns": span},
 
 		reflect.TypeFor[Profile](): {"traces": {most: MaxTraces}, "functions": {most: MaxProfileFunctions},

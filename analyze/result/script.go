@@ -33,6 +33,8 @@ type Script struct {
 	Errors     []ScriptError `json:"errors"` // in order of time
 	ErrorsLeft int64         `json:"errors_left_out"`
 	Late       []LateFrame   `json:"late"` // worst first
+	// Requests are the longest ones of at least 50 ms that the pages state, in order of time.
+	Requests []SlowRequest `json:"requests,omitempty"`
 	// Reports are those of policies with points, in their order.
 	Reports []PolicyReport `json:"reports"`
 	// Plan is the selection of functions; absent: all were measured.
@@ -216,8 +218,10 @@ type Place struct {
 type LateFrame struct {
 	Window int `json:"window"` // index in windows
 	Frame  int `json:"frame"`
-	// Response states that FromNS is an input and Frame its answer.
+	// Response states that FromNS is an input and Frame its answer. With Load, they are the begin of
+	// a load and its first change.
 	Response bool `json:"response"`
+	Load     bool `json:"load,omitempty"`
 	// The screen showed the frame before from FromNS to ToNS.
 	FromNS    int64         `json:"from_ns"`
 	ToNS      int64         `json:"to_ns"`
@@ -282,6 +286,7 @@ const (
 	MaxPlain     = 200
 	MaxGaps      = 100
 	MaxRealms    = 64
+	MaxRequests  = 200
 	MaxStack     = 50
 	MaxNatives   = 3 // of a function
 	MaxCallers   = 8

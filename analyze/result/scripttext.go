@@ -38,7 +38,7 @@ func (s *Script) fill(r *Results) {
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
 			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
-		l.Sentence = s.why(l, r)
+		l.Sentence = s.why(l, r) + r.requestText(l.FromNS, l.ToNS)
 		for k := range l.Callers {
 			l.Callers[k].describe()
 		}
@@ -49,6 +49,9 @@ func (s *Script) fill(r *Results) {
 	}
 	for i := range s.Reports {
 		s.Reports[i].Fill()
+	}
+	for i := range s.Requests {
+		s.Requests[i].describe()
 	}
 	s.Programs.Text, s.LostText = s.coverage(), s.lost()
 	if s.Plan != nil {
@@ -324,7 +327,13 @@ func (s *Script) lost() string {
 
 func (s *Script) summary() string {
 	var parts []string
-	if n := len(s.Late); n > 0 {
+	loads := 0
+	for i := range s.Late {
+		if s.Late[i].Load {
+			loads++
+		}
+	}
+	if n := len(s.Late) - loads; n > 0 {
 		parts = append(parts, wording.Plural(n, "late frame"))
 	}
 	if n := int64(len(s.Errors)) + s.ErrorsLeft; n > 0 {
@@ -355,7 +364,8 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return "" // it is not valid
 	}
 	stood := float64(l.ToNS) - float64(l.FromNS)
-	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response})
+	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
+		Load: l.Load})
 	ran := s.ran(l, stood)
 	lost := slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.FromNS < l.ToNS && g.ToNS > l.FromNS })
 	switch rest := l.UnexplainedNS; {
@@ -387,6 +397,9 @@ func (r *Results) came(l *FrameSpan) (text string, usual float64) {
 	stood := float64(l.ToNS) - float64(l.FromNS)
 	text = fmt.Sprintf("The frame at %s came ", seconds(l.ToNS-zero, 2))
 	switch late := stood - usual; {
+	case l.Load:
+		usual = 0
+		text = fmt.Sprintf("The first change came after %s. ", span(stood/1e6))
 	case l.Response:
 		usual = 0
 		text = fmt.Sprintf("The answer at %s came after %s. ", seconds(l.ToNS-zero, 2), span(stood/1e6))
@@ -452,13 +465,15 @@ func capitalAnonymous(s string) string {
 	return s
 }
 
-// cause is the function that ran for most of the time before a late frame.
+// cause is the function or the request that took most of the time before a late frame.
 type cause struct {
 	frame int
-	ms    float64 // before the frame: of a pause, or of an answer
+	ms    float64 // before the frame: of a pause, of an answer, or of a first change
+	took  float64 // ms of it; 0: it is a wait
 	text  string
 	from  int64  // when the frame before it was shown, or the input happened
 	name  string // of the function, with its time; empty: it has none
+	load  bool   // the frame is the first change of a load
 }
 
 type causes []cause
@@ -482,8 +497,8 @@ func (r *Results) LateMarks(window int) (marks []Mark) {
 	return marks
 }
 
-// causes returns those of the scripts, and those of the profile for frames without them. The
-// longest pause comes first.
+// causes returns those of the scripts, and those of the profile for frames without them. Requests
+// replace causes that took less than half of the time. The longest pause comes first.
 func (r *Results) causes(window int) causes {
 	all := r.Script.causes(window)
 	scripts := len(all)
@@ -491,6 +506,17 @@ func (r *Results) causes(window int) causes {
 		same := func(o cause) bool { return o.frame == c.frame && o.from == c.from }
 		if !slices.ContainsFunc(all[:scripts], same) {
 			all = append(all, c)
+		}
+	}
+	for _, c := range r.requestCauses(window) {
+		same := func(o cause) bool { return o.frame == c.frame && o.from == c.from }
+		if i := slices.IndexFunc(all, same); i < 0 {
+			all = append(all, c)
+		} else if 2*all[i].took < c.ms {
+			if 4*all[i].took >= c.ms {
+				c.text += ", and " + all[i].text
+			}
+			all[i] = c
 		}
 	}
 	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(b.ms, a.ms) })
@@ -518,7 +544,11 @@ func (all causes) moments() (moments []Moment) {
 		if slices.ContainsFunc(all[:i], func(o cause) bool { return o.frame == c.frame }) {
 			continue
 		}
-		moments = append(moments, Moment{Frame: c.frame, What: "a late frame: " + c.text + " before it"})
+		what := "a late frame: "
+		if c.load {
+			what = ""
+		}
+		moments = append(moments, Moment{Frame: c.frame, What: what + c.text + " before it"})
 	}
 	return moments
 }
@@ -538,8 +568,9 @@ func (s *Script) causes(window int) (all causes) {
 			continue
 		}
 		text, _ := f.Self.texts(f.Self.unit())
-		all = append(all, cause{l.Frame, lasted / 1e6, s.Functions[f.Function].label() + " ran for " + text, l.FromNS,
-			called(s.Functions[f.Function].Name, "") + " " + text})
+		all = append(all, cause{l.Frame, lasted / 1e6, f.Self.Value / 1e6,
+			s.Functions[f.Function].label() + " ran for " + text, l.FromNS,
+			called(s.Functions[f.Function].Name, "") + " " + text, l.Load})
 	}
 	return all
 }

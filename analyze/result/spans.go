@@ -19,26 +19,33 @@ const (
 // progress is the series of speedindex that has each changed frame.
 const progress = "pixel.progress"
 
-// FrameSpan is the time from one changed frame to the next, or from an input to its answer.
+// FrameSpan is the time from one changed frame to the next. Others are those from an input to its
+// answer, and from the begin of a load to its first change.
 type FrameSpan struct {
 	Window   int // index in the windows
 	Frame    int // that ends it
 	FromNS   int64
 	ToNS     int64
-	Response bool // from an input
+	Response bool // from an input, or from the begin of a load
+	Load     bool // from the begin of a load
 	Long     bool // late by the window's median
 }
 
 // Lasted returns the length.
 func (s *FrameSpan) Lasted() time.Duration { return time.Duration(s.ToNS - s.FromNS) }
 
-// Busy reports whether the frame is late, if the device was busy for a time within the span.
+// Busy reports whether the frame is late, if the device was busy for a time within the span. A load
+// waits for requests, too, so a quarter of its time is enough.
 func (s *FrameSpan) Busy(ran time.Duration) bool {
+	if s.Load {
+		return s.Lasted() >= LongPause && 4*ran >= s.Lasted()
+	}
 	return s.Long || s.Lasted() >= LongPause && 2*ran >= s.Lasted()
 }
 
 // FrameSpans returns the spans of a window's frames, and then those of its answers to inputs. Each
-// part is in the order of the frames. Without the measure fps, none is late by the median.
+// part is in the order of the frames. Without answers, the first change of a load follows. Without
+// the measure fps, none is late by the median.
 func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 	w := &windows[i]
 	add := func(s analyze.Series, response bool, span func(s *analyze.Series, k int) (frame int, from, to int64)) {
@@ -65,6 +72,14 @@ func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 		to := w.at(s.Frames[k])
 		return s.Frames[k], to - int64(s.Values[k]*float64(time.Millisecond)), to
 	})
+	if first, ok := w.value("speedindex.first_visual_change"); ok && w.T0 != nil && len(first.Frames) > 0 &&
+		len(answers.Frames) == 0 {
+		one := FrameSpan{Window: i, Frame: first.Frames[0], FromNS: w.T0.AtNS, ToNS: w.at(first.Frames[0]),
+			Response: true, Load: true}
+		if one.ToNS > one.FromNS {
+			all = append(all, one)
+		}
+	}
 	return all
 }
 

@@ -36,10 +36,11 @@ func (r *Run) Results(windows []result.Window) *result.Script {
 	index := r.functionsTo(s, late)
 	r.tasksTo(s, index)
 	r.errorsTo(s, windows)
+	r.requestsTo(s)
 	r.reportsTo(s)
 	for _, l := range late {
-		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
-			UnexplainedNS: l.unexplained, Brief: r.brief(l.FromNS, l.ToNS)}
+		of := result.LateFrame{Window: l.Window, Frame: l.Frame, Response: l.Response, Load: l.Load,
+			FromNS: l.FromNS, ToNS: l.ToNS, UnexplainedNS: l.unexplained, Brief: r.brief(l.FromNS, l.ToNS)}
 		for _, share := range l.shares {
 			if i, ok := index[share.Function]; ok {
 				of.Functions = append(of.Functions, result.RanMeantime{Function: i, Self: span(share.Self)})
@@ -146,6 +147,21 @@ func (r *Run) realmsTo(s *result.Script) {
 			}
 		}
 	}
+}
+
+// requestsTo adds the longest requests.
+func (r *Run) requestsTo(s *result.Script) {
+	for _, realm := range r.Trace.Realms {
+		for _, e := range realm.Events {
+			if d := &e.Detail; d.Kind == "request" {
+				s.Requests = append(s.Requests, result.SlowRequest{URL: d.URL, By: d.What,
+					BeginNS: int64(realm.When(e.At).Mid()), WaitNS: max(-1, 1000*d.WaitUS), TookNS: 1000 * d.TookUS})
+			}
+		}
+	}
+	slices.SortStableFunc(s.Requests, func(a, b result.SlowRequest) int { return cmp.Compare(b.TookNS, a.TookNS) })
+	s.Requests = s.Requests[:min(len(s.Requests), result.MaxRequests)]
+	slices.SortStableFunc(s.Requests, func(a, b result.SlowRequest) int { return cmp.Compare(a.BeginNS, b.BeginNS) })
 }
 
 // functionsTo adds the functions of late frames, and then those with the longest self time. It

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
@@ -68,6 +69,9 @@ function frame() {
 setTimeout(() => requestAnimationFrame(frame), 500);
 `
 
+// held is the time for which the server holds the response to the page's measurement.
+const held = 150 * time.Millisecond
+
 // plantedServer serves that page, and takes its own measurement.
 type plantedServer struct {
 	*httptest.Server
@@ -101,8 +105,9 @@ func servePlanted(t *testing.T, every, steps, busy int) *plantedServer {
 				t.Error(err)
 			}
 			s.mu.Lock()
-			defer s.mu.Unlock()
 			s.truth = append(s.truth, one)
+			s.mu.Unlock()
+			time.Sleep(held)
 		default:
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, planted, every, steps, busy)
@@ -231,6 +236,13 @@ func checkPlanted(t *testing.T, server *plantedServer, s *result.Script) {
 	if len(told) != 1 || !strings.HasPrefix(told[0], "error ") || !strings.Contains(told[0], "planted") ||
 		strings.Contains(told[0], "7") {
 		t.Errorf("errors %q", told)
+	}
+	k := slices.IndexFunc(s.Requests, func(q result.SlowRequest) bool { return strings.HasSuffix(q.URL, "/truth") })
+	if k < 0 {
+		t.Errorf("requests %+v", s.Requests)
+	} else if q := s.Requests[k]; q.By != "fetch" || q.WaitNS < int64(held) || q.TookNS < q.WaitNS ||
+		q.BeginNS < l.FromNS || q.BeginNS > l.ToNS+int64(time.Second) {
+		t.Errorf("%+v after %+v", q, l)
 	}
 	// frame and step ran once for each picture
 	for name, least := range map[string]int64{"frame": 61, "step": 60} {

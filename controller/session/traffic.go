@@ -313,6 +313,6 @@ func requestResults(r *har.Request) result.Request {
 		NameNS: part(r.Name.From, r.Name.To), ConnectNS: part(r.Connect.From, r.Connect.To),
 		TLSNS: part(r.TLS.From, r.TLS.To), WaitNS: part(r.Sent, r.FirstByte), LoadNS: part(r.FirstByte, r.Ended),
 		Exact: r.FirstByte.Exact() && r.Ended.Exact(), WireBytes: r.WireBytes, BodyBytes: x.ResponseBytes,
-		DecodedBytes: x.DecodedBytes,
+		DecodedBytes: x.DecodedBytes, EndNS: int64(r.Ended.At),
 	}
 }

@@ -64,8 +64,8 @@ func (b *builder) addLate(late []lateSpan) {
 		if !b.chosen && (!l.Busy(time.Duration(l.ran)) || !known || len(b.Late) == result.MaxLate) {
 			continue
 		}
-		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, FromNS: l.FromNS, ToNS: l.ToNS,
-			Lost: l.lost[:min(len(l.lost), result.MaxLateThreads)]}
+		of := result.ProfileLate{Window: l.Window, Frame: l.Frame, Response: l.Response, Load: l.Load,
+			FromNS: l.FromNS, ToNS: l.ToNS, Lost: l.lost[:min(len(l.lost), result.MaxLateThreads)]}
 		of.Work = b.workBefore(&l)
 		l.active = b.joined(l.active)
 		slices.SortStableFunc(l.active, func(a, b activeOf) int {

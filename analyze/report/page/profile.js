@@ -90,8 +90,8 @@ export class LateFrames {
     const spread = this.profile.traces.filter((t) => t.clock_ns > 0);
     const rows = l.threads.map((t, i) => this.thread(l, t, i === 0));
     fill(this.panel, h('h4', null, 'Frame ', frameButton(l.frame, this.seek),
-      `came ${lasts(l.to - l.from)} after ${l.response ? 'an input' : 'the frame before it'}, at ${
-        this.view.clock(l.to)}`),
+      `came ${lasts(l.to - l.from)} after ${
+        l.load ? 'the load began' : l.response ? 'an input' : 'the frame before it'}, at ${this.view.clock(l.to)}`),
     l.sentence ? h('p', null, l.sentence) : null,
     l.suspected ? h('p.quiet-text.suspected', null, l.suspected) : null,
     h('ul.legend.keys-of-strip', null, parts.map(([, look, name]) => h(`li.k-${look}`, null, name)),

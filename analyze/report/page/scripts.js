@@ -203,6 +203,8 @@ export function scripts(files, results, seek) {
     s.late.length ? [h('h4', null, 'Late frames'), h('ul.late', null, s.late.map((l) => h('li', null,
       frameButton(l.frame, seek), windows[l.window]?.name ? h('b', null, `${windows[l.window].name}: `) : null,
       l.sentence)))] : null,
+    s.requests?.length ? [h('h4', null, 'Slow requests'), h('ul.late', null, s.requests.map((r) => h('li',
+      {title: r.url}, r.text)))] : null,
     functions(s), errors(s, seek), s.reports?.flatMap((p) => report(p)),
     h('h4', null, 'Coverage and cost'), h('p', null, s.programs.text),
     s.plan ? h('p', null, s.plan.text) : null, plain(s), h('p', null, s.cost.text,

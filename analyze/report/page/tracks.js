@@ -278,23 +278,24 @@ export class RequestLane extends Plot {
     const reach = 4 / this.inner * (this.view.to - this.view.from);
     const at = Math.floor((y - 3) / requestRow);
     const r = this.requests.find((o) => o.row === at && t > o.from - reach && t < o.to + reach);
-    return r ? [r.url.split(/[?#]/)[0].slice(0, 100), r.status ? String(r.status) : 'no answer', lasts(r.to - r.from),
-      bytes(Math.max(r.wire_bytes, r.body_bytes))] : [];
+    const size = r ? Math.max(r.wire_bytes, r.body_bytes) : -1;
+    return r ? [r.url.split(/[?#]/)[0].slice(0, 100), r.status > 0 ? String(r.status) : r.status ? '' : 'no answer',
+      lasts(r.to - r.from), size < 0 ? '' : bytes(size)].filter(Boolean) : [];
   }
 }
 
 /**
  * requestsWithin are the requests of a window with times from its first frame. Each is in the first free row, or in
  * the last one.
- * @param {import('rig').Network | undefined} n
+ * @param {import('rig').Request[]} list
  * @param {number} start
  * @param {import('./view.js').View} view
  */
-export function requestsWithin(n, start, view) {
+export function requestsWithin(list, start, view) {
   const part = (/** @type {number} */ ns) => Math.max(0, ns);
   /** @type {number[]} ends of the last requests */
   const rows = [];
-  const near = (n?.list ?? []).map((r) => {
+  const near = list.map((r) => {
     const from = r.begin_ns - start;
     const waits = from + part(r.name_ns) + part(r.connect_ns) + part(r.tls_ns);
     const loads = waits + part(r.wait_ns);
@@ -307,6 +308,18 @@ export function requestsWithin(n, start, view) {
   }
   return near;
 }
+
+/**
+ * claimed are the slow requests that pages state, with the status -1. Without the time of its first byte, a request
+ * only waits.
+ * @param {import('rig').Script | undefined} s
+ * @returns {import('rig').Request[]}
+ */
+export const claimed = (s) => (s?.requests ?? []).map((r) => ({
+  method: '', url: r.url, status: -1, protocol: '', priority: '', reused: false, exact: false,
+  begin_ns: r.begin_ns, name_ns: -1, connect_ns: -1, tls_ns: -1, wait_ns: r.wait_ns < 0 ? r.took_ns : r.wait_ns,
+  load_ns: r.wait_ns < 0 ? 0 : r.took_ns - r.wait_ns, wire_bytes: -1, body_bytes: -1, decoded_bytes: -1,
+}));
 
 /** requestLegend explains the looks of requests. */
 export const requestLegend = () => h('ul.legend.keys-of-strip', null, h('li.k-before', null, 'name, connection'),

@@ -10,7 +10,7 @@ import {figure, frameButton} from './pictures.js';
 import {network} from './network.js';
 import {legend, ScriptLane, taskTable, within} from './scripts.js';
 import {LateFrames} from './profile.js';
-import {MomentLane, momentLegend, momentTable, profileWithin, RequestLane, requestLegend, requestsWithin,
+import {claimed, MomentLane, momentLegend, momentTable, profileWithin, RequestLane, requestLegend, requestsWithin,
   ThreadLane, threadLegend} from './tracks.js';
 import {counted, plain} from './words.js';
 
@@ -44,7 +44,7 @@ export class WindowView {
     const near = events.map((e) => ({...e, at_ns: e.at_ns - data.from}))
       .filter((e) => e.at_ns >= view.whole[0] && e.at_ns <= view.whole[1] && !(ran && e.source === 'script'));
     const link = run?.network;
-    const requests = requestsWithin(link, w.start_ns, view);
+    const requests = requestsWithin(link?.list.length ? link.list : claimed(run?.script), w.start_ns, view);
     const profile = profileWithin(run?.profile, run?.windows ?? [], w, view);
     view.late = profile?.late ?? [];
     const threads = profile?.threads.length ? new ThreadLane(view, timeline, seek, profile) : null;

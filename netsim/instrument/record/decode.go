@@ -29,6 +29,7 @@ const (
 	maxRig    = 1e18 // ns
 	maxOrigin = 1e15 // ms since 1970
 	maxCost   = 1e6  // ms
+	maxTook   = 1e12 // µs of a request
 )
 
 const (
@@ -194,8 +195,9 @@ func (b *Batch) decodeDetails(raw []byte) (index []int, err error) {
 // clean replaces control characters and reports whether all fields are valid.
 func (d *Detail) clean() bool {
 	kinds := []string{"realm", "error", "rejection", "caught", "resource", "blocked", "failed", "plain",
-		"log"}
-	ok := slices.Contains(kinds, d.Kind) && len(d.Stack) <= maxStack && position(d.Line, d.Column)
+		"log", "request"}
+	ok := slices.Contains(kinds, d.Kind) && len(d.Stack) <= maxStack && position(d.Line, d.Column) &&
+		d.WaitUS >= -1 && d.WaitUS <= maxTook && d.TookUS >= 0 && d.TookUS <= maxTook
 	for _, field := range []*string{&d.Message, &d.URL, &d.Tag, &d.What} {
 		ok = cleanField(field) && ok
 	}

@@ -112,6 +112,10 @@ type Detail struct {
 	Tag     string  `json:"tag,omitempty"`
 	What    string  `json:"what,omitempty"`
 	Stack   []Place `json:"stack,omitempty"`
+	// Of a request: µs until the first and the last byte of its response. -1: the page does not state
+	// it.
+	WaitUS int64 `json:"wait,omitempty"`
+	TookUS int64 `json:"took,omitempty"`
 }
 
 // Place is an entry of a stack, innermost first.

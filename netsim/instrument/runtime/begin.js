@@ -3,22 +3,37 @@ if (page) listen('load', () => {
   put(LOADED, 0, now());
   schedule();
 });
-if (realm.PerformanceObserver && page) {
-  const entriesOf = method(PerformanceObserverEntryList, 'getEntries');
-  const startOf = getter(PerformanceEntry, 'startTime'), durationOf = getter(PerformanceEntry, 'duration');
+const entriesOf = method(realm.PerformanceObserverEntryList, 'getEntries');
+const read = (type, name) => getter(realm['Performance' + type], name), startOf = read('Entry', 'startTime');
+const nameOf = read('Entry', 'name'), lengthOf = read('Entry', 'duration'),
+  firstOf = read('ResourceTiming', 'responseStart'), byOf = read('ResourceTiming', 'initiatorType'),
+  endOf = read('ResourceTiming', 'responseEnd');
+const watch = (options, take) => {
   try {
     new PerformanceObserver(list => {
       const entries = entriesOf(list);
-      for (let i = 0; i < entries.length; i++) {
-        put(LONGTASK, floor(1000 * durationOf(entries[i])), startOf(entries[i]));
-        restart(startOf(entries[i]));
-      }
+      for (let i = 0; i < entries.length; i++) take(entries[i]);
       schedule();
-    }).observe({entryTypes: ['longtask']});
+    }).observe(options);
   } catch (e) {
-    // This browser does not report long tasks.
+    // This browser does not report them.
   }
+};
+const micro = ms => floor(1000 * ms);
+if (page) {
+  watch({type: 'longtask'}, e => {
+    put(LONGTASK, micro(lengthOf(e)), startOf(e));
+    restart(startOf(e));
+  });
 }
+// Requests have the times that the browser states (Resource Timing). Beacons change no picture.
+let requests = 0;
+const slow = e => {
+  const url = address(nameOf(e)), what = byOf(e), at = startOf(e), took = endOf(e) - at, wait = firstOf(e) - at;
+  if (took < 50 || what === 'beacon' || indexOf(url, base) === 0 || ++requests > 200) return;
+  detail({__proto__: null, kind: 'request', url, what, wait: wait > 0 ? micro(wait) : -1, took: micro(took)}, at);
+};
+for (const type of ['navigation', 'resource']) watch({type, buffered: true}, slow);
 askAtStart();
 if (page) {
   listen('pagehide', leave, true);

@@ -10,6 +10,7 @@
 //	tally.js      sends the numbers of policies
 //	objects.js    reads objects of the page without its code
 //	clock.js      asks for the rig's time
+//	begin.js      reports long tasks and slow requests, and begins
 //	integrity.js  leaves the check of a script's integrity to the rig
 //	gates.js      records the calls of slow functions only
 //	original.js   lets the page read its own texts, and replaces natives

@@ -609,6 +609,37 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestRequests: slow requests have the times that the browser states, without queries. Beacons and
+// requests of the runtime are left out, and so are those beyond the limit.
+func TestRequests(t *testing.T) {
+	r := ran(t, realm{Prelude: prelude(t, "calls"), Code: `
+		rig.pass(1000);
+		rig.requested('http://b.test/prices.json?key=1#x', 'fetch', 400, 350);
+		rig.requested('http://b.test/other.png', 'img', 50); // of a host that does not let the page see more
+		rig.requested('http://a.test/quick.js', 'script', 49, 1);
+		rig.requested('http://b.test/count', 'beacon', 400, 350);
+		rig.requested(rig.requests[0].url, 'fetch', 400, 350);
+		await rig.timers(1000);
+		for (let i = 0; i < 250; i++) rig.requested('http://a.test/' + i, 'img', 60);
+		await rig.timers(5000);`})
+	var all []record.Detail
+	for _, d := range r.details(t) {
+		if d.Kind == "request" {
+			all = append(all, d)
+		}
+	}
+	if len(all) != 200 {
+		t.Fatalf("%d requests, want 200", len(all))
+	}
+	want := []record.Detail{
+		{Kind: "request", URL: "http://b.test/prices.json", What: "fetch", WaitUS: 350_000, TookUS: 400_000},
+		{Kind: "request", URL: "http://b.test/other.png", What: "img", WaitUS: -1, TookUS: 50_000},
+	}
+	if !reflect.DeepEqual(all[:2], want) {
+		t.Errorf("%+v, want %+v", all[:2], want)
+	}
+}
+
 // TestRealms: a worker has no document, a second prelude does nothing, and an old browser is left
 // alone.
 func TestRealms(t *testing.T) {

@@ -218,6 +218,7 @@ export interface Request {
   tls_ns: number;
   wait_ns: number;
   load_ns: number;
+  end_ns?: number;
   exact: boolean;
   wire_bytes: number;
   body_bytes: number;
@@ -366,6 +367,7 @@ export interface LateFrame {
   window: number;
   frame: number;
   response: boolean;
+  load?: boolean;
   from_ns: number;
   to_ns: number;
   functions: RanMeantime[];
@@ -375,6 +377,15 @@ export interface LateFrame {
   brief?: BriefCalls;
   unexplained_ns: Span;
   sentence: string;
+}
+
+export interface SlowRequest {
+  url: string;
+  by: string;
+  begin_ns: number;
+  wait_ns: number;
+  took_ns: number;
+  text: string;
 }
 
 export interface PolicyColumn {
@@ -439,6 +450,7 @@ export interface Script {
   errors: ScriptError[];
   errors_left_out: number;
   late: LateFrame[];
+  requests?: SlowRequest[];
   reports: PolicyReport[];
   plan?: ScriptPlan;
   warnings: string[];
@@ -530,6 +542,7 @@ export interface ProfileLate {
   window: number;
   frame: number;
   response: boolean;
+  load?: boolean;
   from_ns: number;
   to_ns: number;
   threads: ProfileActive[];

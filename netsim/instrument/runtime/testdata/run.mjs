@@ -88,21 +88,27 @@ async function run({prelude, code, worker}) {
       return new Response(status, '');
     },
   };
-  let reportLong = () => {};
+  const observers = {longtask() {}, resource() {}};
   class PerformanceEntry {
-    constructor(start, duration) { this.fields = {start, duration}; }
+    constructor(start, duration, fields) { this.fields = {start, duration, ...fields}; }
+    get name() { return this.fields.name; }
     get startTime() { return this.fields.start; }
     get duration() { return this.fields.duration; }
+  }
+  class PerformanceResourceTiming extends PerformanceEntry {
+    get initiatorType() { return this.fields.by; }
+    get responseStart() { return this.fields.first; }
+    get responseEnd() { return this.fields.start + this.fields.duration; }
   }
   class PerformanceObserverEntryList {
     constructor(entries) { this.entries = entries; }
     getEntries() { return this.entries; }
   }
   class PerformanceObserver {
-    constructor(f) { reportLong = f; }
-    observe() {}
+    constructor(f) { this.f = f; }
+    observe({type}) { observers[type] = this.f; }
   }
-  Object.assign(globals, {PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList});
+  Object.assign(globals, {PerformanceEntry, PerformanceResourceTiming, PerformanceObserver, PerformanceObserverEntryList});
   if (!worker) {
     globals.document = Object.assign(new Document(), {currentScript: {remove() { requests.push({removed: true}); }}});
     globals.Document = Document;
@@ -116,7 +122,12 @@ async function run({prelude, code, worker}) {
     turn, requests, questions, rewrite: () => ({status: 204}),
     pass(ms) { time += ms; },
     // longTask reports that a task of some ms has just ended.
-    longTask(ms) { reportLong(new PerformanceObserverEntryList([new PerformanceEntry(time - ms, ms)])); },
+    longTask(ms) { observers.longtask(new PerformanceObserverEntryList([new PerformanceEntry(time - ms, ms)])); },
+    // requested reports a request that has just ended, and its time until the first byte.
+    requested(name, by, ms, wait = 0) {
+      observers.resource(new PerformanceObserverEntryList(
+        [new PerformanceResourceTiming(time - ms, ms, {name, by, first: wait && time - ms + wait})]));
+    },
     answer(f) { answers = f; },
     fire(name, fields, type = 'Event') {
       for (const l of listeners[name] ?? []) l.f(new globals[type]({target: global, ...fields}));

@@ -1,0 +1,185 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/wording"
+)
+
+// SlowRequest is a request of at least 50 ms, as its page states it (Resource Timing, W3C).
+type SlowRequest struct {
+	URL     string `json:"url"`      // without query and fragment
+	By      string `json:"by"`       // initiator, such as img or fetch; navigation: the document
+	BeginNS int64  `json:"begin_ns"` // on the recording's clock
+	WaitNS  int64  `json:"wait_ns"`  // until the first byte of the response; -1: the page does not state it
+	TookNS  int64  `json:"took_ns"`  // until its last byte
+	Text    string `json:"text"`
+}
+
+func (q *SlowRequest) describe() {
+	q.Text = fmt.Sprintf("%s (%s) took %s", requestName(q.URL), q.By, duration(q.TookNS))
+	if q.WaitNS >= 0 {
+		q.Text += ", and its first byte came after " + duration(q.WaitNS)
+	}
+}
+
+// loading is the time of a request on the recording's clock.
+type loading struct {
+	name             string
+	begin, first, to int64 // first: of its first byte, or -1
+}
+
+// loadings returns the requests of the test network, or else those that the pages state.
+func (r *Results) loadings() (all []loading) {
+	if r.Network != nil && len(r.Network.List) > 0 {
+		for i := range r.Network.List {
+			q := &r.Network.List[i]
+			name := requestName(q.URL)
+			if q.Method != "GET" && q.Method != "" {
+				name = q.Method + " " + name
+			}
+			all = append(all, loading{name, q.BeginNS, q.firstByte(), q.end()})
+		}
+	} else if r.Script != nil {
+		for i := range r.Script.Requests {
+			q := &r.Script.Requests[i]
+			first := int64(-1)
+			if q.WaitNS >= 0 {
+				first = q.BeginNS + q.WaitNS
+			}
+			all = append(all, loading{requestName(q.URL), q.BeginNS, first, q.BeginNS + q.TookNS})
+		}
+	}
+	return all
+}
+
+// end returns the time of the last byte. Earlier versions have the parts only.
+func (q *Request) end() int64 {
+	if q.EndNS > 0 {
+		return q.EndNS
+	}
+	end := q.BeginNS
+	for _, part := range []int64{q.NameNS, q.ConnectNS, q.TLSNS, q.WaitNS, q.LoadNS} {
+		end += max(0, part)
+	}
+	return end
+}
+
+// firstByte returns the time of the first byte of the response; -1 unknown.
+func (q *Request) firstByte() int64 {
+	if q.LoadNS < 0 {
+		return -1
+	}
+	return q.end() - q.LoadNS
+}
+
+// requestName returns the file of an address, or its host.
+func requestName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return place(address, 0, 0)
+	}
+	if name := path.Base(u.Path); name != "." && name != "/" {
+		return name
+	}
+	return u.Host
+}
+
+// requested is the time of a span in which requests were under way whose responses came before its
+// end.
+type requested struct {
+	ns    int64 // of all
+	n     int   // requests
+	name  string
+	only  bool  // the longest one took most of it
+	first int64 // ns of it until the first byte of the longest one; -1 unknown
+}
+
+// requested returns the requests of a span. Its ns is 0 if they took less than half of the span.
+// Long polls and other requests without an effect may be among them.
+func (r *Results) requested(from, to int64) (q requested) {
+	var parts [][2]int64
+	most := int64(0)
+	for _, l := range r.loadings() {
+		came := func(at int64) bool { return at > from && at <= to }
+		if l.begin >= to || !came(l.first) && !came(l.to) {
+			continue
+		}
+		part := [2]int64{max(l.begin, from), l.to}
+		if l.to > to { // its first bytes may have changed the picture
+			part[1] = l.first
+		}
+		parts = append(parts, part)
+		if part[1]-part[0] > most {
+			most, q.name, q.first = part[1]-part[0], l.name, -1
+			if l.first >= 0 {
+				q.first = max(0, min(l.first, part[1])-part[0])
+			}
+		}
+	}
+	slices.SortFunc(parts, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	until := from
+	for _, p := range parts {
+		q.ns += max(0, p[1]-max(p[0], until))
+		until = max(until, p[1])
+		if brief := (to - from) / 20; p[1]-p[0] >= brief {
+			q.n++
+		}
+	}
+	if 2*q.ns < to-from {
+		return requested{}
+	}
+	if q.only = 4*most >= 3*q.ns; q.only {
+		q.ns = most
+	}
+	return q
+}
+
+func (q *requested) text() string {
+	if q.only {
+		return fmt.Sprintf("the request for %s took %s", q.name, duration(q.ns))
+	}
+	return fmt.Sprintf("%s (the longest: %s) took %s", wording.Plural(q.n, "request"), q.name, duration(q.ns))
+}
+
+func (q *requested) label() string {
+	if q.only {
+		return q.name + " " + duration(q.ns)
+	}
+	return wording.Plural(q.n, "request") + " " + duration(q.ns)
+}
+
+// requestText states the requests before a late frame, behind a space; "": they did not take half
+// of the time.
+func (r *Results) requestText(from, to int64) string {
+	q := r.requested(from, to)
+	if q.ns == 0 {
+		return ""
+	}
+	text := " " + capital(q.text()) + " of it"
+	if q.only && q.first >= 0 {
+		text += ", " + duration(q.first) + " until its first byte"
+	}
+	return text + "."
+}
+
+// requestCauses returns the requests before late frames of a window.
+func (r *Results) requestCauses(window int) (all causes) {
+	if len(r.loadings()) == 0 {
+		return nil
+	}
+	spans := slices.DeleteFunc(FrameSpans(r.Windows, window),
+		func(s FrameSpan) bool { return !s.Long && s.Lasted() < LongPause })
+	slices.SortStableFunc(spans, func(a, b FrameSpan) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
+	for _, s := range spans[:min(len(spans), MaxLate)] {
+		if q := r.requested(s.FromNS, s.ToNS); q.ns > 0 {
+			all = append(all, cause{s.Frame, float64(s.ToNS-s.FromNS) / 1e6, float64(q.ns) / 1e6, q.text(), s.FromNS,
+				q.label(), s.Load})
+		}
+	}
+	return all
+}
