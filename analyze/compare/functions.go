@@ -46,8 +46,9 @@ type functionTime struct {
 	brief bool // it has calls without records
 }
 
-// functionsOf returns the functions of a run; nil: their calls were not measured.
-func functionsOf(s *result.Script) *functions {
+// functionsOf returns the functions of a run and its requests; nil: calls were not measured.
+func functionsOf(r *result.Results) *functions {
+	s := r.Script
 	if s == nil || s.Plan != nil || !slices.Contains(s.Policies, "calls") {
 		return nil
 	}
@@ -67,6 +68,10 @@ func functionsOf(s *result.Script) *functions {
 		t.brief = t.brief || of.Brief > 0
 		f.times[name] = t
 	}
+	for name, ns := range r.RequestTimes() {
+		ms := float64(ns) / 1e6
+		f.times[name] = functionTime{self: ms, total: result.Span{Value: ms, Low: ms, High: ms}}
+	}
 	return f
 }
 
@@ -85,7 +90,9 @@ func (s *Set) totals(name string) (all []found) {
 	for i := range s.Runs {
 		r := &s.Runs[i]
 		t, ran := r.functions.times[name]
-		if !ran && !r.functions.all {
+		if brief := result.LongPause.Seconds() * 1e3; !ran && strings.HasPrefix(name, result.RequestPrefix) {
+			t.total = result.Span{Value: brief, High: brief} // shorter ones are not listed
+		} else if !ran && !r.functions.all {
 			continue
 		}
 		all = append(all, found{1, r.Block, analyze.Value{Name: name, Unit: "ms", Value: t.total.Value,
@@ -230,7 +237,11 @@ func (c *Comparison) cause(of Change) string {
 	case found == nil:
 		return "No measured function explains it."
 	}
-	text := fmt.Sprintf("%s ran for %s ms instead of %s ms, %s", shortName(found.Key.Value),
+	name, ran := shortName(found.Key.Value), "ran for"
+	if strings.HasPrefix(name, result.RequestPrefix) {
+		name, ran = "T"+name[1:], "took"
+	}
+	text := fmt.Sprintf("%s %s %s ms instead of %s ms, %s", name, ran,
 		wording.Number(found.MedianB.Estimate), wording.Number(found.MedianA.Estimate), found.Sentence())
 	if c.further > 0 {
 		text += " with measuring code"

@@ -21,6 +21,11 @@ func scripted(times map[string][2]float64, edit func(*result.Script)) *Set {
 		script := &result.Script{Policies: []string{"calls"}}
 		for name, ms := range times {
 			self, total := 1e6*(ms[0]+float64(i)/8), 1e6*(ms[1]+float64(i)/8)
+			if file, ok := strings.CutPrefix(name, result.RequestPrefix); ok {
+				script.Requests = append(script.Requests, result.SlowRequest{URL: "http://a.test/" + file,
+					TookNS: int64(total)})
+				continue
+			}
 			script.Functions = append(script.Functions, result.Function{Name: name, Line: 1, Column: 400,
 				URL: "http://a.test/" + s.Path + ".js", Source: "src/" + name + ".ts", SourceLine: 7,
 				Self:  result.Span{Value: self, Low: self, High: self},
@@ -29,7 +34,7 @@ func scripted(times map[string][2]float64, edit func(*result.Script)) *Set {
 		if edit != nil {
 			edit(script)
 		}
-		s.Runs[i].functions = functionsOf(script)
+		s.Runs[i].functions = functionsOf(&result.Results{Script: script})
 	}
 	return s
 }
@@ -174,6 +179,10 @@ func TestCause(t *testing.T) {
 	// helper runs for price and for draw, and price calls it more often
 	helped := map[string][2]float64{"load": {1, 201}, "price": {1, 61}, "helper": {180, 180}, "draw": {1, 121}}
 	more := map[string][2]float64{"load": {1, 301}, "price": {1, 161}, "helper": {280, 280}, "draw": {1, 121}}
+	const prices = result.RequestPrefix + "prices.json"
+	quick := map[string][2]float64{"load": {6, 198}, "render": {20, 20}}
+	waits := map[string][2]float64{"load": {6, 198}, "render": {20, 20}, prices: {290, 290}}
+	waited := map[string][2]float64{"load": {6, 198}, "render": {20, 20}, prices: {90, 90}}
 	shorter := map[string][2]float64{"price": {20, 20}}
 	const slower = "price (src/price.ts:7) ran for 290.4 ms instead of 190.4 ms, slower by 52.5 % ("
 	for name, c := range map[string]struct {
@@ -190,6 +199,10 @@ func TestCause(t *testing.T) {
 		"a helper": {500, 700, helped, more, true, "helper (src/helper.ts:7) ran for 280.4 ms " +
 			"instead of 180.4 ms, slower by 55.4 % (55.3–55.5 %), 8 blocks with measuring code. " +
 			"price (src/price.ts:7) changed by as much: 161.4 ms instead of 61.44 ms."},
+		"a request": {500, 700, waited, waits, true,
+			"The request for prices.json took 290.4 ms instead of 90.44 ms, slower by 221 %"},
+		"a request of less than 50 ms": {500, 700, quick, waits, true,
+			"The request for prices.json took 290.4 ms instead of 50 ms, slower by "},
 		"little of it":     {500, 700, before, tiny, true, "No measured function explains it."},
 		"the other way":    {500, 700, after, before, true, "No measured function explains it."},
 		"all short":        {500, 700, nil, nil, true, "No measured function explains it."},
@@ -238,7 +251,7 @@ func TestCause(t *testing.T) {
 				t.Errorf("%s: without a direction %q", name, alone)
 			}
 		}
-		if strings.Contains(cause, "with measuring code") != (c.further && strings.Contains(cause, "ran for")) {
+		if strings.Contains(cause, "with measuring code") != (c.further && strings.Contains(cause, "instead of")) {
 			t.Errorf("%s: %q", name, cause)
 		}
 		var text strings.Builder

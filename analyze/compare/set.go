@@ -181,7 +181,7 @@ func (s *Set) add(file, dir string) error {
 		w := &run.Windows[0]
 		w.Results = append(w.Results, r.Vitals.Result)
 	}
-	run.functions = functionsOf(r.Script)
+	run.functions = functionsOf(r)
 	run.planned(abs)
 	s.Runs = append(s.Runs, run)
 	return nil

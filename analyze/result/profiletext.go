@@ -33,7 +33,7 @@ func (p *Profile) fill(r *Results) {
 		for k := range l.Threads {
 			l.Threads[k].fill(p, l.ToNS-l.FromNS)
 		}
-		l.Sentence = p.why(l, r) + r.requestText(l.FromNS, l.ToNS)
+		l.Sentence = p.why(l, r) + r.requestText(l.FromNS, l.ToNS, l.Load)
 		if len(l.Lost) > 0 && l.Sentence != "" {
 			l.Sentence += " The trace is incomplete there: " + strings.Join(l.Lost, "; ") + "."
 		}
@@ -287,7 +287,8 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p)) + work
 	}
 	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
-	if len(a.Waits) > 0 && !a.Blocked && 4*float64(a.Waits[0].NS) >= stood {
+	requests := r.requestText(l.FromNS, l.ToNS, l.Load)
+	if len(a.Waits) > 0 && !a.Blocked && 4*float64(a.Waits[0].NS) >= stood && requests == "" {
 		text += " It " + a.Waits[0].words(p) + "."
 	}
 	return text + p.delays(l) + work

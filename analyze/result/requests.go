@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/pattern"
 )
 
 // SlowRequest is a request of at least 50 ms, as its page states it (Resource Timing, W3C).
@@ -27,10 +28,26 @@ func (q *SlowRequest) describe() {
 	}
 }
 
+// RequestPrefix begins the names of requests among those of functions.
+const RequestPrefix = "the request for "
+
+// RequestTimes returns the times of requests in ns, by their names with RequestPrefix. Shorter ones
+// than LongPause are left out. The times of requests with one name are added.
+func (r *Results) RequestTimes() map[string]int64 {
+	all := map[string]int64{}
+	for _, l := range r.loadings() {
+		if took := l.to - l.begin; took >= int64(LongPause) {
+			all[RequestPrefix+l.name] += took
+		}
+	}
+	return all
+}
+
 // loading is the time of a request on the recording's clock.
 type loading struct {
 	name             string
 	begin, first, to int64 // first: of its first byte, or -1
+	image            bool
 }
 
 // loadings returns the requests of the test network, or else those that the pages state.
@@ -42,7 +59,7 @@ func (r *Results) loadings() (all []loading) {
 			if q.Method != "GET" && q.Method != "" {
 				name = q.Method + " " + name
 			}
-			all = append(all, loading{name, q.BeginNS, q.firstByte(), q.end()})
+			all = append(all, loading{name, q.BeginNS, q.firstByte(), q.end(), image.MatchString(name)})
 		}
 	} else if r.Script != nil {
 		for i := range r.Script.Requests {
@@ -51,7 +68,9 @@ func (r *Results) loadings() (all []loading) {
 			if q.WaitNS >= 0 {
 				first = q.BeginNS + q.WaitNS
 			}
-			all = append(all, loading{requestName(q.URL), q.BeginNS, first, q.BeginNS + q.TookNS})
+			name := requestName(q.URL)
+			all = append(all, loading{name, q.BeginNS, first, q.BeginNS + q.TookNS,
+				q.By == "img" || image.MatchString(name)})
 		}
 	}
 	return all
@@ -77,6 +96,8 @@ func (q *Request) firstByte() int64 {
 	return q.end() - q.LoadNS
 }
 
+var image = pattern.New(`(?i)\.(apng|avif|bmp|gif|ico|jpe?g|png|svg|webp)$`)
+
 // requestName returns the file of an address, or its host.
 func requestName(address string) string {
 	u, err := url.Parse(address)
@@ -89,6 +110,9 @@ func requestName(address string) string {
 	return u.Host
 }
 
+// imageWeight is the weight of the time of an image before the first change.
+const imageWeight = 0.8
+
 // requested is the time of a span in which requests were under way whose responses came before its
 // end.
 type requested struct {
@@ -100,10 +124,11 @@ type requested struct {
 }
 
 // requested returns the requests of a span. Its ns is 0 if they took less than half of the span.
-// Long polls and other requests without an effect may be among them.
-func (r *Results) requested(from, to int64) (q requested) {
+// Long polls and other requests without an effect may be among them. Images do not hold up the
+// first change of a load, so others that took as long come before them.
+func (r *Results) requested(from, to int64, load bool) (q requested) {
 	var parts [][2]int64
-	most := int64(0)
+	most, weight := int64(0), 0.0
 	for _, l := range r.loadings() {
 		came := func(at int64) bool { return at > from && at <= to }
 		if l.begin >= to || !came(l.first) && !came(l.to) {
@@ -114,8 +139,12 @@ func (r *Results) requested(from, to int64) (q requested) {
 			part[1] = l.first
 		}
 		parts = append(parts, part)
-		if part[1]-part[0] > most {
-			most, q.name, q.first = part[1]-part[0], l.name, -1
+		weighs := float64(part[1] - part[0])
+		if load && l.image {
+			weighs *= imageWeight
+		}
+		if weighs > weight {
+			weight, most, q.name, q.first = weighs, part[1]-part[0], l.name, -1
 			if l.first >= 0 {
 				q.first = max(0, min(l.first, part[1])-part[0])
 			}
@@ -141,7 +170,7 @@ func (r *Results) requested(from, to int64) (q requested) {
 
 func (q *requested) text() string {
 	if q.only {
-		return fmt.Sprintf("the request for %s took %s", q.name, duration(q.ns))
+		return fmt.Sprintf(RequestPrefix+"%s took %s", q.name, duration(q.ns))
 	}
 	return fmt.Sprintf("%s (the longest: %s) took %s", wording.Plural(q.n, "request"), q.name, duration(q.ns))
 }
@@ -155,8 +184,8 @@ func (q *requested) label() string {
 
 // requestText states the requests before a late frame, behind a space; "": they did not take half
 // of the time.
-func (r *Results) requestText(from, to int64) string {
-	q := r.requested(from, to)
+func (r *Results) requestText(from, to int64, load bool) string {
+	q := r.requested(from, to, load)
 	if q.ns == 0 {
 		return ""
 	}
@@ -176,7 +205,7 @@ func (r *Results) requestCauses(window int) (all causes) {
 		func(s FrameSpan) bool { return !s.Long && s.Lasted() < LongPause })
 	slices.SortStableFunc(spans, func(a, b FrameSpan) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
 	for _, s := range spans[:min(len(spans), MaxLate)] {
-		if q := r.requested(s.FromNS, s.ToNS); q.ns > 0 {
+		if q := r.requested(s.FromNS, s.ToNS, s.Load); q.ns > 0 {
 			all = append(all, cause{s.Frame, float64(s.ToNS-s.FromNS) / 1e6, float64(q.ns) / 1e6, q.text(), s.FromNS,
 				q.label(), s.Load})
 		}

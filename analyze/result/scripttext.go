@@ -38,7 +38,7 @@ func (s *Script) fill(r *Results) {
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
 			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
-		l.Sentence = s.why(l, r) + r.requestText(l.FromNS, l.ToNS)
+		l.Sentence = s.why(l, r) + r.requestText(l.FromNS, l.ToNS, l.Load)
 		for k := range l.Callers {
 			l.Callers[k].describe()
 		}

@@ -29,3 +29,27 @@ func TestSpansWithoutFrameTimes(t *testing.T) {
 		t.Errorf("the frame after an error is %d", got)
 	}
 }
+
+// TestSpanOfALoad: the first change of a load is late if scripts ran for a quarter of its time.
+// Where inputs have answers, the first change is one of them.
+func TestSpanOfALoad(t *testing.T) {
+	w := window(analyze.Result{Measure: "speedindex",
+		Values: []analyze.Value{value("first_visual_change", 450, "ms", analyze.Lower, 14)}})
+	spans := FrameSpans([]Window{*w}, 0)
+	want := FrameSpan{Frame: 14, FromNS: 1_950_000_000, ToNS: 2_400_000_000, Response: true, Load: true}
+	if len(spans) != 1 || spans[0] != want {
+		t.Fatalf("%+v, want %+v", spans, want)
+	}
+	if s := &spans[0]; !s.Busy(113*time.Millisecond) || s.Busy(112*time.Millisecond) {
+		t.Errorf("%v is busy or not", s.Lasted())
+	}
+	w.Results = append(w.Results, analyze.Result{Measure: "response", Series: []analyze.Series{{Name: "latency",
+		Frames: []int{14}, Values: []float64{300}}}})
+	if spans = FrameSpans([]Window{*w}, 0); len(spans) != 1 || spans[0].Load || !spans[0].Response {
+		t.Errorf("with an answer %+v", spans)
+	}
+	w.T0, w.Results = nil, w.Results[:1]
+	if spans = FrameSpans([]Window{*w}, 0); len(spans) > 0 {
+		t.Errorf("without a command %+v", spans)
+	}
+}
