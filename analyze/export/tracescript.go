@@ -74,6 +74,12 @@ type errorArgs struct {
 	Count  int    `json:"count"`
 }
 
+// requestOfPage is about a request, as its page states it.
+type requestOfPage struct {
+	By        string `json:"by"`            // initiator
+	FirstByte int64  `json:"first_byte_us"` // after the begin; -1: not stated
+}
+
 type gapOfScript struct {
 	Records int64 `json:"records"`
 }
@@ -236,7 +242,7 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 					args: errorArgs{d.Kind, d.URL, d.Line, run.Column(d.URL, d.Line, d.Column), 1}})
 			}
 		}
-		s.tracks = append(append(s.tracks, rows...), lost)
+		s.tracks = slices.Concat(s.tracks, rows, []*scriptTrack{lost}, claimedRequests(realm, rows[0].name, from, to))
 		s.info.Within = max(s.info.Within, micros(realm.Offset.Width()))
 	}
 	s.info.Left = left
@@ -245,6 +251,32 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 		s.info.Note = fmt.Sprintf("the longest calls are slices; %d shorter or overlapping ones are left out", left)
 	}
 	s.tidy()
+}
+
+// claimedRequests returns the requests that a realm states. Those that overlap have tracks of their
+// own.
+func claimedRequests(realm *trace.Realm, name string, from, to timeline.Time) (tracks []*scriptTrack) {
+	var ends []timeline.Time
+	for _, e := range realm.Events {
+		d := &e.Detail
+		if d.Kind != "request" {
+			continue
+		}
+		begin := realm.When(e.At).Mid()
+		end := begin + timeline.Time(1000*d.TookUS)
+		if begin >= to || end < from {
+			continue
+		}
+		row := slices.IndexFunc(ends, func(last timeline.Time) bool { return last <= begin })
+		if row < 0 {
+			row = len(tracks)
+			ends = append(ends, 0)
+			tracks = append(tracks, &scriptTrack{name: fmt.Sprintf("%s, requests (%d)", name, row+1)})
+		}
+		ends[row] = end
+		tracks[row].add(limited(d.URL, maxScriptName), begin, end, requestOfPage{d.What, d.WaitUS})
+	}
+	return tracks
 }
 
 // longestCalls chooses calls within a time, by realm, in the order of their begins. A chosen call

@@ -35,10 +35,14 @@ func scriptBatch() *record.Batch {
 		{Code: record.Gap, Argument: uint16(record.RingFull), ID: 7, At: 100}, {Code: record.Calls, ID: 10, At: 110},
 		{Code: record.Enter, ID: 2, At: 120}, {Code: record.Leave, ID: 11, At: 125}, {Code: record.Idle, At: 125},
 		{Code: record.Enter, ID: 99, At: 130}, {Code: record.Leave, ID: 12, At: 131}, {Code: record.Idle, At: 131},
+		{Code: record.Happened, ID: 2, At: 5}, {Code: record.Happened, ID: 3, At: 7},
+		{Code: record.Happened, ID: 2, At: 70},
 		{Code: record.End, At: 140},
 	}
 	b.Details = []record.Detail{{Kind: "realm", URL: "https://a.test/"},
-		{Kind: "error", Message: "Error: no <cart>", URL: "https://a.test/app.js", Line: 12, Column: 90}}
+		{Kind: "error", Message: "Error: no <cart>", URL: "https://a.test/app.js", Line: 12, Column: 90},
+		{Kind: "request", URL: "https://b.test/prices.json", What: "fetch", WaitUS: 50_000, TookUS: 60_000},
+		{Kind: "request", URL: "https://a.test/a.png", What: "img", WaitUS: -1, TookUS: 55_000}}
 	return b
 }
 
@@ -86,6 +90,13 @@ func TestTraceOfScripts(t *testing.T) {
 	awaits := p.track(mainTrack + ", suspended calls (1)")
 	wantSlices(t, "suspended", awaits, []string{"load 40ms+30", "inner 62ms+3"})
 	wantSlices(t, "lost", p.track(mainTrack+", lost records"), []string{"lost records 100ms+10"})
+	requests := p.track(mainTrack + ", requests (1)")
+	wantSlices(t, "requests", requests,
+		[]string{"https://b.test/prices.json 5ms+60", "https://b.test/prices.json 70ms+60"})
+	wantSlices(t, "meanwhile", p.track(mainTrack+", requests (2)"), []string{"https://a.test/a.png 7ms+55"})
+	if got := fmt.Sprintf("%v %v", requests[0].args["first_byte_us"], requests[0].args["by"]); got != "50000 fetch" {
+		t.Errorf("the first byte of a request is %s", got)
+	}
 	for i, want := range []map[string]string{
 		{"url": "https://a.test/app.js", "line": "12", "column": "3", "self_us": "12000.000"}, {"line": "40"}, nil,
 		{"threw": "true"},
