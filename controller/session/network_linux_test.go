@@ -133,7 +133,7 @@ func theWaterfall(t *testing.T, browser, dir string, r *Record, file *result.Res
 				e.Response.BodySize)
 		}
 		if n := file.Network.List[i]; n.URL != e.Request.URL || n.WireBytes != *e.WireBytes ||
-			n.WaitNS != m.FirstByte.At-m.Sent.At {
+			n.WaitNS != m.FirstByte.At-m.Sent.At || n.EndNS != m.Ended.At {
 			t.Errorf("%s: results have %+v of %s", browser, n, e.Request.URL)
 		}
 	}
