@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/pattern"
@@ -37,7 +39,7 @@ func (r *Results) RequestTimes() map[string]int64 {
 	all := map[string]int64{}
 	for _, l := range r.loadings() {
 		if took := l.to - l.begin; took >= int64(LongPause) {
-			all[RequestPrefix+l.name] += took
+			all[RequestPrefix+l.name()] += took
 		}
 	}
 	return all
@@ -45,9 +47,8 @@ func (r *Results) RequestTimes() map[string]int64 {
 
 // loading is the time of a request on the recording's clock.
 type loading struct {
-	name             string
+	method, url, by  string
 	begin, first, to int64 // first: of its first byte, or -1
-	image            bool
 }
 
 // loadings returns the requests of the test network, or else those that the pages state.
@@ -55,11 +56,7 @@ func (r *Results) loadings() (all []loading) {
 	if r.Network != nil && len(r.Network.List) > 0 {
 		for i := range r.Network.List {
 			q := &r.Network.List[i]
-			name := requestName(q.URL)
-			if q.Method != "GET" && q.Method != "" {
-				name = q.Method + " " + name
-			}
-			all = append(all, loading{name, q.BeginNS, q.firstByte(), q.end(), image.MatchString(name)})
+			all = append(all, loading{q.Method, q.URL, "", q.BeginNS, q.firstByte(), q.end()})
 		}
 	} else if r.Script != nil {
 		for i := range r.Script.Requests {
@@ -68,13 +65,24 @@ func (r *Results) loadings() (all []loading) {
 			if q.WaitNS >= 0 {
 				first = q.BeginNS + q.WaitNS
 			}
-			name := requestName(q.URL)
-			all = append(all, loading{name, q.BeginNS, first, q.BeginNS + q.TookNS,
-				q.By == "img" || image.MatchString(name)})
+			all = append(all, loading{"GET", q.URL, q.By, q.BeginNS, first, q.BeginNS + q.TookNS})
 		}
 	}
 	return all
 }
+
+// name returns the file, behind another method than GET.
+func (l *loading) name() string {
+	name := requestName(l.url)
+	if l.method != "GET" {
+		name = l.method + " " + name
+	}
+	return name
+}
+
+var imageFile = pattern.New(`(?i)\.(apng|avif|bmp|gif|ico|jpe?g|png|svg|webp)$`)
+
+func (l *loading) image() bool { return l.by == "img" || imageFile.MatchString(requestName(l.url)) }
 
 // end returns the time of the last byte. Earlier versions have the parts only.
 func (q *Request) end() int64 {
@@ -96,19 +104,30 @@ func (q *Request) firstByte() int64 {
 	return q.end() - q.LoadNS
 }
 
-var image = pattern.New(`(?i)\.(apng|avif|bmp|gif|ico|jpe?g|png|svg|webp)$`)
-
-// requestName returns the file of an address, or its host.
+// requestName returns the file of an address, or its host. It is printable, and bounded.
 func requestName(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return place(address, 0, 0)
+	const most = 60
+	name, _, _ := strings.Cut(address, "?")
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		if name = path.Base(u.EscapedPath()); name == "." || name == "/" {
+			name = u.Host
+		} else if text, err := url.PathUnescape(name); err == nil && !strings.ContainsFunc(text, unprintable) {
+			name = text
+		}
 	}
-	if name := path.Base(u.Path); name != "." && name != "/" {
-		return name
+	all := []rune(name)
+	for i, c := range all {
+		if unprintable(c) {
+			all[i] = ' '
+		}
 	}
-	return u.Host
+	if len(all) > most {
+		return string(all[:most-1]) + "…"
+	}
+	return string(all)
 }
+
+func unprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // imageWeight is the weight of the time of an image before the first change.
 const imageWeight = 0.8
@@ -140,11 +159,11 @@ func (r *Results) requested(from, to int64, load bool) (q requested) {
 		}
 		parts = append(parts, part)
 		weighs := float64(part[1] - part[0])
-		if load && l.image {
+		if load && l.image() {
 			weighs *= imageWeight
 		}
 		if weighs > weight {
-			weight, most, q.name, q.first = weighs, part[1]-part[0], l.name, -1
+			weight, most, q.name, q.first = weighs, part[1]-part[0], l.name(), -1
 			if l.first >= 0 {
 				q.first = max(0, min(l.first, part[1])-part[0])
 			}

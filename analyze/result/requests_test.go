@@ -1,6 +1,7 @@
 package result
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -105,6 +106,21 @@ func TestRequestsOfTheNetwork(t *testing.T) {
 		}
 		if marks := full.LateMarks(0); len(marks) != 1 || marks[0] != (Mark{10, 18, "POST save 600 ms"}) {
 			t.Errorf("end %d: marks %v", end, marks)
+		}
+	}
+}
+
+// TestRequestNames: names of requests are printable and bounded. A terminal prints them.
+func TestRequestNames(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://a.test/img/hero%20big.png?v=2": "hero big.png", "https://a.test/": "a.test",
+		"https://a.test":           "a.test",
+		"https://a.test/%1b[2J.js": "%1b[2J.js", "https://a.test/caf%C3%A9": "café", "https://a.test/a/": "a",
+		"data:image/png;base64,\x1b[2J":              "data:image/png;base64, [2J",
+		"https://a.test/" + strings.Repeat("x", 100): strings.Repeat("x", 59) + "…", "": "",
+	} {
+		if got := requestName(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
 		}
 	}
 }
