@@ -99,6 +99,11 @@ type ProfileLate struct {
 	Suspected string `json:"suspected"`
 }
 
+func (l *ProfileLate) span() FrameSpan {
+	return FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
+		Load: l.Load}
+}
+
 // ProfileWork is the time of a thread with a kind of the browser's own work, with its waits.
 type ProfileWork struct {
 	Kind   string `json:"kind"`   // such as layout

@@ -143,14 +143,20 @@ type requested struct {
 }
 
 // requested returns the requests of a span. Its ns is 0 if they took less than half of the span.
-// Long polls and other requests without an effect may be among them. Images do not hold up the
-// first change of a load, so others that took as long come before them.
-func (r *Results) requested(from, to int64, load bool) (q requested) {
+// Long polls and other requests without an effect may be among them. Frames of an animation wait
+// for requests that began with them only. Images do not hold up the first change of a load, so
+// others that took as long come before them.
+func (r *Results) requested(s FrameSpan) (q requested) {
+	from, to := s.FromNS, s.ToNS
+	moves := false
+	if s.Window >= 0 && s.Window < len(r.Windows) && !s.Response {
+		_, moves = r.Windows[s.Window].series("fps", "frame_time")
+	}
 	var parts [][2]int64
 	most, weight := int64(0), 0.0
 	for _, l := range r.loadings() {
 		came := func(at int64) bool { return at > from && at <= to }
-		if l.begin >= to || !came(l.first) && !came(l.to) {
+		if l.begin >= to || !came(l.first) && !came(l.to) || moves && l.begin < from-int64(LongPause) {
 			continue
 		}
 		part := [2]int64{max(l.begin, from), l.to}
@@ -159,7 +165,7 @@ func (r *Results) requested(from, to int64, load bool) (q requested) {
 		}
 		parts = append(parts, part)
 		weighs := float64(part[1] - part[0])
-		if load && l.image() {
+		if s.Load && l.image() {
 			weighs *= imageWeight
 		}
 		if weighs > weight {
@@ -203,8 +209,8 @@ func (q *requested) label() string {
 
 // requestText states the requests before a late frame, behind a space; "": they did not take half
 // of the time.
-func (r *Results) requestText(from, to int64, load bool) string {
-	q := r.requested(from, to, load)
+func (r *Results) requestText(s FrameSpan) string {
+	q := r.requested(s)
 	if q.ns == 0 {
 		return ""
 	}
@@ -224,7 +230,7 @@ func (r *Results) requestCauses(window int) (all causes) {
 		func(s FrameSpan) bool { return !s.Long && s.Lasted() < LongPause })
 	slices.SortStableFunc(spans, func(a, b FrameSpan) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
 	for _, s := range spans[:min(len(spans), MaxLate)] {
-		if q := r.requested(s.FromNS, s.ToNS, s.Load); q.ns > 0 {
+		if q := r.requested(s); q.ns > 0 {
 			all = append(all, cause{s.Frame, float64(s.ToNS-s.FromNS) / 1e6, float64(q.ns) / 1e6, q.text(), s.FromNS,
 				q.label(), s.Load})
 		}

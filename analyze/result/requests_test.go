@@ -110,6 +110,24 @@ func TestRequestsOfTheNetwork(t *testing.T) {
 	}
 }
 
+// TestRequestsBesideAnAnimation: a frame of an animation does not wait for a request that began
+// long before it.
+func TestRequestsBesideAnAnimation(t *testing.T) {
+	for begin, want := range map[int64]string{1_900e6: "", 2_390e6: ": the request for poll took 480 ms of it"} {
+		r := paused()
+		r.Script.Requests = []SlowRequest{{URL: "http://a.test/poll", BeginNS: begin, WaitNS: -1,
+			TookNS: 2_880e6 - begin}}
+		full, err := r.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = "The animation dropped 3 frames; the worst pause was 500 ms, at 0.5 s" + want + "."
+		if got := full.Windows[0].Answer.Sentence; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestRequestNames: names of requests are printable and bounded. A terminal prints them.
 func TestRequestNames(t *testing.T) {
 	for address, want := range map[string]string{

@@ -240,6 +240,11 @@ type LateFrame struct {
 	Sentence string `json:"sentence"`
 }
 
+func (l *LateFrame) span() FrameSpan {
+	return FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
+		Load: l.Load}
+}
+
 // PolicyReport is what a policy found, as a table of places.
 type PolicyReport struct {
 	Policy   string         `json:"policy"`

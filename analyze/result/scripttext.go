@@ -38,7 +38,7 @@ func (s *Script) fill(r *Results) {
 		if l.Native != nil && len(l.Functions) > 0 && l.Functions[0].Function < len(s.Functions) {
 			l.Native.describe(s.Functions[max(0, l.Functions[0].Function)].URL)
 		}
-		l.Sentence = s.why(l, r) + r.requestText(l.FromNS, l.ToNS, l.Load)
+		l.Sentence = s.why(l, r) + r.requestText(l.span())
 		for k := range l.Callers {
 			l.Callers[k].describe()
 		}
@@ -364,8 +364,7 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 		return "" // it is not valid
 	}
 	stood := float64(l.ToNS) - float64(l.FromNS)
-	text, usual := r.came(&FrameSpan{Window: l.Window, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
-		Load: l.Load})
+	text, usual := r.came(l.span())
 	ran := s.ran(l, stood)
 	lost := slices.ContainsFunc(s.Gaps, func(g Gap) bool { return g.FromNS < l.ToNS && g.ToNS > l.FromNS })
 	switch rest := l.UnexplainedNS; {
@@ -384,7 +383,7 @@ func (s *Script) why(l *LateFrame, r *Results) string {
 }
 
 // came states how late a frame came, and returns the usual time before one in ns.
-func (r *Results) came(l *FrameSpan) (text string, usual float64) {
+func (r *Results) came(l FrameSpan) (text string, usual float64) {
 	w := &r.Windows[l.Window]
 	zero, usual := w.StartNS, float64(r.Recording.PeriodNS)
 	if w.T0 != nil {
