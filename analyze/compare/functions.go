@@ -237,7 +237,7 @@ func (c *Comparison) cause(of Change) string {
 	case found == nil:
 		return "No measured function explains it."
 	}
-	name, ran := shortName(found.Key.Value), "ran for"
+	name, ran := wording.Short(found.Key.Value, maxShown), "ran for"
 	if strings.HasPrefix(name, result.RequestPrefix) {
 		name, ran = "T"+name[1:], "took"
 	}
@@ -249,14 +249,8 @@ func (c *Comparison) cause(of Change) string {
 	return text + "." + c.callers[found.Key.Value]
 }
 
-// shortName bounds a name from a page.
-func shortName(name string) string {
-	const most = 100
-	if all := []rune(name); len(all) > most {
-		name = string(all[:most-1]) + "…"
-	}
-	return name
-}
+// maxShown bounds a name from a page.
+const maxShown = 100
 
 // callerOf returns a sentence about a function that changed by as much as another one, and
 // relatively by more. If a helper has several callers, it is the one that changed.
@@ -279,8 +273,8 @@ func callerOf(a, b *Set, of *Value) string {
 		}
 		if r := relative(x, y); r > most || r == most && y < best {
 			best, most = y, r
-			text = fmt.Sprintf(" %s changed by as much: %s ms instead of %s ms.", shortName(name), wording.Number(y),
-				wording.Number(x))
+			text = fmt.Sprintf(" %s changed by as much: %s ms instead of %s ms.", wording.Short(name, maxShown),
+				wording.Number(y), wording.Number(x))
 		}
 	}
 	return text

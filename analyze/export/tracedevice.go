@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	activities "github.com/eideticker/eideticker/analyze/activity/export"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -69,7 +70,7 @@ func (t *traceWriter) thread(pid, tid int, track *activities.Track, trace string
 			continue
 		}
 		thread := track.Thread
-		name := limited(fmt.Sprintf("%s %d, %s of %s", cmp.Or(thread.Name, "thread"), thread.ID, kinds[i], trace),
+		name := wording.Short(fmt.Sprintf("%s %d, %s of %s", cmp.Or(thread.Name, "thread"), thread.ID, kinds[i], trace),
 			maxScriptName)
 		if bounded {
 			thread.Name = name

@@ -12,6 +12,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
@@ -156,14 +157,7 @@ func realmName(kind, url string) string {
 	if kind == result.RealmWindow {
 		kind = "main"
 	}
-	return limited(kind+" "+url, maxScriptName)
-}
-
-func limited(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
+	return wording.Short(kind+" "+url, maxScriptName)
 }
 
 // tasks adds the tasks, errors and gaps of results.
@@ -187,7 +181,7 @@ func (s *scriptsOfRun) tasks(of *result.Script, from, to timeline.Time) {
 	errors, lost := &scriptTrack{name: "errors"}, &scriptTrack{name: "lost records"}
 	for _, e := range of.Errors {
 		if inside(e.AtNS, e.AtNS) {
-			errors.instants = append(errors.instants, scriptSlice{name: limited(cmp.Or(e.Message, e.URL),
+			errors.instants = append(errors.instants, scriptSlice{name: wording.Short(cmp.Or(e.Message, e.URL),
 				maxScriptName),
 				from: timeline.Time(e.AtNS), args: errorArgs{e.Kind, e.URL, e.Line, e.Column, e.Count}})
 		}
@@ -238,7 +232,7 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 			if when := at(e.At); when >= from && when < to && d.Kind != "blocked" && d.Kind != "plain" &&
 				d.Kind != "request" {
 				rows[0].instants = append(rows[0].instants, scriptSlice{
-					name: limited(cmp.Or(d.Message, d.URL, d.Kind), maxScriptName), from: when,
+					name: wording.Short(cmp.Or(d.Message, d.URL, d.Kind), maxScriptName), from: when,
 					args: errorArgs{d.Kind, d.URL, d.Line, run.Column(d.URL, d.Line, d.Column), 1}})
 			}
 		}
@@ -343,7 +337,7 @@ func rowFor(rows *[]*scriptTrack, n int32, c *trace.Call) (row *scriptTrack) {
 func (t *scriptTrack) top() openCall { return t.open[len(t.open)-1] }
 
 func (t *scriptTrack) add(name string, from, to timeline.Time, args any) {
-	name = limited(cmp.Or(name, "(anonymous)"), maxScriptName)
+	name = wording.Short(cmp.Or(name, "(anonymous)"), maxScriptName)
 	t.slices = append(t.slices, scriptSlice{name, from, max(from, to), args})
 }
 

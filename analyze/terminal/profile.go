@@ -104,7 +104,8 @@ func printProfileFunctions(w io.Writer, all []result.ProfileFunction) error {
 		if f.Calls >= 0 {
 			calls = wording.Count(f.Calls)
 		}
-		rows = append(rows, []string{label(f.Text), calls, milliseconds(f.SelfNS), milliseconds(f.TotalNS)})
+		rows = append(rows, []string{wording.Short(f.Text, maxLabel), calls, milliseconds(f.SelfNS),
+			milliseconds(f.TotalNS)})
 	}
 	if len(rows) == 0 {
 		return nil
@@ -151,14 +152,6 @@ func printSockets(w io.Writer, p *result.Profile) error {
 		return nil
 	}
 	return Table(w, []string{">socket ms", "thread", "then woke, ms", "wait"}, rows)
-}
-
-// label cuts the end of a function's text.
-func label(text string) string {
-	if runes := []rune(text); len(runes) > maxLabel {
-		return string(runes[:maxLabel-1]) + "…"
-	}
-	return text
 }
 
 func milliseconds(ns int64) string {

@@ -114,7 +114,7 @@ func printReport(w io.Writer, p *result.PolicyReport) error {
 	}
 	var rows [][]string
 	for _, row := range p.Rows[:min(len(p.Rows), printedFunctions)] {
-		cells := append([]string{shortened(row.Place), clipped(row.Name)}, row.Texts...)
+		cells := append([]string{shortened(row.Place), wording.Short(row.Name, 24)}, row.Texts...)
 		rows = append(rows, append(cells, strings.TrimSpace(row.Verdict+" "+row.Text)))
 	}
 	if len(rows) == 0 {
@@ -127,15 +127,6 @@ func printReport(w io.Writer, p *result.PolicyReport) error {
 		fmt.Fprintf(w, "%s in %s\n", wording.Plural(left, "more place"), result.FileName)
 	}
 	return nil
-}
-
-// clipped cuts the end of a piece of code.
-func clipped(code string) string {
-	const most = 24
-	if runes := []rune(code); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return code
 }
 
 // frameText returns the number of a frame, or a dash.

@@ -46,7 +46,7 @@ func (f *Forest) Flame(w io.Writer, heading string, names Names) error {
 			continue
 		}
 		kept -= len(f.shown)
-		title := fmt.Sprintf("%s: %s", shortened(t.Name, 100), milliseconds(f.total))
+		title := fmt.Sprintf("%s: %s", wording.Short(t.Name, 100), milliseconds(f.total))
 		if t.Unit != "" {
 			title += " in " + wording.Plural(t.count, t.Unit)
 		}
@@ -132,21 +132,14 @@ func (f *flames) draw(out io.Writer, y int, names Names) {
 			milliseconds(n.self), counted, x, top, width, flameRow-1, hue.Sum32()%360,
 			72+n.function%3*5)
 		if letters := int(width-6) / letterWidth; letters >= 3 {
-			fmt.Fprintf(out, `<text x="%.1f" y="%d">%s</text>`, x+3, top+13, escaped(shortened(of.label(), letters)))
+			fmt.Fprintf(out, `<text x="%.1f" y="%d">%s</text>`, x+3, top+13,
+				escaped(wording.Short(of.label(), letters)))
 		}
 		fmt.Fprintln(out, "</g>")
 	}
 }
 
 func milliseconds(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/1e6) }
-
-// shortened cuts a text to a number of characters.
-func shortened(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return text
-}
 
 func escaped(text string) string {
 	var b strings.Builder

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/trace"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // Limits of hostile traces.
@@ -192,7 +193,7 @@ func (f *Forest) Folded(w io.Writer, names Names) error {
 	out := bufio.NewWriter(w)
 	for _, t := range f.Trees {
 		nodes := t.nodes
-		paths := []string{shortened(t.Name, maxText)}
+		paths := []string{wording.Short(t.Name, maxText)}
 		var visit []int32 // nodes that follow, the next one last
 		push := func(children []int32) {
 			for i := len(children) - 1; i >= 0; i-- {
