@@ -41,10 +41,9 @@ type judging struct {
 	FailOnRegression bool     `help:"Exit with 3 if a primary value regressed, else with 4 if one is inconclusive."`
 }
 
-// options are those of a comparison; declared are the test's primary values.
-func (j judging) options(declared []string) compare.Options {
-	o := compare.Options{Primary: j.Primary, Declared: declared, JudgeAll: j.JudgeAll,
-		JudgeUnlike: j.JudgeUnlike}
+// options are those of a comparison.
+func (j judging) options() compare.Options {
+	o := compare.Options{Primary: j.Primary, JudgeAll: j.JudgeAll, JudgeUnlike: j.JudgeUnlike}
 	if j.Threshold.given {
 		o.Threshold = &j.Threshold.value
 	}
@@ -180,20 +179,16 @@ func (c compareCmd) compare(e *env, pathA, pathB string) (*compare.Comparison, e
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
-	return compareSets(a, b, c.options(nil))
+	cmp, err := compare.Compare(a, b, c.options())
+	return cmp, wrongPrimary(err)
 }
 
-// compareSets compares sets. An unknown primary value is a mistake in the command line.
-func compareSets(a, b *compare.Set, o compare.Options) (*compare.Comparison, error) {
-	if n := len(o.Primary); n > compare.MaxPrimary {
-		return nil, usagef("--primary has %d values: at most %d", n, compare.MaxPrimary)
+// wrongPrimary makes an unknown primary value a mistake in the command line.
+func wrongPrimary(err error) error {
+	if none := (*compare.PrimaryError)(nil); errors.As(err, &none) {
+		return usageError{err}
 	}
-	cmp, err := compare.Compare(a, b, o)
-	var none *compare.PrimaryError
-	if errors.As(err, &none) {
-		err = usageError{err}
-	}
-	return cmp, err
+	return err
 }
 
 // beginFolder says before the work whether the folder that was asked for can be written; nil: none

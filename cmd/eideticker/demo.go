@@ -139,7 +139,7 @@ func (d *demoRun) compare(_ context.Context, dir string) (*demo.Comparison, erro
 	}
 	all, err := r.comparisons(sets)
 	if err != nil || len(all) == 0 {
-		return nil, errors.Join(err, r.verdict(all))
+		return nil, errors.Join(err, r.judged().Failure())
 	}
 	d.compared = all[0]
 	outcome, _ := d.compared.Outcome()

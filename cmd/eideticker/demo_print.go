@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/demo"
+	"github.com/eideticker/eideticker/controller/verdict"
 )
 
 // print prints the summary and the comparison.
@@ -31,7 +32,7 @@ func (d *demoRun) list() *terminal.List {
 	var l terminal.List
 	l.Add("browser", "%s, on a virtual display", cmp.Or(s.BrowserVersion, "unknown"))
 	l.Add("", "browser and recorder shared this machine")
-	l.Add("numbers", "%s", checksText(s.Made...))
+	l.Add("numbers", "%s", verdict.ChecksText(s.Made...))
 	addRecorded(&l, s)
 	if s.Verified {
 		l.Add("verified", "every frame is equal to the captured one")

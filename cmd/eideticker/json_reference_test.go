@@ -22,6 +22,7 @@ import (
 	"github.com/eideticker/eideticker/controller/observe"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/sources"
+	"github.com/eideticker/eideticker/controller/verdict"
 )
 
 // jsonPage is the reference of JSON. The text before jsonHead is written by hand.
@@ -66,7 +67,7 @@ func printed() []struct {
 		{"record, import", recordJSON{}}, {"record of several sources", recordingsJSON{}}, {"info", export.Info{}},
 		{"verify", verifyJSON{}}, {"repair", repairJSON{}}, {"pack", packJSON{}}, {"export", exportResult{}},
 		{"export -o OUT.json", export.Numbers{}}, {"sources", sources.Sources{}}, {"compare", compare.JSON{}},
-		{"explain, in a list", glossary.Entry{}}, {"run", runSetJSON{}}, {"run.json", session.Record{}},
+		{"explain, in a list", glossary.Entry{}}, {"run", verdict.JSON{}}, {"run.json", session.Record{}},
 		{"demo, summary.json", demo.Summary{}}, {"push", pushJSON{}}, {"pull", pullJSON{}}, {"attach", attached{}},
 		{"suite list, suite check", suiteJSON{}}, {"script verify", verified{}}, {"script list RUN", listed{}},
 		{"script list", policies{}}, {"netsim certify", lines{}}, {"netsim serve", servedJSON{}},

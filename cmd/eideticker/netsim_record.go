@@ -271,7 +271,7 @@ func listSite(l *terminal.List, got *siterecord.Recorded) {
 		if more := len(got.Doubts) - maxDoubts; i == maxDoubts-1 && more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
-		l.Add("doubtful", "%s", bound(text, 200))
+		l.Add("doubtful", "%s", wording.Short(text, 200))
 	}
 }
 
@@ -282,13 +282,4 @@ func hostsText(all []siterecord.Host) string {
 		parts = append(parts, fmt.Sprintf("%s (%d)", h.Name, h.Requests))
 	}
 	return wording.Few(parts)
-}
-
-// bound shortens a text to a number of characters.
-func bound(text string, most int) string {
-	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
-	if len(runes) <= most {
-		return text
-	}
-	return string(runes[:most-1]) + "…"
 }

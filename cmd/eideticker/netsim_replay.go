@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
@@ -271,9 +272,9 @@ func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
 		}
 		row := []string{fmt.Sprint(x.Number), x.Method, status, bytesText(x.Bytes),
 			fmt.Sprintf("%.0f ms", float64(x.Think)/1e6), fmt.Sprintf("%.0f ms", float64(x.Ended)/1e6),
-			bound(x.Type, 30), bound(x.URL, 120)}
+			wording.Short(x.Type, 30), wording.Short(x.URL, 120)}
 		if x.Why != "" {
-			row[len(row)-1] += " (" + bound(x.Why, 120) + ")"
+			row[len(row)-1] += " (" + wording.Short(x.Why, 120) + ")"
 		}
 		rows = append(rows, row)
 	}
@@ -322,10 +323,10 @@ func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity, s *result.Script
 		}
 		fmt.Fprintf(w, "\n%s:\n", one.title)
 		for _, m := range one.of {
-			fmt.Fprintf(w, "  %d × %s %s: %s\n", m.Count, m.Method, terminal.Clean(bound(m.URL, 200)),
+			fmt.Fprintf(w, "  %d × %s %s: %s\n", m.Count, m.Method, terminal.Clean(wording.Short(m.URL, 200)),
 				terminal.Clean(m.Why))
 			if m.Nearest != "" && m.Nearest != m.URL {
-				fmt.Fprintf(w, "      nearest: %s\n", terminal.Clean(bound(m.Nearest, 200)))
+				fmt.Fprintf(w, "      nearest: %s\n", terminal.Clean(wording.Short(m.Nearest, 200)))
 			}
 		}
 	}

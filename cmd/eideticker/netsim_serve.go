@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/netlab"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -273,7 +274,7 @@ func (j *servedJSON) print(e *env, asJSON bool) error {
 		return err
 	}
 	for _, u := range j.Missing {
-		if _, err := fmt.Fprintf(e.out, "missing: %s\n", terminal.Clean(bound(u, 200))); err != nil {
+		if _, err := fmt.Fprintf(e.out, "missing: %s\n", terminal.Clean(wording.Short(u, 200))); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,7 @@ func (c rigCall) printCleaned(done api.Cleaned) error {
 	for _, f := range done.Files {
 		size += f.Bytes
 		rows = append(rows, []string{f.Name, fmt.Sprintf("%s; %s, unused for %s", f.Why, bytesText(f.Bytes),
-			ageText(time.Since(time.Unix(0, f.UsedWallNS))))})
+			wording.Age(time.Since(time.Unix(0, f.UsedWallNS))))})
 	}
 	if err := c.printNarrow("FILE", "WHY", rows); err != nil {
 		return err

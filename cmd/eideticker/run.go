@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/budget"
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -207,7 +209,10 @@ func (c runCmd) measured(e *env) (*testRun, error) {
 	r := &testRun{env: e, cmd: c, options: o}
 	r.options.Ran = r.ran
 	if len(o.Variants) > 1 || o.Repeat > 1 || o.UntilFail {
-		fmt.Fprintf(e.err, "%s; seed %d\n%s", r.plan(), o.Seed, r.needs())
+		fmt.Fprintf(e.err, "%s; seed %d\n", verdict.PlanText(&o), o.Seed)
+		if text := verdict.NeededText(&o, c.JudgeAll); text != "" {
+			fmt.Fprintln(e.err, text)
+		}
 	}
 	r.options.Decided = r.decided
 	r.set, err = session.RunSet(e.ctx, r.options)
@@ -334,6 +339,18 @@ func (c runCmd) checkPrimary(t *suite.Test) error {
 	return nil
 }
 
+// failIf parses the conditions of the command line.
+func (c runCmd) failIf() (all []budget.Budget, err error) {
+	for _, text := range c.FailIf {
+		b, err := budget.Parse(text)
+		if err != nil {
+			return nil, usagef("--fail-if: %w", err)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
 // onNetwork gives a test the network, the end, the vitals and the policies of the command line.
 func (c runCmd) onNetwork(t *suite.Test) error {
 	if c.End != "" {
@@ -428,74 +445,25 @@ type testRun struct {
 	at      string   // address of the runs on another rig; "": they are here
 }
 
-// plan describes the planned runs.
-func (r *testRun) plan() string {
-	var names []string
-	for _, v := range r.options.Variants {
-		names = append(names, v.Name())
-	}
-	times := plural(r.options.Repeat, "run")
-	if r.options.UntilFail {
-		times = "runs until one fails"
-	}
-	if r.options.Looks != nil {
-		times = "up to " + times
-	}
-	text := fmt.Sprintf("%s: %s", r.options.Test.Name, times)
-	if len(names) > 1 {
-		text += " each of " + strings.Join(names, " and ") + ", in blocks of random order"
-	}
-	if r.options.Looks != nil {
-		text += fmt.Sprintf(", judged after %s blocks", strings.Trim(strings.ReplaceAll(fmt.Sprint(r.options.Looks),
-			" ", ", "), "[]"))
-	}
-	if r.options.WarmUp > 0 {
-		text += fmt.Sprintf(", after %s to warm up", plural(r.options.WarmUp, "run"))
-	}
-	return text
+// judged returns the set, to be judged.
+func (r *testRun) judged() verdict.Set {
+	return verdict.Set{Options: &r.options, Made: r.set, Interrupted: r.ctx.Err() != nil}
 }
 
-// needs states how many runs a verdict needs, where variants are compared.
-func (r *testRun) needs() string {
-	sides := len(r.options.Compared())
-	several := sides > 1
-	if r.options.UntilFail || r.options.Looks != nil || !several && r.options.Repeat < 2 {
-		return ""
-	}
-	comparisons := max(1, sides-1)
-	runs := r.cmd.neededRuns(comparisons)
-	if !several {
-		return fmt.Sprintf("a verdict needs %d runs of each set\n", runs)
-	}
-	blocks := stats.SignedRank.Needed(r.cmd.judgedValues()*comparisons, stats.Alpha)
-	text := fmt.Sprintf("a verdict needs %d complete blocks\n", blocks)
-	if runs < stats.FewestBlocks { // these are not paired
-		text = fmt.Sprintf("a verdict needs %d runs each; from %d complete blocks on, runs of one block are compared\n",
-			runs, stats.FewestBlocks)
-	}
-	n := r.options.Repeat
-	if n < runs || n >= stats.FewestBlocks && n < blocks {
-		return "warning: " + text
-	}
-	return text
+// load reads the accepted runs of each variant, also after Ctrl-C.
+func (r *testRun) load() ([]*compare.Set, error) {
+	return r.judged().Load(context.WithoutCancel(r.ctx))
 }
 
-// judgedValues is the maximum number of values in a family that decides.
-func (c runCmd) judgedValues() int {
-	if c.JudgeAll {
-		return 50 // of a load
-	}
-	return compare.MaxPrimary
-}
-
-// neededRuns is how many runs of each set a verdict needs, whatever the number of values.
-func (c runCmd) neededRuns(comparisons int) int {
-	return stats.MannWhitney.Needed(c.judgedValues()*comparisons, stats.Alpha)
+// comparisons compares each variant with the first.
+func (r *testRun) comparisons(sets []*compare.Set) ([]*compare.Comparison, error) {
+	all, err := r.judged().Comparisons(sets, r.cmd.judging.options())
+	return all, wrongPrimary(err)
 }
 
 // ran prints one run of several when it has ended.
 func (r *testRun) ran(m *session.Made) {
-	if r.alone() || r.cmd.JSON {
+	if r.options.Alone() || r.cmd.JSON {
 		return
 	}
 	text := string(m.Record.State)
@@ -510,9 +478,4 @@ func (r *testRun) ran(m *session.Made) {
 		text += "; noisy: " + noise
 	}
 	fmt.Fprintf(r.err, "%s %s: %s\n", r.options.Variants[m.Variant].Name(), m.Dir, terminal.Clean(text))
-}
-
-func (r *testRun) alone() bool {
-	o := &r.options
-	return len(o.Variants) == 1 && o.Repeat == 1 && !o.UntilFail && o.WarmUp == 0
 }

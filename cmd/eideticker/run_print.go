@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,6 +19,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/verdict"
 )
 
 // tell prints the results and returns the error for the exit code.
@@ -33,70 +31,53 @@ func (r *testRun) tell() error {
 	if err != nil {
 		return err
 	}
-	checked, err := r.budgets(sets)
+	asked, err := r.cmd.failIf()
+	if err != nil {
+		return err
+	}
+	of := r.judged()
+	budgets, err := of.Budgets(sets, asked)
 	if err != nil {
 		return err
 	}
 	all, err := r.comparisons(sets)
-	costs, failed := r.costs(sets)
-	err = errors.Join(err, failed)
+	costs, unknown, failed := of.Costs(sets, r.cmd.Primary)
+	for _, text := range unknown {
+		fmt.Fprintln(r.err, text)
+	}
+	err = errors.Join(err, wrongPrimary(failed))
 	switch {
 	case r.cmd.JSON:
-		err = errors.Join(err, printJSON(r.out, r.json(all, costs, checked)))
-	case r.alone():
+		err = errors.Join(err, printJSON(r.out, of.JSON(r.folder(), all, costs, budgets)))
+	case r.options.Alone():
 		err = r.printOne(r.set.Made[len(r.set.Made)-1])
 	default:
 		err = errors.Join(err, r.printSet(sets, all, costs))
 	}
 	if !r.cmd.JSON {
-		err = errors.Join(err, r.printBudgets(checked))
+		err = errors.Join(err, r.printBudgets(budgets))
 	}
 	if len(all) > 0 {
 		err = errors.Join(err, r.cmd.writeMarkdown(all...))
 	}
-	return errors.Join(err, compare.Gravest(r.verdict(all), broken(checked)))
+	var regression error
+	if r.cmd.FailOnRegression {
+		regression = of.Regression(all)
+	}
+	return errors.Join(err, compare.Gravest(of.Failure(), regression, verdict.Broken(budgets)))
 }
 
-// verdict returns the error of failed runs, or of the first comparison with the worst outcome.
-func (r *testRun) verdict(all []*compare.Comparison) error {
-	failed := r.set.Failed()
-	if r.alone() {
-		if len(failed) > 0 {
-			return fmt.Errorf("run failed: %s", r.set.Made[len(r.set.Made)-1].Record.Reason)
-		}
-		if last := r.set.Made[len(r.set.Made)-1].Record; last.State == session.Rejected {
-			return fmt.Errorf("run rejected: %s", last.Reason)
-		}
-		return nil
-	}
-	fixed := !r.options.UntilFail && r.options.Looks == nil
-	lossy := fixed && len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
-	for i, v := range r.options.Variants {
-		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want {
-			return fmt.Errorf("%s of %s accepted, not %d: the others lost too many; see --retries and --max-lost",
-				plural(n, "run"), v.Name(), want)
-		}
-	}
-	if len(failed) > 0 {
-		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"),
-			failed[0].Record.Reason)
-	}
-	for i, v := range r.options.Variants {
-		if len(r.set.Of(i)) == 0 && r.ctx.Err() == nil {
-			return fmt.Errorf("no run of %s was accepted; see --retries and --max-lost", v.Name())
-		}
-	}
-	if !r.cmd.FailOnRegression {
-		return nil
-	}
-	if n := len(r.options.Compared()) - 1; len(all) < n && r.ctx.Err() == nil {
-		return fmt.Errorf("%d of %s made", len(all), plural(n, "comparison"))
-	}
-	var found []error
+// printBudgets prints a line per budget.
+func (r *testRun) printBudgets(all []verdict.Budget) error {
+	var l terminal.List
 	for _, c := range all {
-		found = append(found, c.Err())
+		name := "budget"
+		if len(r.options.Variants) > 1 {
+			name += " of " + c.Variant
+		}
+		l.Add(name, "%s: %s", c.State, c.Sentence())
 	}
-	return compare.Gravest(found...)
+	return l.Print(r.out)
 }
 
 // printOne prints the results and the folder of a single run.
@@ -121,7 +102,7 @@ func (r *testRun) printOne(m *session.Made) error {
 	if rec.Pings > 0 {
 		l.Add("pings", "%d sent, %d without an answer", rec.Pings, rec.MissedPings)
 	}
-	l.Add("checks", "%s", checksText(m))
+	l.Add("checks", "%s", verdict.ChecksText(m))
 	if n := len(r.set.Made) - 1; n > 0 {
 		l.Add("begun again", "%s; the earlier ones are in %s-rejected",
 			map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.folder())
@@ -173,67 +154,6 @@ func (r *testRun) printSet(sets []*compare.Set, all, costs []*compare.Comparison
 	}
 	fmt.Fprintln(r.out)
 	return r.printCounts()
-}
-
-// comparisons compares each variant with the first, which share one level. A variant without an
-// accepted run is left out. The test's primary may not be measured; the user's must be.
-func (r *testRun) comparisons(sets []*compare.Set) (all []*compare.Comparison, err error) {
-	sides := r.options.Compared()
-	if len(sets) < 2 || len(sides) < 2 || sets[sides[0]] == nil {
-		return nil, nil
-	}
-	o := r.cmd.judging.options(r.options.TestOf(0).Primary)
-	o.Sharing = len(sides) - 1
-	for _, i := range sides[1:] {
-		if sets[i] == nil {
-			continue
-		}
-		c, err := compareSets(sets[sides[0]], sets[i], o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
-// costs compares the plain runs with the profiled ones of each profile.
-func (r *testRun) costs(sets []*compare.Set) (all []*compare.Comparison, err error) {
-	for i, v := range r.options.Variants {
-		if !v.Plain || i+1 >= len(sets) || sets[i] == nil || sets[i+1] == nil {
-			continue
-		}
-		c, err := compareSets(sets[i], sets[i+1], compare.Options{Primary: r.cmd.Primary,
-			Declared: r.options.TestOf(i).Primary})
-		if err != nil {
-			return nil, err
-		}
-		if !c.Cost() {
-			fmt.Fprintln(r.err, compare.UnknownCost(r.options.Variants[i+1].Name()))
-			continue
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
-// load reads the accepted runs of each variant; nil: none.
-func (r *testRun) load() (sets []*compare.Set, err error) {
-	for i, dir := range r.set.Dirs {
-		var s *compare.Set
-		if len(r.set.Of(i)) > 0 {
-			// also after Ctrl-C
-			s, err = compare.Load(context.WithoutCancel(r.ctx), dir)
-			if errors.Is(err, fs.ErrNotExist) { // somebody has removed them
-				s, err = nil, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		sets = append(sets, s)
-	}
-	return sets, nil
 }
 
 // printVariant prints the median of each primary value, with its interval. With --all it prints
@@ -310,7 +230,7 @@ func (r *testRun) printCounts() error {
 	var l terminal.List
 	l.Add("runs", "%d count", counts[session.Passed])
 	for i, v := range r.options.Variants {
-		l.Add("checks", "%s", variantChecks(v.Name(), checksText(r.set.Of(i)...)))
+		l.Add("checks", "%s", variantChecks(v.Name(), verdict.ChecksText(r.set.Of(i)...)))
 	}
 	for _, kind := range []struct {
 		state session.State
@@ -325,8 +245,8 @@ func (r *testRun) printCounts() error {
 	if dirs := r.dirs(func(rec *session.Record) bool { return rec.Noise() != "" && !rec.WarmUp }); len(dirs) > 0 {
 		l.Add("noisy", "%s: %s", plural(len(dirs), "run"), wording.Few(dirs))
 	}
-	l.Add("no answer", "%s", missesText(r.set.Made))
-	l.Add("redirected", "%s", redirectsText(r.set.Made))
+	l.Add("no answer", "%s", r.judged().MissesText())
+	l.Add("redirected", "%s", r.judged().RedirectsText())
 	l.Add("seed", "%d", r.options.Seed)
 	if r.at != "" {
 		l.Add("page", "%s%s", r.at, r.options.Dir)
@@ -346,7 +266,7 @@ func (r *testRun) writePages() (err error) {
 		return nil
 	}
 	r.pages, err = writeSet(r.env, r.set.Dir, filepath.Join(r.set.Dir, report.PageName), setOptions{
-		noVideo: r.options.NoVideo, filmstripStep: r.options.FilmstripStep, judging: r.cmd.judging.options(nil)})
+		noVideo: r.options.NoVideo, filmstripStep: r.options.FilmstripStep, judging: r.cmd.judging.options()})
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", r.set.Dir, orInterrupted(err))
 	}
@@ -359,37 +279,6 @@ func (r *testRun) folder() string {
 		return r.options.Dir
 	}
 	return r.set.Dir
-}
-
-// checksText counts the values that agree with the drawn content, and names the others; "":
-// unknown content.
-func checksText(runs ...*session.Made) string {
-	made, failed, left := 0, map[string]int{}, 0
-	wrong := 0
-	for _, m := range runs {
-		made, left, wrong = made+m.Record.Checks, left+len(m.Record.ChecksNotMade), wrong+len(m.Record.ChecksFailed)
-		for _, what := range m.Record.ChecksFailed {
-			failed[what]++
-		}
-	}
-	if made+left == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("%d of %s measured as drawn", made-wrong, plural(made, "number"))
-	if left > 0 {
-		text += fmt.Sprintf(", %d not checked", left)
-	}
-	var names []string
-	for _, what := range slices.Sorted(maps.Keys(failed)) {
-		if n := failed[what]; n > 1 {
-			what += fmt.Sprintf(" (%d times)", n)
-		}
-		names = append(names, what)
-	}
-	if len(names) > 0 {
-		text += "; DIFFERENT: " + strings.Join(names, ", ")
-	}
-	return text
 }
 
 func variantChecks(name, text string) string {
@@ -430,60 +319,6 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// runSetJSON is the output of run --json.
-type runSetJSON struct {
-	Test   string        `json:"test"`
-	Dir    string        `json:"dir"`
-	Seed   uint64        `json:"seed"` // of the order and of the pauses between pings
-	Counts runCountsJSON `json:"counts"`
-	Runs   []runMadeJSON `json:"runs"`
-	// Comparison of the second variant with the first, as in compare --json.
-	Comparison *compare.JSON `json:"comparison,omitempty"`
-	// Comparisons of all others with the first, if there are more than two.
-	Comparisons []*compare.JSON `json:"comparisons,omitempty"`
-	// Costs of profiles: comparisons of plain runs with the profiled ones beside them.
-	Costs   []*compare.JSON `json:"costs,omitempty"`
-	Budgets []budgetJSON    `json:"budgets,omitempty"`
-}
-
-type runCountsJSON struct {
-	OK       int `json:"ok"`
-	Rejected int `json:"rejected"`
-	Failed   int `json:"failed"`
-}
-
-type runMadeJSON struct {
-	Variant string          `json:"variant"` // browser or device
-	Dir     string          `json:"dir"`     // within the set's folder
-	Run     *session.Record `json:"run"`     // as in run.json
-}
-
-func (r *testRun) json(all, costs []*compare.Comparison, checked []checkedBudget) runSetJSON {
-	counts := r.set.Counts()
-	out := runSetJSON{
-		Test: r.options.Test.Name, Dir: r.folder(), Seed: r.options.Seed,
-		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]},
-		Runs:   []runMadeJSON{}, Budgets: budgetsJSON(checked),
-	}
-	for _, m := range r.set.Made {
-		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir),
-			m.Record})
-	}
-	for _, c := range all {
-		out.Comparisons = append(out.Comparisons, c.JSON())
-	}
-	for _, c := range costs {
-		out.Costs = append(out.Costs, c.JSON())
-	}
-	if len(all) > 0 {
-		out.Comparison = out.Comparisons[0]
-	}
-	if len(all) == 1 {
-		out.Comparisons = nil
-	}
-	return out
 }
 
 func exists(path string) bool {

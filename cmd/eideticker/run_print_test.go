@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/controller/verdict"
 )
 
 // tooLossy is why a run does not count, as sessions say it.
@@ -117,11 +118,11 @@ func TestTellsOfLossyRunsAsJSON(t *testing.T) {
 	if err := r.tell(); err == nil {
 		t.Error("that a run is missing is no error")
 	}
-	var told runSetJSON
+	var told verdict.JSON
 	if err := json.Unmarshal(out.Bytes(), &told); err != nil {
 		t.Fatal(err)
 	}
-	if told.Counts != (runCountsJSON{OK: 1, Rejected: 1}) || len(told.Runs) != 2 ||
+	if told.Counts.OK != 1 || told.Counts.Rejected != 1 || told.Counts.Failed != 0 || len(told.Runs) != 2 ||
 		told.Runs[1].Dir != "rejected/run-02.1" || told.Runs[1].Run.Reason != tooLossy {
 		t.Errorf("%s", &out)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/terminal"
+	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/remote"
 )
@@ -70,7 +71,7 @@ func (c runCmd) onRig(e *env) error {
 		return fmt.Errorf("run: %w", orInterrupted(err))
 	}
 	if c.Baseline != "" || c.sides() > 1 {
-		fmt.Fprintf(e.err, "a verdict needs %d runs of each set\n", c.neededRuns(max(1, c.sides()-1)))
+		fmt.Fprintf(e.err, "a verdict needs %d runs of each set\n", verdict.Needed(max(1, c.sides()-1), c.JudgeAll))
 	}
 	j, err := remote.Start(e.ctx, rig, params)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 	"github.com/eideticker/eideticker/deploy/rig"
@@ -38,7 +39,7 @@ func TestRunOnRig(t *testing.T) {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
 	}
 	code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2", "--json")
-	var told runSetJSON
+	var told verdict.JSON
 	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 2 ||
 		len(told.Runs) != 2 {
 		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
@@ -54,7 +55,7 @@ func TestRunOnRig(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	pulled := filepath.Join(t.TempDir(), "pulled")
-	told = runSetJSON{}
+	told = verdict.JSON{}
 	code, out, errOut = ran("scene", "--max-lost", "100%", "--json", "-o", pulled, "--filmstrip-step", "60ms")
 	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 1 ||
 		!strings.Contains(errOut, pulled+": 1 run, ") || !strings.Contains(errOut, "frames verified") {
@@ -346,7 +347,7 @@ func TestRunOnRigManyRuns(t *testing.T) {
 			rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
 			address := answering(t, rig, func(next http.Handler) http.Handler { return forgetful(next, knows) })
 			code, out, errOut := runOn(t, address, "scene", "--max-lost", "100%", "--repeat", "3", "--json")
-			var told runSetJSON
+			var told verdict.JSON
 			if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 3 {
 				t.Fatalf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/terminal"
@@ -69,59 +68,11 @@ func (c runCmd) archive(e *env, address string, v session.Variant) (*siterecord.
 	r := got.Recorded
 	if r == nil {
 		_, err := fmt.Fprintf(e.err, "replaying %s, recorded %s ago (%s); --fresh records again\n", address,
-			ageText(time.Since(got.Created)), got.Created.Local().Format(time.DateTime))
+			wording.Age(time.Since(got.Created)), got.Created.Local().Format(time.DateTime))
 		return got, err
 	}
 	var l terminal.List
 	l.Add("recorded", "%s, %s", plural(r.Exchanges, "exchange"), bytesText(r.Bytes))
 	listSite(&l, r)
 	return got, l.Print(e.err)
-}
-
-// missesText counts the requests of all runs that an archive had no answer to; "": none.
-func missesText(runs []*session.Made) string {
-	missed := 0
-	var names []string
-	for _, m := range runs {
-		if m.Record.Network == nil || m.Record.Network.Replay == nil {
-			continue
-		}
-		missed += m.Record.Network.Replay.Missed
-		for _, one := range m.Record.Network.Replay.Misses {
-			if name := one.Method + " " + bound(one.URL, 100); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	if missed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s not in the archive: %s", plural(missed, "request"), wording.Few(names))
-}
-
-// redirectsText names the pages to which addresses of runs were redirected; "": none.
-func redirectsText(runs []*session.Made) string {
-	var to []string
-	for _, m := range runs {
-		if page := m.Record.Redirected; page != "" && !slices.Contains(to, page) {
-			to = append(to, page)
-		}
-	}
-	if len(to) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("to %s; if that is a login, the login was measured", wording.Few(to))
-}
-
-// ageText formats an age in its largest unit.
-func ageText(age time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		long time.Duration
-	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
-		if n := int(age / unit.long); n > 0 {
-			return plural(n, unit.name)
-		}
-	}
-	return "less than a minute"
 }

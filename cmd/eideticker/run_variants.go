@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/pattern"
 )
@@ -248,18 +249,8 @@ func (r *testRun) decided(s *session.Set) bool {
 	if err != nil {
 		return false
 	}
-	open, values := 0, 0
-	for _, c := range all {
-		for i := range c.Values {
-			if v := &c.Values[i]; v.Family == compare.PrimaryFamily {
-				values++
-				if v.Verdict == stats.Inconclusive {
-					open++
-				}
-			}
-		}
-	}
-	fmt.Fprintf(r.err, "after %s: %d of %s decided\n", plural(len(s.Of(0)), "block"), values-open,
+	decided, values := verdict.Decided(all)
+	fmt.Fprintf(r.err, "after %s: %d of %s decided\n", plural(len(s.Of(0)), "block"), decided,
 		plural(values, "primary value"))
-	return len(all) == len(r.options.Compared())-1 && open == 0
+	return len(all) == len(r.options.Compared())-1 && decided == values
 }

@@ -70,7 +70,7 @@ func (p *samePlan) judgeOne(ctx context.Context, c sameComparison) sameJudged {
 
 // take compares two sets and keeps what is counted.
 func (j *sameJudged) take(a, b *compare.Set, primary []string) {
-	cmp, err := compareSets(a, b, compare.Options{Declared: primary})
+	cmp, err := compare.Compare(a, b, compare.Options{Declared: primary})
 	if err != nil {
 		j.why = err.Error()
 		return

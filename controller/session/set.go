@@ -98,6 +98,11 @@ func (o *SetOptions) TestOf(variant int) *suite.Test {
 	return cmp.Or(o.Variants[variant].Test, o.Test)
 }
 
+// Alone reports whether the set is one run.
+func (o *SetOptions) Alone() bool {
+	return len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 && !o.UntilFail
+}
+
 // Check returns the first error of [Check] and [CheckSite] for the variants' tests.
 func (o *SetOptions) Check() error {
 	for i, v := range o.Variants {
@@ -173,8 +178,7 @@ const maxFailures = 3
 // RunSet makes the runs of a set, one after another, in blocks of random order. It makes none if
 // [Check] returns an error. The set is valid on an error too. Failed runs are not an error.
 func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
-	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 &&
-		!o.UntilFail && !o.Folder}}
+	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: o.Alone() && !o.Folder}}
 	for i := range o.Variants {
 		dir := o.Dir
 		if len(o.Variants) > 1 {

@@ -1,0 +1,130 @@
+// Package verdict judges the runs of a set. It finds failed and missing runs, compares variants
+// and holds the runs against budgets.
+//
+// The runs are of this machine, or were fetched from a rig. Each step takes a [Set] and returns
+// values, which commands print. The errors state the exit code.
+package verdict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// Set is a set of runs that has ended.
+type Set struct {
+	Options *session.SetOptions
+	Made    *session.Set
+	// Interrupted states that runs may be missing.
+	Interrupted bool
+}
+
+// Load reads the accepted runs of each variant; nil: none, or somebody has removed them.
+func (s Set) Load(ctx context.Context) (sets []*compare.Set, err error) {
+	for i, dir := range s.Made.Dirs {
+		var of *compare.Set
+		if len(s.Made.Of(i)) > 0 {
+			of, err = compare.Load(ctx, dir)
+			if errors.Is(err, fs.ErrNotExist) {
+				of, err = nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		sets = append(sets, of)
+	}
+	return sets, nil
+}
+
+// Comparisons compares each variant with the first. They share one level. A variant without an
+// accepted run is left out. The test's primary values need not be measured, those of the options
+// must be.
+func (s Set) Comparisons(sets []*compare.Set, by compare.Options) (all []*compare.Comparison, err error) {
+	sides := s.Options.Compared()
+	if len(sets) < 2 || len(sides) < 2 || sets[sides[0]] == nil {
+		return nil, nil
+	}
+	by.Declared, by.Sharing = s.Options.TestOf(0).Primary, len(sides)-1
+	for _, i := range sides[1:] {
+		if sets[i] == nil {
+			continue
+		}
+		c, err := compare.Compare(sets[sides[0]], sets[i], by)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// Costs compares the plain runs with the profiled ones of each profile. unknown has a sentence
+// about each profile whose cost is unknown.
+func (s Set) Costs(sets []*compare.Set, primary []string) (all []*compare.Comparison, unknown []string, err error) {
+	for i, v := range s.Options.Variants {
+		if !v.Plain || i+1 >= len(sets) || sets[i] == nil || sets[i+1] == nil {
+			continue
+		}
+		c, err := compare.Compare(sets[i], sets[i+1], compare.Options{Primary: primary,
+			Declared: s.Options.TestOf(i).Primary})
+		if err != nil {
+			return nil, unknown, err
+		}
+		if c.Cost() {
+			all = append(all, c)
+		} else {
+			unknown = append(unknown, compare.UnknownCost(s.Options.Variants[i+1].Name()))
+		}
+	}
+	return all, unknown, nil
+}
+
+// Failure returns the error of failed and of missing runs.
+func (s Set) Failure() error {
+	o, failed := s.Options, s.Made.Failed()
+	if o.Alone() {
+		switch last := s.Made.Made[len(s.Made.Made)-1].Record; {
+		case len(failed) > 0:
+			return fmt.Errorf("run failed: %s", last.Reason)
+		case last.State == session.Rejected:
+			return fmt.Errorf("run rejected: %s", last.Reason)
+		}
+		return nil
+	}
+	fixed := !o.UntilFail && o.Looks == nil
+	lossy := fixed && len(failed) == 0 && s.Made.Counts()[session.Rejected] > 0 && !s.Interrupted
+	for i, v := range o.Variants {
+		if n := len(s.Made.Of(i)); lossy && n < o.Repeat {
+			return fmt.Errorf("%s of %s accepted, not %d: the others lost too many; see --retries and --max-lost",
+				wording.Plural(n, "run"), v.Name(), o.Repeat)
+		}
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("%s of %s failed: %s", wording.Count(len(failed)),
+			wording.Plural(len(s.Made.Made), "run"), failed[0].Record.Reason)
+	}
+	for i, v := range o.Variants {
+		if len(s.Made.Of(i)) == 0 && !s.Interrupted {
+			return fmt.Errorf("no run of %s was accepted; see --retries and --max-lost", v.Name())
+		}
+	}
+	return nil
+}
+
+// Regression returns the error of the first comparison with the worst outcome, or of a missing one.
+func (s Set) Regression(all []*compare.Comparison) error {
+	if n := len(s.Options.Compared()) - 1; len(all) < n && !s.Interrupted {
+		return fmt.Errorf("%d of %s made", len(all), wording.Plural(n, "comparison"))
+	}
+	var found []error
+	for _, c := range all {
+		found = append(found, c.Err())
+	}
+	return compare.Gravest(found...)
+}
