@@ -152,7 +152,7 @@ func Window(w io.Writer, win *result.Window, s result.Settings, all bool) error 
 	if err := errors.Join(printMoments(w, answer.Moments), Lines(w, said)); err != nil {
 		return err
 	}
-	return More(w, more, all)
+	return moreValues(w, more, all)
 }
 
 // toldOf reports whether to print the refusal and the warnings of a measure: it was asked for by
@@ -205,8 +205,8 @@ func printMoments(w io.Writer, moments []result.Moment) error {
 	return Wrapped(w, []string{"at", "frame", ""}, rows, Columns(w))
 }
 
-// printMore states how many values are left out.
-func More(w io.Writer, n int, all bool) error {
+// moreValues states how many values are left out.
+func moreValues(w io.Writer, n int, all bool) error {
 	if all || n <= 0 {
 		return nil
 	}

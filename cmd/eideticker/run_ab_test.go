@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -32,17 +31,5 @@ func TestRunAB(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
-	}
-	one, plain := &suite.Test{Name: "a", Script: given}, &suite.Test{Name: "b"}
-	all, err := versions([]session.Subject{{Test: one}})
-	if err != nil || len(all) != 2 || all[0].Name != "original" || all[0].Test.Script.Version != suite.Original ||
-		all[1].Name != "replaced" || all[1].Test.Script.Version != suite.Replaced || one.Script.Version != "" {
-		t.Errorf("%+v, %v", all, err)
-	}
-	if all, err := versions([]session.Subject{{Test: plain}, {Test: plain}}); err != nil || len(all) != 2 {
-		t.Errorf("without replacements: %+v, %v", all, err)
-	}
-	if _, err := versions([]session.Subject{{Test: plain}, {Test: one}}); err == nil {
-		t.Error("two tests are accepted")
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,21 +47,6 @@ func TestRunSiteRefused(t *testing.T) {
 		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage ||
 			!strings.Contains(errOut.String(), want) {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, &out, &errOut)
-		}
-	}
-}
-
-// TestSiteNames: variants have the parts of paths in which their folders differ.
-func TestSiteNames(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for dirs, want := range map[string]string{
-		"old/dist new/dist": "[old new]", "dist ../other": "[dist other]", "/s/a/x /s/b/x /s/c": "[a-x b-x s-c]",
-		"/a/1/dist /b/1/dist /b/2/dist": "[a-1 b-1 b-2]", "/s/why /s/.next": "[site-why next]",
-		"/v1.0 /v1.0+5":   "[v1.0 v1.0-5]",
-		"/dist /old/dist": "[dist old-dist]",
-	} {
-		if got := fmt.Sprint(siteNames(strings.Fields(dirs))); got != want {
-			t.Errorf("%s: %s, want %s", dirs, got, want)
 		}
 	}
 }

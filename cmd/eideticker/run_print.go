@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
-	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -156,41 +155,13 @@ func (r *testRun) printSet(sets []*compare.Set, all, costs []*compare.Comparison
 	return r.printCounts()
 }
 
-// printVariant prints the median of each primary value, with its interval. With --all it prints
-// those of all values.
+// printVariant prints the primary values of a variant, or all.
 func (r *testRun) printVariant(i int, s *compare.Set) error {
-	var rows [][]string
-	all := s.Samples()
-	names := r.primary()
-	for _, w := range s.Runs[0].Windows {
-		names = append(names, w.Answer.Primary...)
-	}
-	slices.SortStableFunc(all, func(a, b compare.Sample) int { return rank(names, a) - rank(names, b) })
-	for _, sample := range all {
-		if r.cmd.All || len(names) == 0 || rank(names, sample) < len(names) {
-			rows = append(rows, sampleRow(sample, r.cmd.All))
-		}
-	}
-	heading := []string{"measure", ">median", "unit", "95 % interval", ">min", ">max"}
-	if r.cmd.All {
-		heading = append(heading, ">variation")
-	}
 	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
-	if err := terminal.Table(r.out, heading, rows); err != nil {
-		return err
-	}
-	if err := terminal.More(r.out, len(all)-len(rows), r.cmd.All); err != nil {
+	if err := terminal.Samples(r.out, s, r.primary(), r.cmd.All); err != nil {
 		return err
 	}
 	return terminal.ScriptSet(r.out, r.scripts(i))
-}
-
-// rank sorts the named values first.
-func rank(names []string, s compare.Sample) int {
-	if i := slices.IndexFunc(names, s.Key.Called); i >= 0 {
-		return i
-	}
-	return len(names)
 }
 
 // primary is what to look at first, as asked for or by the test. Tests of other rigs are not known.
@@ -199,29 +170,6 @@ func (r *testRun) primary() []string {
 		return slices.Clone(r.cmd.Primary)
 	}
 	return slices.Concat(r.cmd.Primary, r.options.Test.Primary)
-}
-
-func sampleRow(s compare.Sample, all bool) []string {
-	m := stats.Summarize(s.Values)
-	interval := "too few runs"
-	if m.Exists {
-		interval = wording.Number(m.Low) + " – " + wording.Number(m.High)
-	}
-	spread := stats.NewSpread(s.Values)
-	row := []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.Min),
-		wording.Number(spread.Max)}
-	if all {
-		row = append(row, percentText(spread.Variation))
-	}
-	return row
-}
-
-// percentText formats a fraction as a percentage. NaN has none.
-func percentText(v float64) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f %%", 100*v)
 }
 
 // printCounts prints the number of runs of each kind and their folders.
@@ -324,4 +272,33 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// scripts returns those of a variant's runs.
+func (r *testRun) scripts(variant int) (all []*result.Script) {
+	for _, m := range r.set.Of(variant) {
+		if m.Found != nil {
+			all = append(all, m.Found.Results.Script)
+		}
+	}
+	return all
+}
+
+// printAB prints the A/B test of the functions, if there is one.
+func (r *testRun) printAB() error {
+	var runs []*result.Script
+	for i := range r.options.Variants {
+		runs = append(runs, r.scripts(i)...)
+	}
+	found := scripts.CompareAB(runs)
+	if found == nil {
+		return nil
+	}
+	fmt.Fprintf(r.out, "\n%s\n", found.Sentence)
+	for _, row := range found.Rows {
+		if _, err := fmt.Fprintf(r.out, "%s (%s): %s.\n", row.Name, row.Place, row.Text); err != nil {
+			return err
+		}
+	}
+	return nil
 }

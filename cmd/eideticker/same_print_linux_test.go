@@ -106,7 +106,7 @@ func (row *sameRow) spreadCells() []string {
 	return []string{
 		row.test, row.name(), row.unit, fmt.Sprint(len(row.values)), wording.Number(s.Median),
 		wording.Number(s.Lower) + " – " + wording.Number(s.Upper), wording.Number(s.Min), wording.Number(s.Max),
-		percentText(s.Variation),
+		fmt.Sprintf("%.2f %%", 100*s.Variation),
 	}
 }
 

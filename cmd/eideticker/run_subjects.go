@@ -9,20 +9,16 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/subject"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
-	"github.com/eideticker/eideticker/pattern"
+	"github.com/eideticker/eideticker/netsim/instrument/policy"
+	"github.com/eideticker/eideticker/netsim/site"
 )
-
-// variantKeys are the changes that a --variant can make.
-const variantKeys = "test, archive, site, network, browser, device"
-
-var variantKey = pattern.New(`^([a-z]+):`)
 
 // subjects returns the sides of the command line, with the folders of sites.
 func (c runCmd) subjects() ([]session.Subject, error) {
@@ -53,8 +49,8 @@ func (c runCmd) named() (all []session.Subject, err error) {
 	if c.ObserverEffect != nil {
 		return c.observed(all)
 	}
-	if all, err = versions(all); err != nil {
-		return nil, err
+	if all, err = subject.Versions(all); err != nil {
+		return nil, usageError{err}
 	}
 	switch {
 	case len(c.Variant) == 0 && len(all) == 0:
@@ -97,54 +93,21 @@ func (c runCmd) observed(all []session.Subject) ([]session.Subject, error) {
 	return []session.Subject{{Name: "plain", Test: &plain}, {Name: "instrumented", Test: all[0].Test}}, nil
 }
 
-// parseVariant parses a --variant: NAME=TEST, or NAME=KEY:VALUE with further ones after commas.
-func parseVariant(text string) (name string, changes [][2]string, err error) {
-	name, what, ok := strings.Cut(text, "=")
-	if !ok || name == "" || what == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-		return "", nil, usagef("--variant %q must be NAME=TEST or NAME=KEY:VALUE; the keys are %s", text, variantKeys)
-	}
-	if ofSet(name) {
-		return "", nil, usagef("--variant %s: a file of the set has this name", name)
-	}
-	for _, part := range strings.Split(what, ",") {
-		key := variantKey.FindString(part)
-		switch known := slices.Contains(strings.Split(variantKeys, ", "), strings.TrimSuffix(key, ":")); {
-		case known:
-			changes = append(changes, [2]string{strings.TrimSuffix(key, ":"), part[len(key):]})
-		case len(changes) > 0: // a comma in a name
-			changes[len(changes)-1][1] += "," + part
-		default:
-			changes = append(changes, [2]string{"test", part})
-		}
-	}
-	for _, change := range changes {
-		if change[1] == "" {
-			return "", nil, usagef("--variant %s: %s is empty", name, change[0])
-		}
-	}
-	return name, changes, nil
-}
-
-// ofSet reports if a file in the folder of a set has a name.
-func ofSet(name string) bool {
-	return slices.Contains(append(append(compare.FolderFiles(), session.FolderNames()...), report.PageName), name)
-}
-
 // subject returns the side that a --variant describes.
 func (c runCmd) subject(text string, tests []*suite.Test) (s session.Subject, err error) {
-	name, changes, err := parseVariant(text)
+	name, changes, err := subject.Parse(text)
 	if err != nil {
-		return s, err
+		return s, usagef("--variant %w", err)
 	}
 	s.Name = name
 	if len(tests) > 0 {
 		s.Test = tests[0]
 	}
-	i := slices.IndexFunc(changes, func(c [2]string) bool { return c[0] == "test" })
-	if i >= 0 && s.Test != nil && strings.Contains(changes[i][1], "://") { // an address of the given test
-		changes[i][0] = "url"
+	i := slices.IndexFunc(changes, func(c subject.Change) bool { return c.Key == "test" })
+	if i >= 0 && s.Test != nil && strings.Contains(changes[i].Value, "://") { // an address of the given test
+		changes[i].Key = "url"
 	} else if i >= 0 {
-		if s.Test, err = c.test(changes[i][1]); err == nil {
+		if s.Test, err = c.test(changes[i].Value); err == nil {
 			err = c.onNetwork(s.Test)
 		}
 		if err != nil {
@@ -157,7 +120,7 @@ func (c runCmd) subject(text string, tests []*suite.Test) (s session.Subject, er
 	own := *s.Test
 	s.Test = &own
 	for _, change := range changes {
-		if err := changeSubject(&s, change[0], change[1]); err != nil {
+		if err := changeSubject(&s, change.Key, change.Value); err != nil {
 			return s, err
 		}
 	}
@@ -253,4 +216,165 @@ func (r *testRun) decided(s *session.Set) bool {
 	fmt.Fprintf(r.err, "after %s: %d of %s decided\n", plural(len(s.Of(0)), "block"), decided,
 		plural(values, "primary value"))
 	return len(all) == len(r.options.Compared())-1 && decided == values
+}
+
+// onSites gives the sides the folders of --site. Several folders are sides of one test.
+func (c runCmd) onSites(all []session.Subject) ([]session.Subject, error) {
+	switch {
+	case len(c.Site) > 1 && len(all) > 1:
+		return nil, usagef("--site is given %d times, which compares one test; name one test", len(c.Site))
+	case len(c.Site) > 1:
+		t := all[0].Test
+		all = nil
+		for i, name := range subject.SiteNames(c.Site) {
+			if slices.ContainsFunc(all, func(s session.Subject) bool { return s.Name == name }) {
+				return nil, usagef("--site %s is given twice", c.Site[i])
+			}
+			own := *t
+			all = append(all, session.Subject{Name: name, Test: &own, Site: c.Site[i]})
+		}
+	case len(c.Site) == 1:
+		for i := range all {
+			if all[i].Site == "" {
+				all[i].Site = c.Site[0]
+			}
+		}
+	}
+	for i := range all {
+		if all[i].Site == "" {
+			continue
+		}
+		if err := subject.CheckSite(all[i].Site, all[i].Test); err != nil {
+			return nil, usagef("--site %w", err)
+		}
+	}
+	return all, nil
+}
+
+// test finds the test: a test file, a test's name, a test page or an address; "": / of --site.
+func (c runCmd) test(name string) (*suite.Test, error) {
+	if name == "" && len(c.Site) > 0 {
+		return c.onSite()
+	}
+	if c.given() {
+		return c.onAddress(name)
+	}
+	t, err := c.find(name)
+	var none *suite.NotFoundError
+	if !errors.As(err, &none) {
+		return t, err
+	}
+	if p, err := site.Find(name); err == nil {
+		return session.PageTest(p), nil
+	}
+	address, err := session.Address(name)
+	if err == nil {
+		return session.URLTest(address), nil
+	}
+	if st, err := os.Stat(name); err == nil && st.IsDir() {
+		return nil, usagef("%s is a folder; use --site %[1]s", name)
+	}
+	if none.Near != "" {
+		return nil, usageError{none}
+	}
+	return nil, usagef("%w, no such file and not an address; eideticker suite list shows the tests", none)
+}
+
+// gestureFlags make gestures on any page.
+type gestureFlags struct {
+	Hover  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL or --site: move the pointer there."`
+	Click  []string `placeholder:"SELECTOR|X,Y" sep:"none" help:"With a URL or --site: click there."`
+	Type   *string  `placeholder:"TEXT" help:"With a URL or --site: type text."`
+	Scroll bool     `help:"With a URL or --site: scroll down."`
+	URL    string   `name:"url" placeholder:"URL" help:"Run the test scroll on this address."`
+}
+
+// given reports if there is a gesture.
+func (g *gestureFlags) given() bool {
+	return len(g.Hover)+len(g.Click) > 0 || g.Type != nil || g.Scroll || g.URL != ""
+}
+
+// scrolling is the test that also runs on an address.
+const scrolling = "scroll"
+
+// gestures returns those of the command line.
+func (g *gestureFlags) gestures() (all session.Gestures, err error) {
+	all = session.Gestures{Hover: g.Hover, Click: g.Click, Scroll: g.Scroll || g.URL != ""}
+	if g.Type != nil {
+		if all.Text = *g.Type; all.Text == "" {
+			return all, usagef("--type has no text")
+		}
+	}
+	return all, nil
+}
+
+// onSite returns a test that plays / of a site, with the gestures.
+func (c runCmd) onSite() (*suite.Test, error) {
+	t := session.SiteTest(c.Site[0])
+	if !c.given() {
+		return t, nil
+	}
+	g, err := c.gestures()
+	if err == nil && c.URL != "" {
+		err = usagef("--url cannot be used with --site")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t, err = g.On(t); err != nil {
+		return nil, usageError{err}
+	}
+	return t, nil
+}
+
+// onAddress returns a test that makes the gestures at an address.
+func (c runCmd) onAddress(name string) (*suite.Test, error) {
+	g, err := c.gestures()
+	if err != nil {
+		return nil, err
+	}
+	place := name
+	if c.URL != "" {
+		if place = c.URL; name != scrolling {
+			return nil, usagef("--url runs the test %s on an address, not %s", scrolling, name)
+		}
+	} else if t, err := c.find(name); err == nil {
+		return nil, usagef("--hover, --click, --type and --scroll need a URL; the test %s has its own steps", t.Name)
+	} else if none := (*suite.NotFoundError)(nil); !errors.As(err, &none) {
+		return nil, err
+	}
+	address, err := session.Address(place)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	t, err := g.Test(address)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if c.URL != "" {
+		t.Name = scrolling
+	}
+	return t, nil
+}
+
+// replacing gives a test the replacements of --ab.
+func (c runCmd) replacing(s *suite.Scripts) error {
+	for _, text := range c.AB {
+		i := strings.LastIndexByte(text, '=')
+		if i < 1 || i+1 == len(text) {
+			return usagef("--ab %q: must be NAME=FILE, such as 'slow (app.js:12)=faster.js'", text)
+		}
+		body, err := readBounded(text[i+1:], policy.MaxReplacement)
+		if err != nil {
+			return fmt.Errorf("--ab: %w", err)
+		}
+		if len(body) == 0 {
+			return usagef("--ab: %s is empty", text[i+1:])
+		}
+		s.AB = append(s.AB, suite.Replacement{Function: text[:i], With: text[i+1:], Text: string(body)})
+		if !slices.Contains(s.Policies, policy.NameAB) {
+			s.Policies = append(slices.Clone(s.Policies), policy.NameAB)
+		}
+	}
+	return nil
 }
