@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,7 +142,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 		file, kept = store.Save(cert)
 	}
 	if c.Folder != "" {
-		kept = errors.Join(kept, keepEvidence(folder, path, cert))
+		kept = errors.Join(kept, certify.WriteEvidence(folder, path, cert))
 	}
 	if c.JSON {
 		err = printJSON(e.out, certifyJSON{cert, file})
@@ -162,7 +159,7 @@ func (c certifyCmd) failure(rep *certify.Report) error {
 		return fmt.Errorf("certify %s: the source does not show the played pictures; no certificate is stored",
 			c.Source)
 	case rep.Verdict == certify.Fail:
-		return fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))
+		return fmt.Errorf("%s fails: %s", c.Source, strings.Join(rep.Failed(), ", "))
 	}
 	return nil
 }
@@ -171,40 +168,6 @@ func (c certifyCmd) failure(rep *certify.Report) error {
 type certifyJSON struct {
 	certify.Certificate
 	File string `json:"file,omitempty"` // where one is kept
-}
-
-// failed lists the properties that failed.
-func failed(r *certify.Report) []string {
-	var all []string
-	for _, f := range r.Findings {
-		if f.Verdict == certify.Fail {
-			all = append(all, f.Property)
-		}
-	}
-	return all
-}
-
-// keepEvidence writes certificate and pictures beside the recording: the worst frame as captured
-// and as sent.
-func keepEvidence(folder, path string, cert certify.Certificate) error {
-	if cert.Report.Tells() {
-		if err := writeOut(filepath.Join(folder, "certificate.json"), true, func(w io.Writer) error {
-			return printJSON(w, cert)
-		}); err != nil {
-			return err
-		}
-	}
-	got, want, err := certify.WorstFrame(path, cert.Report)
-	if err != nil || got == nil {
-		return err
-	}
-	if err := writePNG(filepath.Join(folder, "worst-came.png"), got); err != nil {
-		return err
-	}
-	if want == nil {
-		return nil
-	}
-	return writePNG(filepath.Join(folder, "worst-sent.png"), want)
 }
 
 func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
@@ -225,7 +188,7 @@ func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
 	}
 	var l terminal.List
 	l.Add("verdict", "%s", cert.Verdict.Text())
-	l.Add("device", "%s", deviceText(cert.Device))
+	l.Add("device", "%s", cert.Device.Text())
 	l.Add("mode", "%v", cert.Mode)
 	l.Add("certificate", "%s", certificateText(file, cert.Report))
 	l.Add("evidence", "%s", c.Folder)
@@ -244,16 +207,4 @@ func certificateText(file string, r *certify.Report) string {
 		return "not stored"
 	}
 	return "none: the path is unknown; an earlier certificate stays"
-}
-
-func deviceText(d certify.Device) string {
-	if d.Card == "" {
-		return d.Kind + ":" + d.Path
-	}
-	return fmt.Sprintf("%s (%s, %s) as %s:%s", d.Card, d.Driver, d.Bus, d.Kind, d.Path)
-}
-
-// writePNG writes a picture, over one that is there.
-func writePNG(path string, m image.Image) error {
-	return writeOut(path, true, func(w io.Writer) error { return png.Encode(w, m) })
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/response"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -43,6 +44,14 @@ type Device struct {
 	Card   string `json:"card,omitempty"`
 	Bus    string `json:"bus,omitempty"`
 	Input  string `json:"input,omitempty"`
+}
+
+// Text names the device for people.
+func (d Device) Text() string {
+	if d.Card == "" {
+		return d.Kind + ":" + d.Path
+	}
+	return fmt.Sprintf("%s (%s, %s) as %s:%s", d.Card, d.Driver, d.Bus, d.Kind, d.Path)
 }
 
 // Recorded is a mode in which a device is recorded.
@@ -137,27 +146,22 @@ func DefaultStore() (Store, error) {
 
 // Save writes a certificate and returns its file. One of the same device and mode is replaced.
 func (s Store) Save(c Certificate) (string, error) {
-	b, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return "", err
-	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return "", fmt.Errorf("keep the certificate: %w", err)
 	}
-	tmp, err := os.CreateTemp(s.Dir, ".certificate.*")
-	if err != nil {
+	path := filepath.Join(s.Dir, c.fileName())
+	if err := c.write(path); err != nil {
 		return "", fmt.Errorf("keep the certificate: %w", err)
 	}
-	path := filepath.Join(s.Dir, c.fileName())
-	_, err = tmp.Write(append(b, '\n'))
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return "", fmt.Errorf("keep the certificate: %w", errors.Join(err, os.Remove(tmp.Name())))
-	}
 	return path, nil
+}
+
+func (c Certificate) write(path string) error {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return staging.WriteFile(path, append(b, '\n'), 0o644)
 }
 
 // fileName is readable, and one for each device and mode.

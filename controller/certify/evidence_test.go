@@ -97,7 +97,7 @@ func TestWorstFrameOfAllFrames(t *testing.T) {
 	}
 	fails := &Report{Verdict: Fail, Time: Temporal{Worst: -1}, Exactness: Exactness{Worst: -1},
 		Mode: PlayedMode{First: 6, Frames: 6}}
-	_, sent, err := WorstFrame(path, fails)
+	_, sent, err := worstFrame(path, fails)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,16 @@ type Report struct {
 // of it.
 func (r *Report) Tells() bool { return r.NoPattern == "" && r.Time.Judged > 0 }
 
+// Failed lists the properties that failed.
+func (r *Report) Failed() (all []string) {
+	for _, f := range r.Findings {
+		if f.Verdict == Fail {
+			all = append(all, f.Property)
+		}
+	}
+	return all
+}
+
 // PlayedMode is the played mode and the recorded one.
 type PlayedMode struct {
 	Output          string `json:"output"`
