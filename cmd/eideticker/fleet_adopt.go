@@ -1,21 +1,15 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"time"
 
-	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 	"github.com/eideticker/eideticker/deploy/fleet/hub"
-	"github.com/eideticker/eideticker/deploy/fleet/wire"
 	"github.com/eideticker/eideticker/deploy/rig"
 )
 
@@ -78,9 +72,6 @@ It tells the hub, and deletes fleet.json and the rig's key. Runs stay on the
 rig. A running eideticker serve disconnects within seconds.`
 }
 
-// leaveTime bounds the wait for the hub.
-const leaveTime = 20 * time.Second
-
 func (c fleetLeaveCmd) Run(e *env) error {
 	conf, err := c.load("", "")
 	if err != nil {
@@ -91,9 +82,7 @@ func (c fleetLeaveCmd) Run(e *env) error {
 		return errors.New("fleet leave: this rig is in no fleet")
 	}
 	if err == nil {
-		ctx, stop := context.WithTimeout(e.ctx, leaveTime)
-		err = reachHub(ctx, conf.DataDir, f, seed, "leave")
-		stop()
+		err = rig.ReachHub(e.ctx, conf.DataDir, f, seed, "leave")
 	}
 	if err != nil && !c.Force {
 		return fmt.Errorf("fleet leave: %w; --force leaves without it", orInterrupted(err))
@@ -106,41 +95,4 @@ func (c fleetLeaveCmd) Run(e *env) error {
 	}
 	_, err = fmt.Fprintf(e.out, "%s has left %s\n", f.Rig, f.Hub)
 	return err
-}
-
-// reachHub connects to the hub as this rig, and sends a request if one is given.
-func reachHub(ctx context.Context, dir string, f agent.Fleet, seed []byte, request string) error {
-	b, err := bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, Seed: seed,
-		JWT: func() (string, error) {
-			jwt, err := os.ReadFile(filepath.Join(dir, agent.RightsFile))
-			return string(jwt), err
-		}})
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
-	for {
-		is, why := b.Connected()
-		switch {
-		case is && request != "":
-			raw, err := b.Request(ctx, request, nil)
-			var answer wire.Polled
-			if err == nil {
-				err = json.Unmarshal(raw, &answer)
-			}
-			if err == nil && answer.Error != "" { // an older hub
-				err = errors.New(terminal.Clean(answer.Error))
-			}
-			return err
-		case is || errors.Is(why, bus.ErrRemoved):
-			return why
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return why
-		}
-	}
 }

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/eideticker/eideticker/deploy/fleet/agent"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
@@ -65,14 +60,6 @@ It makes a key of the rig and writes fleet.json into the data directory.
 A running eideticker serve connects within seconds. eideticker fleet leave takes the rig out again.`
 }
 
-// Bounds of the request to join.
-const (
-	joinTime   = 30 * time.Second
-	joinTries  = 3
-	maxJoined  = 64 << 10
-	maxRefusal = 300
-)
-
 func (c fleetJoinCmd) Run(e *env) error {
 	conf, err := c.load("", "")
 	if err != nil {
@@ -92,7 +79,8 @@ func (c fleetJoinCmd) Run(e *env) error {
 		return fmt.Errorf("fleet join: %w", err)
 	}
 	f := agent.Fleet{Hub: "https://" + u.Host, Fingerprint: token.Fingerprint()}
-	joined, err := join(e, f, wire.Join{Version: wire.Version, Program: program(), Token: secret, Key: public})
+	joined, err := agent.Join(e.ctx, f, wire.Join{Version: wire.Version, Program: program(), Token: secret,
+		Key: public})
 	if err != nil {
 		return fmt.Errorf("fleet join: %w", orInterrupted(err))
 	}
@@ -102,37 +90,4 @@ func (c fleetJoinCmd) Run(e *env) error {
 	}
 	_, err = fmt.Fprintf(e.out, "joined %s as %s; a running eideticker serve connects within seconds\n", f.Hub, f.Rig)
 	return err
-}
-
-// join enrols the rig. The hub takes the same key again if its answer was lost.
-func join(e *env, f agent.Fleet, q wire.Join) (out wire.Joined, err error) {
-	raw, err := json.Marshal(q)
-	if err != nil {
-		return out, err
-	}
-	hub := agent.PinnedClient(f.Fingerprint)
-	hub.Timeout = joinTime
-	defer hub.CloseIdleConnections()
-	for range joinTries {
-		var r *http.Request
-		if r, err = http.NewRequestWithContext(e.ctx, http.MethodPost, f.Hub+"/fleet/v1/join",
-			bytes.NewReader(raw)); err != nil {
-			return out, err
-		}
-		r.Header.Set("Content-Type", "application/json")
-		var res *http.Response
-		if res, err = hub.Do(r); err != nil {
-			continue
-		}
-		var text []byte
-		text, err = io.ReadAll(io.LimitReader(res.Body, maxJoined))
-		if err = errors.Join(err, res.Body.Close()); err != nil {
-			continue
-		}
-		if res.StatusCode != http.StatusOK {
-			return out, fmt.Errorf("the hub says: %s", strings.TrimSpace(string(text[:min(len(text), maxRefusal)])))
-		}
-		return out, json.Unmarshal(text, &out)
-	}
-	return out, err
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +15,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/remote"
 	"github.com/eideticker/eideticker/deploy/rig"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/pattern"
@@ -127,6 +129,35 @@ func (c scheduleCheckCmd) Run(e *env) error {
 	return nil
 }
 
+// checkNeeds warns of schedules whose needs fit no device of the fleet now. Without a hub it warns
+// that needs are not checked.
+func (c scheduleCheckCmd) checkNeeds(e *env, conf *config.Config) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(conf.Schedule)) {
+		if len(conf.Schedule[name].Needs) > 0 {
+			names = append(names, name)
+		}
+	}
+	warn := func(name string, err error) { fmt.Fprintf(e.err, "warning: schedule %s: %v\n", name, err) }
+	switch {
+	case len(names) == 0:
+		return nil
+	case c.Hub == "":
+		warn(strings.Join(names, ", "), errors.New("needs are not compared with the fleet; give --hub URL"))
+		return nil
+	}
+	return fleetHub{Hub: c.Hub, rigAccess: c.rigAccess}.call(e, func(r rigCall) error {
+		return ask(r, "fleet.rigs", api.Empty{}, func(all api.FleetRigs) error {
+			for _, name := range names {
+				if err := rig.FitsFleet(all, conf, name); err != nil {
+					warn(name, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
 // scheduleRig has the flags of commands about a rig.
 type scheduleRig struct {
 	Rig string `placeholder:"URL" default:"http://localhost:8430" help:"Address of the rig (default: ${default})."`
@@ -219,33 +250,16 @@ Closed alerts and decided changes are on the page. bisect list has the searches
 for the builds of alerts.`
 }
 
-// alerts are those that a person has to look at, and the changes that may become alerts.
-type alerts struct {
-	api.AlertList
-	Changes []api.SeriesShift `json:"changes"`
-}
-
 func (s scheduleAlertsCmd) Run(e *env) error {
 	return s.call(e, "schedule", func(c rigCall) error {
-		var all alerts
-		if err := c.rig.Call(c.ctx, "alert.list", api.AlertListParams{Limit: 1000}, &all.AlertList); err != nil {
+		all, err := remote.OpenAlerts(c.ctx, c.rig)
+		if err != nil {
 			return err
-		}
-		all.Alerts = slices.DeleteFunc(all.Alerts, func(a api.Alert) bool {
-			return a.State != "open" && a.State != "acknowledged"
-		})
-		for _, state := range []string{"confirming", "candidate", "undecided"} {
-			var found api.ChangeList
-			if err := c.rig.Call(c.ctx, "change.list", api.ChangeListParams{State: state, Limit: 1000},
-				&found); err != nil {
-				return err
-			}
-			all.Changes = append(all.Changes, found.Changes...)
 		}
 		if c.JSON {
 			return printJSON(c.out, all)
 		}
-		return c.printAlerts(&all, s.Rig)
+		return c.printAlerts(all, s.Rig)
 	})
 }
 
@@ -253,14 +267,14 @@ func (s scheduleAlertsCmd) Run(e *env) error {
 var ofFleet = pattern.New(` --device \S+/`)
 
 // printAlerts prints alerts with commands for the rig at an address.
-func (c rigCall) printAlerts(all *alerts, at string) error {
+func (c rigCall) printAlerts(all *remote.Alerts, at string) error {
 	if len(all.Alerts) == 0 {
 		fmt.Fprintln(c.out, "no alert is open")
 	}
 	for _, a := range all.Alerts {
 		fmt.Fprintf(c.out, "alert %d, %s: %s\n", a.ID, a.State, terminal.Clean(a.Text))
 		c.printBuilds(&a)
-		for _, cause := range causes(a.Changes) {
+		for _, cause := range remote.CauseTexts(a.Changes) {
 			fmt.Fprintf(c.out, "  %s\n", terminal.Clean(cause))
 		}
 		on := "--rig"
@@ -297,32 +311,6 @@ func (c rigCall) printBuilds(a *api.Alert) {
 	}
 }
 
-// causes returns the causes of changes, each once with the numbers of its changes.
-func causes(all []api.SeriesShift) (out []string) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b api.SeriesShift) int { return cmp.Compare(a.ID, b.ID) })
-	numbers := map[string][]string{}
-	for _, x := range all {
-		if x.Explaining {
-			x.Cause = "runs with measuring code search the cause"
-		}
-		if x.Cause == "" {
-			continue
-		}
-		if numbers[x.Cause] == nil {
-			out = append(out, x.Cause)
-		}
-		numbers[x.Cause] = append(numbers[x.Cause], fmt.Sprint(x.ID))
-	}
-	for i, cause := range out {
-		name := "change "
-		if len(numbers[cause]) > 1 {
-			name = "changes "
-		}
-		out[i] = name + wording.Few(numbers[cause]) + ": " + cause
-	}
-	return out
-}
-
 type schedulePointsCmd struct {
 	Name string `arg:"" help:"Name of the schedule."`
 	scheduleRig
@@ -338,44 +326,14 @@ func (schedulePointsCmd) Help() string {
 The sets are those that remove-points takes.`
 }
 
-// maxListed bounds the builds that are looked at, as series.get has tiles of more.
-const maxListed = 2000
-
 func (s schedulePointsCmd) Run(e *env) error {
 	if s.Limit <= 0 {
 		return usagef("--limit %d must be positive", s.Limit)
 	}
 	return s.call(e, "schedule", func(c rigCall) error {
-		var list api.SeriesList
-		err := c.rig.Call(c.ctx, "series.list", api.SeriesListParams{Schedule: s.Name, Test: s.Test, Role: "subject",
-			Limit: 1000}, &list)
-		if err == nil && len(list.Series) == 0 {
-			err = errors.New("it has no points")
-		}
+		shown, err := remote.Points(c.ctx, c.rig, s.Name, s.Test, s.Limit)
 		if err != nil {
 			return err
-		}
-		// all values of a test have the same sets
-		type place struct{ test, device string }
-		newest := map[place]api.Series{}
-		for _, one := range list.Series {
-			at := place{one.Test, one.Device}
-			if known, is := newest[at]; !is || one.LastSeq > known.LastSeq {
-				newest[at] = one
-			}
-		}
-		shown := []api.SeriesData{}
-		for _, one := range list.Series {
-			if newest[place{one.Test, one.Device}].ID != one.ID {
-				continue
-			}
-			var data api.SeriesData
-			if err := c.rig.Call(c.ctx, "series.get", api.SeriesParams{Series: one.ID,
-				FromSeq: max(0, one.LastSeq-maxListed+1), Limit: maxListed}, &data); err != nil {
-				return err
-			}
-			data.Points = data.Points[max(0, len(data.Points)-s.Limit):]
-			shown = append(shown, data)
 		}
 		if c.JSON {
 			return printJSON(c.out, shown)

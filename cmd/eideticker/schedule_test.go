@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -187,12 +186,15 @@ func TestSchedulePoints(t *testing.T) {
 	}
 }
 
-// TestCauses: changes with one cause are one line.
-func TestCauses(t *testing.T) {
-	got := causes([]api.SeriesShift{{ID: 3, Cause: "a ran"}, {ID: 1, Cause: "a ran"}, {ID: 2, Explaining: true},
-		{ID: 4}})
-	want := []string{"changes 1, 3: a ran", "change 2: runs with measuring code search the cause"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+// TestNeedsWithoutHub: a check without a hub says that it does not know the fleet.
+func TestNeedsWithoutHub(t *testing.T) {
+	t.Parallel()
+	file := writeConfig(t, fmt.Sprintf("data_dir = %q\n[schedule.a]\ncron = \"0 3 * * *\"\ntests = [\"load\"]\n"+
+		"needs = { model = \"pixel7\" }\nbrowsers = [\"firefox\"]\n", t.TempDir()))
+	var out, errOut output
+	code := run(t.Context(), []string{"schedule", "check", "--config", file}, nil, &out, &errOut)
+	if code != exitOK || !strings.Contains(errOut.String(),
+		"warning: schedule a: needs are not compared with the fleet; give --hub URL\n") {
+		t.Errorf("exit code %d: %s%s", code, out.String(), errOut.String())
 	}
 }

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/fleet/sched"
 	"github.com/eideticker/eideticker/deploy/schedule"
 	"github.com/eideticker/eideticker/deploy/schedule/builds"
 	"github.com/eideticker/eideticker/deploy/store/trend"
@@ -111,6 +113,31 @@ func siteDoubt(c *config.Config, s config.Schedule, tests []*suite.Test) error {
 				return fmt.Errorf("browser %s: %w", text, err)
 			}
 		}
+	}
+	return nil
+}
+
+// FitsFleet returns why no device of a fleet fits a schedule. It names the nearest label.
+func FitsFleet(all api.FleetRigs, c *config.Config, name string) error {
+	s := sched.New(sched.Options{})
+	for _, r := range all.Rigs {
+		rig := sched.Rig{ID: r.Rig}
+		for _, d := range r.Devices {
+			labels := map[string]string{"rig": r.Rig, "device": d.Device}
+			maps.Copy(labels, d.Labels)
+			rig.Devices = append(rig.Devices, sched.Device{Name: d.Device, Labels: labels})
+		}
+		s.SetRig(rig)
+	}
+	one := c.Schedule[name]
+	needs, err := sched.ParseNeeds(one.Needs)
+	if err == nil {
+		site := func(feed string) bool { return c.Feed[feed].Of == config.OfSite }
+		err = s.Check(sched.Job{ID: name, Owner: "schedule " + name, Needs: needs,
+			Browsers: sched.Installed(append(slices.Clone(one.Browsers), one.Control), site)})
+	}
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "job "+name+": "))
 	}
 	return nil
 }

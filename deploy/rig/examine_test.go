@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/deploy/fleet/enroll"
 )
@@ -42,7 +43,7 @@ func TestExamineHub(t *testing.T) {
 		for _, f := range found {
 			got = append(got, f.Level)
 		}
-		if want := plural(one.rigs-one.removed, "rig"); fmt.Sprint(got) != fmt.Sprint(one.want) ||
+		if want := wording.Plural(one.rigs-one.removed, "rig"); fmt.Sprint(got) != fmt.Sprint(one.want) ||
 			len(found) > 0 && !strings.HasPrefix(found[0].Found, want+" enrolled") {
 			t.Errorf("%s: %+v, want %v", one.name, found, one.want)
 		}

@@ -1,8 +1,7 @@
-package main
+package rig
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/api"
@@ -24,21 +23,8 @@ func TestNeedsOfSchedules(t *testing.T) {
 	} {
 		conf := &config.Config{Schedule: map[string]config.Schedule{"a": s},
 			Feed: map[string]config.Feed{"shop": {Of: config.OfSite}, "new": {}}}
-		if err := fits(rigs, conf, "a"); fmt.Sprint(err) != want {
+		if err := FitsFleet(rigs, conf, "a"); fmt.Sprint(err) != want {
 			t.Errorf("%v, want %s", err, want)
 		}
-	}
-}
-
-// TestNeedsWithoutHub: a check without a hub says that it does not know the fleet.
-func TestNeedsWithoutHub(t *testing.T) {
-	t.Parallel()
-	file := writeConfig(t, fmt.Sprintf("data_dir = %q\n[schedule.a]\ncron = \"0 3 * * *\"\ntests = [\"load\"]\n"+
-		"needs = { model = \"pixel7\" }\nbrowsers = [\"firefox\"]\n", t.TempDir()))
-	var out, errOut output
-	code := run(t.Context(), []string{"schedule", "check", "--config", file}, nil, &out, &errOut)
-	if code != exitOK || !strings.Contains(errOut.String(),
-		"warning: schedule a: needs are not compared with the fleet; give --hub URL\n") {
-		t.Errorf("exit code %d: %s%s", code, out.String(), errOut.String())
 	}
 }
