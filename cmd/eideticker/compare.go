@@ -41,6 +41,14 @@ type judging struct {
 	FailOnRegression bool     `help:"Exit with 3 if a primary value regressed, else with 4 if one is inconclusive."`
 }
 
+// fewPrimary rejects more primary values than a comparison can decide.
+func (j judging) fewPrimary() error {
+	if n := len(j.Primary); n > compare.MaxPrimary {
+		return usagef("--primary has %d values: at most %d", n, compare.MaxPrimary)
+	}
+	return nil
+}
+
 // options are those of a comparison.
 func (j judging) options() compare.Options {
 	o := compare.Options{Primary: j.Primary, JudgeAll: j.JudgeAll, JudgeUnlike: j.JudgeUnlike}
@@ -178,6 +186,9 @@ func (c compareCmd) compare(e *env, pathA, pathB string) (*compare.Comparison, e
 	b, err := compare.Load(e.ctx, pathB)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	if err := c.fewPrimary(); err != nil {
+		return nil, err
 	}
 	cmp, err := compare.Compare(a, b, c.options())
 	return cmp, wrongPrimary(err)

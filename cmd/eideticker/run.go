@@ -328,8 +328,8 @@ func outOfRange(err error) error {
 
 // checkPrimary rejects a value that the test does not measure.
 func (c runCmd) checkPrimary(t *suite.Test) error {
-	if n := len(c.Primary); n > compare.MaxPrimary {
-		return usagef("--primary has %d values: at most %d", n, compare.MaxPrimary)
+	if err := c.fewPrimary(); err != nil {
+		return err
 	}
 	for _, name := range c.Primary {
 		if err := t.CheckValue(name, session.Known()); err != nil {
