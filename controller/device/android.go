@@ -52,6 +52,9 @@ var packages = map[string]string{
 	"vivaldi": "com.vivaldi.browser",
 }
 
+// IsPackage reports whether a text is the name of an Android package.
+func IsPackage(name string) bool { return packageName.MatchString(name) }
+
 var packageName = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 
 // androidPackage returns the Android package of a browser: of a name such as chrome, or the package
@@ -60,7 +63,7 @@ func androidPackage(browser string) (string, error) {
 	if p, ok := packages[browser]; ok {
 		return p, nil
 	}
-	if len(browser) < 200 && packageName.MatchString(browser) {
+	if len(browser) < 200 && IsPackage(browser) {
 		return browser, nil
 	}
 	var names []string

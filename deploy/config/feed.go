@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/pattern"
 )
 
@@ -62,7 +63,6 @@ const maxFeeds = 50
 
 var (
 	feedName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) // as api.FeedName
-	android  = pattern.New(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 	word     = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 )
 
@@ -124,7 +124,7 @@ func (f Feed) check() error {
 	if (f.Of == OfAndroid) != (f.Package != "") {
 		return fmt.Errorf("of = %q and package, such as org.mozilla.fenix, need each other", OfAndroid)
 	}
-	if f.Package != "" && !android.MatchString(f.Package) {
+	if f.Package != "" && !device.IsPackage(f.Package) {
 		return fmt.Errorf("package is %.80q: must be a name such as org.mozilla.fenix", f.Package)
 	}
 	if given["command"] != given["output"] {
