@@ -182,7 +182,7 @@ func closeTraces(all []*activity.Trace) {
 }
 
 // chosen returns the frames of the command line, in order.
-func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error) {
+func (c profileCmd) chosen(r *result.Results) ([]result.FrameSpan, error) {
 	if c.Window > len(r.Windows) {
 		return nil, usagef("--window %d: the run has %s", c.Window, plural(len(r.Windows), "window"))
 	}
@@ -190,40 +190,11 @@ func (c profileCmd) chosen(r *result.Results) (all []result.FrameSpan, err error
 	if err != nil {
 		return nil, err
 	}
-	// The activity shows more late frames than the median does, and answers to inputs.
-	listed, answers := map[result.FrameSpan]bool{}, []result.FrameSpan(nil)
-	if r.Profile != nil {
-		for _, l := range r.Profile.Late {
-			listed[result.FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS,
-				Response: l.Response}] = true
-		}
-	}
-	for i := range r.Windows {
-		if c.Window > 0 && i != c.Window-1 {
-			continue
-		}
-		for _, s := range result.FrameSpans(r.Windows, i) {
-			same := s
-			same.Long = false
-			switch {
-			case s.Frame < from || s.Frame >= to:
-			case !s.Response && (!c.Late || s.Long || listed[same]):
-				all = append(all, s)
-			case s.Response && c.Late && listed[same]:
-				answers = append(answers, s)
-			}
-		}
-	}
-	for _, s := range answers { // no time counts twice
-		if !slices.ContainsFunc(all, func(o result.FrameSpan) bool { return o.FromNS < s.ToNS && s.FromNS < o.ToNS }) {
-			all = append(all, s)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b result.FrameSpan) int { return cmp.Compare(a.ToNS, b.ToNS) })
-	if len(all) == 0 && c.Late {
+	all := frames.Select(r, frames.Selection{From: from, To: to, Window: c.Window, Late: c.Late})
+	switch {
+	case len(all) == 0 && c.Late:
 		return nil, errors.New("no frame is late")
-	}
-	if len(all) == 0 {
+	case len(all) == 0:
 		return nil, errors.New("the selection has no changed frames")
 	}
 	return all, nil
