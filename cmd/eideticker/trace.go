@@ -6,19 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"slices"
 
 	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/terminal"
-	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/analyze/trace/lines"
 	"github.com/eideticker/eideticker/analyze/trace/profile"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/netsim/instrument/node"
-	"github.com/eideticker/eideticker/netsim/instrument/record"
 )
 
 type traceCmd struct {
@@ -103,9 +99,17 @@ func (c traceCmd) Run(e *env) (err error) {
 
 // write writes the calls of a program that has ended.
 func (c traceCmd) write(e *env, t *node.Tracer, code int) error {
-	run, err := readTrace(e, t)
+	logs, err := t.Logs()
 	if err != nil {
 		return err
+	}
+	info := &scripts.Info{StartNS: int64(t.Start), Programs: session.Programs(t.Programs())}
+	run, problems, err := scripts.ReadLogs(info, logs...)
+	if err != nil {
+		return err
+	}
+	for _, text := range problems {
+		fmt.Fprintf(e.err, "eideticker: %s\n", terminal.Clean(text))
 	}
 	if len(run.Trace.Realms) == 0 {
 		if code != 0 {
@@ -117,62 +121,6 @@ func (c traceCmd) write(e *env, t *node.Tracer, code int) error {
 		return c.format(terminal.NewWriter(e.err), run)
 	}
 	return writeOut(c.Output, c.Force, func(w io.Writer) error { return c.format(w, run) })
-}
-
-// readTrace reads the logs of all threads, and prints problems.
-func readTrace(e *env, t *node.Tracer) (*scripts.Run, error) {
-	logs, err := t.Logs()
-	if err != nil {
-		return nil, err
-	}
-	var arrived []trace.Arrived
-	problem := func(format string, args ...any) { fmt.Fprintf(e.err, "eideticker: "+format+"\n", args...) }
-	for _, path := range logs {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		all, err := scripts.ReadLog(f, t.Start)
-		f.Close() // only read
-		if err != nil {
-			problem("records are missing: %v", err)
-		}
-		arrived = append(arrived, all...)
-	}
-	info := &scripts.Info{StartNS: int64(t.Start), Programs: session.Programs(t.Programs())}
-	run := scripts.New(info, arrived)
-	run.Trace.Realms = slices.DeleteFunc(run.Trace.Realms,
-		func(r *trace.Realm) bool { return len(r.Calls)+len(r.Gaps) == 0 })
-	for _, text := range run.Trace.Problems {
-		problem("%s", text)
-	}
-	lost := int64(0)
-	for _, r := range run.Trace.Realms {
-		for _, g := range r.Gaps {
-			switch g.Cause {
-			case record.SwitchedOff:
-				continue
-			case record.OverQuota:
-				problem("the recording of %s ended: it has too many records", terminal.Clean(r.URL))
-			}
-			lost += g.Records
-		}
-	}
-	if lost > 0 {
-		problem("lost records: %d", lost)
-	}
-	plain := 0
-	for _, p := range info.Programs {
-		if p.Plain != "" {
-			if plain++; plain <= 10 {
-				problem("%s is not traced: %s", p.URL, p.Plain)
-			}
-		}
-	}
-	if plain > 10 {
-		problem("%d of %s are not traced", plain, plural(len(info.Programs), "file"))
-	}
-	return run, nil
 }
 
 // format writes the calls in the chosen format.
