@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,7 +39,13 @@ func (c completionCmd) Run(e *env) error {
 	case c.For == "all" && c.Output == "":
 		return usagef("completion all needs -o with a folder such as ~/.local/share")
 	case c.For == "all":
-		return c.install(e)
+		n, err := manual.Install(c.Output, e.parser.Model.Node,
+			manual.Program{About: about, Exits: exitMeanings(), Variables: variables()})
+		if err != nil {
+			return fmt.Errorf("write completions and man pages: %w", err)
+		}
+		_, err = fmt.Fprintf(e.out, "%s in %s\n", plural(n, "file"), c.Output)
+		return err
 	}
 	text := manual.Completion(c.For, e.parser.Model.Node)
 	if text == "" {
@@ -87,41 +89,6 @@ func offeredNames(kind string) string {
 
 // harmless are names that no shell expands.
 var harmless = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// install writes the scripts of all shells and the man pages below a folder of shared data.
-func (c completionCmd) install(e *env) error {
-	root := e.parser.Model.Node
-	files := map[string]string{
-		"bash-completion/completions/eideticker":    manual.Completion("bash", root),
-		"zsh/vendor-completions/_eideticker":        manual.Completion("zsh", root),
-		"fish/vendor_completions.d/eideticker.fish": manual.Completion("fish", root),
-	}
-	program := manual.Program{About: about, Exits: exitMeanings(), Variables: variables()}
-	for name, page := range manual.Pages(root, program) {
-		files["man/man1/"+name+".1.gz"] = zipped(page)
-	}
-	for name, text := range files {
-		path := filepath.Join(c.Output, filepath.FromSlash(name))
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil {
-			err = os.WriteFile(path, []byte(text), 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("write completions and man pages: %w", err)
-		}
-	}
-	_, err := fmt.Fprintf(e.out, "%s in %s\n", plural(len(files), "file"), c.Output)
-	return err
-}
-
-// zipped compresses a page as gzip -9n does.
-func zipped(text string) string {
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
-	_, _ = io.WriteString(z, text)                        // to memory
-	_ = z.Close()
-	return b.String()
-}
 
 // exitMeanings returns the meanings of the exit codes.
 func exitMeanings() [][2]string {

@@ -13,8 +13,8 @@ type Program struct {
 	Exits, Variables [][2]string // names and their meanings
 }
 
-// Pages returns a manual page in roff for the program and one for each command, by name.
-func Pages(root *kong.Node, program Program) map[string]string {
+// allPages returns a manual page in roff for the program and one for each command, by name.
+func allPages(root *kong.Node, program Program) map[string]string {
 	pages := map[string]string{}
 	var p manPage
 	p.begin("eideticker", program.About)
