@@ -39,7 +39,7 @@ func (c reportCmd) Run(e *env) error {
 	}
 	written := []string{path}
 	if compare.IsSet(c.Dir) {
-		written, err = writeSet(e, c.Dir, path, setOptions{single: c.SingleFile})
+		written, err = compare.WritePages(e.ctx, c.Dir, path, compare.PageOptions{SingleFile: c.SingleFile}, e)
 	} else {
 		run, failed := openRun(c.Dir)
 		if failed != nil {

@@ -7,68 +7,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"time"
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
-	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
-
-// setOptions say how to write the pages of a set.
-type setOptions struct {
-	single, noVideo bool
-	filmstripStep   time.Duration
-	judging         compare.Options
-}
-
-// writeSet writes the page of a set, and of two variants the comparison beside the runs. It returns
-// their paths.
-func writeSet(e *env, dir, page string, o setOptions) ([]string, error) {
-	s, err := compare.OpenSet(e.ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	written := []string{page}
-	compared, err := compareVariants(e, s, dir, o)
-	if err != nil {
-		return nil, err
-	}
-	if compared.page != "" {
-		written = append(written, compared.page)
-	}
-	content, err := s.Page(compare.SetLinks{Folder: filepath.Dir(page), Compared: compared.page != "",
-		Failed: compared.failed})
-	if err != nil {
-		return nil, err
-	}
-	return written, staging.WriteFile(page, content, 0o644)
-}
-
-// comparedVariants is the page of a comparison, or the reason why the variants cannot be compared.
-type comparedVariants struct {
-	page   string
-	failed error
-}
-
-// compareVariants writes the comparison of a set's two variants into a folder.
-func compareVariants(e *env, s *compare.SetFolder, dir string, o setOptions) (c comparedVariants, err error) {
-	cmp, failed := s.Compare(o.judging)
-	if failed != nil || cmp == nil {
-		return comparedVariants{failed: failed}, nil
-	}
-	folder, err := compare.BeginFolder(dir)
-	if err != nil {
-		return c, err
-	}
-	folder.SingleFile, folder.NoVideo, folder.FilmstripStep = o.single, o.noVideo, o.filmstripStep
-	if err := folder.Write(e.ctx, cmp, e); err != nil {
-		return c, err
-	}
-	return comparedVariants{page: filepath.Join(dir, compare.PageName)}, nil
-}
 
 // showSet serves the page of a set, its runs and the comparison of its variants.
 func (c viewCmd) showSet(e *env, dir string) (err error) {
@@ -81,7 +26,7 @@ func (c viewCmd) showSet(e *env, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	compared, err := compareVariants(e, s, tmp, setOptions{single: true})
+	compared, err := s.WriteCompared(e.ctx, tmp, compare.PageOptions{SingleFile: true}, e)
 	if err != nil {
 		return fmt.Errorf("view %s: %w", dir, orInterrupted(err))
 	}
@@ -90,11 +35,11 @@ func (c viewCmd) showSet(e *env, dir string) (err error) {
 		return err
 	}
 	defer root.Close() // was only read
-	own, err := s.Page(compare.SetLinks{Compared: compared.page != "", Failed: compared.failed})
+	own, err := s.Page(compare.SetLinks{Compared: compared.Page != "", Failed: compared.Failed})
 	if err != nil {
 		return err
 	}
-	return c.serve(e, root, pagesOf(root, own, compared.page))
+	return c.serve(e, root, pagesOf(root, own, compared.Page))
 }
 
 // pagesOf has the page of a folder, the one of its comparison, and those of its runs.

@@ -213,8 +213,8 @@ func (r *testRun) writePages() (err error) {
 	if r.set.Single || r.ctx.Err() != nil || r.set.Counts()[session.Passed] == 0 {
 		return nil
 	}
-	r.pages, err = writeSet(r.env, r.set.Dir, filepath.Join(r.set.Dir, report.PageName), setOptions{
-		noVideo: r.options.NoVideo, filmstripStep: r.options.FilmstripStep, judging: r.cmd.judging.options()})
+	r.pages, err = compare.WritePages(r.ctx, r.set.Dir, filepath.Join(r.set.Dir, report.PageName), compare.PageOptions{
+		NoVideo: r.options.NoVideo, FilmstripStep: r.options.FilmstripStep, Options: r.cmd.judging.options()}, r.env)
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", r.set.Dir, orInterrupted(err))
 	}

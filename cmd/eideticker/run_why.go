@@ -80,7 +80,8 @@ func (r *testRun) explainChange() error {
 		fmt.Fprintf(r.err, "%s of %s failed: %s\n", countText(len(failed)), plural(len(more.set.Made), "further run"),
 			failed[0].Record.Reason)
 	}
-	_, err = writeSet(r.env, o.Dir, filepath.Join(o.Dir, report.PageName), setOptions{noVideo: true})
+	_, err = compare.WritePages(r.ctx, o.Dir, filepath.Join(o.Dir, report.PageName), compare.PageOptions{NoVideo: true},
+		r.env)
 	return err
 }
 
