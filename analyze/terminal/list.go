@@ -25,7 +25,7 @@ func (l *List) Print(w io.Writer) (err error) {
 	room := Width(w) - width - 2
 	for _, r := range l.rows {
 		lead := fmt.Sprintf("%-*s  ", width, r[0])
-		for _, line := range fold(Shown(w, r[1]), max(MinText, room)) {
+		for _, line := range fold(shownOn(w, r[1]), max(MinText, room)) {
 			err = errors.Join(err, InStyle(w, "", lead+line+"\n"))
 			lead = strings.Repeat(" ", width+2)
 		}

@@ -51,7 +51,7 @@ func NewRows(w io.Writer, heading []string, rows [][]string, width int) *Rows {
 	for n, row := range append([][]string{names}, rows...) {
 		cells := make([]string, len(heading))
 		for i, cell := range row {
-			cells[i] = Shown(w, cell)
+			cells[i] = shownOn(w, cell)
 			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cells[i]))
 			words := strings.Fields(cells[i])
 			parts := [3][]string{{cells[i]}, words, strings.Fields(strings.ReplaceAll(cells[i], ".", ". "))}

@@ -98,7 +98,7 @@ func Wrapped(w io.Writer, heading []string, rows [][]string, width int) error {
 	for i, row := range rows {
 		rows[i] = make([]string, len(row))
 		for n, cell := range row {
-			rows[i][n] = Shown(w, cell)
+			rows[i][n] = shownOn(w, cell)
 		}
 	}
 	widths := columnWidths(rows, width/2/last)

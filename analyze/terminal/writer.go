@@ -67,17 +67,17 @@ func Legible(w io.Writer) io.Writer {
 	if !IsTerminal(w) || runtime.GOOS == "windows" || strings.Contains(charset, "utf8") {
 		return w
 	}
-	return &ASCIIWriter{w: w}
+	return &asciiWriter{w: w}
 }
 
 // asciiWriter replaces characters beyond ASCII. It may be used by several goroutines.
-type ASCIIWriter struct {
+type asciiWriter struct {
 	w    io.Writer
 	mu   sync.Mutex
 	rest []byte // of a character that the last write cut
 }
 
-func (a *ASCIIWriter) Write(b []byte) (int, error) {
+func (a *asciiWriter) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	text := append(a.rest, b...)
@@ -123,12 +123,12 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// shown returns a cleaned text as the writer's terminal shows it, for layout.
-func Shown(w io.Writer, s string) string {
+// shownOn returns a cleaned text as the writer's terminal shows it, for layout.
+func shownOn(w io.Writer, s string) string {
 	if p, ok := w.(*Writer); ok {
 		w = p.w
 	}
-	if _, ok := w.(*ASCIIWriter); ok {
+	if _, ok := w.(*asciiWriter); ok {
 		return ascii(Clean(s))
 	}
 	return Clean(s)
@@ -139,7 +139,7 @@ func Inherited(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case *Writer:
 		return Inherited(w.w)
-	case *ASCIIWriter:
+	case *asciiWriter:
 		return w.w
 	}
 	return w

@@ -32,7 +32,7 @@ func TestWriter(t *testing.T) {
 // TestASCII: a character may be cut by writes.
 func TestASCII(t *testing.T) {
 	var out strings.Builder
-	a := &ASCIIWriter{w: &out}
+	a := &asciiWriter{w: &out}
 	for _, b := range []byte("1 – 2 µs × 3 €\xe2x\n") {
 		if n, err := a.Write([]byte{b}); n != 1 || err != nil {
 			t.Fatal(n, err)

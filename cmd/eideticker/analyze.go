@@ -344,7 +344,7 @@ func (c analyzeCmd) path(s *runfolder.Settings) error {
 // Phase reports the progress of an analysis.
 func (e *env) Phase(what string, frames int) (advance func(int), end func()) {
 	p := e.phase(what, frames)
-	return p.add, p.end
+	return p.Add, p.End
 }
 
 func printResultsJSON(e *env, r *result.Results) error {

@@ -122,14 +122,14 @@ func (b *bench) analyses() error {
 
 func (b *bench) analyseScene(s analysisScene) (err error) {
 	path := filepath.Join(b.dir, s.name+".eid")
-	b.phase(fmt.Sprintf("drawing %s of %s", plural(s.frames, "frame"), s.name), 0).end()
+	b.phase(fmt.Sprintf("drawing %s of %s", plural(s.frames, "frame"), s.name), 0).End()
 	if err := b.draw(s.name, s.frames, path); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(path)) }()
 	var pixels float64 // of a frame, ns
 	for _, c := range s.cases {
-		b.phase(fmt.Sprintf("analysing %s: %s", s.name, c.What), 0).end()
+		b.phase(fmt.Sprintf("analysing %s: %s", s.name, c.What), 0).End()
 		c.Scene, c.Frames = s.name, s.frames
 		if c.most > 0 && c.most < c.Frames {
 			c.Frames = c.most
@@ -255,7 +255,7 @@ func (b *bench) againstDecimate() (err error) {
 			}
 		}
 	}()
-	b.phase("drawing "+plural(frames, "frame")+" for ffmpeg", 0).end()
+	b.phase("drawing "+plural(frames, "frame")+" for ffmpeg", 0).End()
 	if err := p.draw(); err != nil {
 		return err
 	}

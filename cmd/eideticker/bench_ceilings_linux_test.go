@@ -20,7 +20,7 @@ const (
 
 // memory measures comparing and copying, on one core, over buffers that no cache holds.
 func (b *bench) memory() error {
-	b.phase("measuring memory", 0).end()
+	b.phase("measuring memory", 0).End()
 	var buffers [2][]byte
 	for i := range buffers {
 		m, err := ringbuf.Map(benchMemory, ringbuf.MapOptions{Prefault: true})
@@ -49,7 +49,7 @@ func (b *bench) memory() error {
 // disk measures writing in large blocks: past the page cache, which is what recordings do, and
 // through it.
 func (b *bench) disk() error {
-	b.phase("measuring the disk", 0).end()
+	b.phase("measuring the disk", 0).End()
 	direct, err := b.write("direct", doctor.OpenDirect)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):

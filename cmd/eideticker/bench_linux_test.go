@@ -111,7 +111,7 @@ func sceneCases() []benchScene {
 
 func (b *bench) scenes() error {
 	for _, s := range sceneCases() {
-		b.phase("recording synth:"+s.Scene, 0).end()
+		b.phase("recording synth:"+s.Scene, 0).End()
 		if err := b.record(&s); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (b *bench) paced() error {
 		return err
 	}
 	for _, c := range pacedCases() {
-		b.phase(fmt.Sprintf("recording synth:%s for %d s, %d at once", c.scene, c.seconds, c.sources), 0).end()
+		b.phase(fmt.Sprintf("recording synth:%s for %d s, %d at once", c.scene, c.seconds, c.sources), 0).End()
 		all := make([]pacedJSON, c.sources)
 		var g errgroup.Group
 		for i := range all {

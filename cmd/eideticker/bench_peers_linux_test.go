@@ -81,7 +81,7 @@ type peerRun struct {
 }
 
 func (p *peerRun) run() (err error) {
-	p.phase("drawing "+p.scene.Scene, 0).end()
+	p.phase("drawing "+p.scene.Scene, 0).End()
 	if err := p.draw(); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (p *peerRun) ffmpegArgs(rest ...string) []string {
 
 // timed runs ffmpeg.
 func (p *peerRun) timed(name string, args ...string) (time.Duration, error) {
-	p.phase(fmt.Sprintf("%s: %s", p.scene.Scene, name), 0).end()
+	p.phase(fmt.Sprintf("%s: %s", p.scene.Scene, name), 0).End()
 	return least(func() (time.Duration, error) {
 		var said strings.Builder
 		cmd := exec.CommandContext(p.ctx, p.ffmpeg, args...)
@@ -178,7 +178,7 @@ func (p *peerRun) add(name string, took, net time.Duration, out string) error {
 
 // ours records the same file, and reads it into nothing for comparison.
 func (p *peerRun) ours() error {
-	p.phase(p.scene.Scene+": eideticker", 0).end()
+	p.phase(p.scene.Scene+": eideticker", 0).End()
 	uri := "raw:" + p.raw + "?size=1920x1080&format=BGR4&fps=60"
 	alone, err := least(func() (time.Duration, error) { return p.sourceAlone(uri) })
 	if err != nil {
@@ -205,7 +205,7 @@ func (p *peerRun) record(uri, out string) (time.Duration, error) {
 
 // plainLZ4 compresses whole frames on two goroutines, at the codec's own speed.
 func (p *peerRun) plainLZ4() error {
-	p.phase(p.scene.Scene+": LZ4", 0).end()
+	p.phase(p.scene.Scene+": LZ4", 0).End()
 	alone, err := p.eachFrame(func(int, []byte) error { return nil })
 	if err != nil {
 		return err

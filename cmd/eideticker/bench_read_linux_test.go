@@ -25,7 +25,7 @@ type readingJSON struct {
 const randomReads = 300
 
 func (b *bench) read(scene, path string) error {
-	b.phase("reading "+scene, 0).end()
+	b.phase("reading "+scene, 0).End()
 	r := readingJSON{Scene: scene}
 	if err := dropFromCache(path); err != nil {
 		b.result.Notes = append(b.result.Notes, "the recording may have been in the page cache: "+err.Error())

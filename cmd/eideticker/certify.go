@@ -125,9 +125,9 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 	p := e.phase(what, 0)
 	rep, err := certify.Run(e.ctx, src, out, certify.Options{
 		Duration: c.Duration, Path: path, Program: program(),
-		Progress: func(at recorder.Progress) { p.describe(what + progressText(at, 0)) },
+		Progress: func(at recorder.Progress) { p.Describe(what + progressText(at, 0)) },
 	})
-	p.end()
+	p.End()
 	switch {
 	case errors.Is(err, certify.ErrDuration):
 		return usagef("-t: %w", err)

@@ -45,7 +45,7 @@ func (c doctorCmd) Run(e *env) error {
 		return usagef("--disk-time %v: must be between %v and %v", c.DiskTime, doctor.MinDiskTime, doctor.MaxDiskTime)
 	}
 	box, err := doctor.Look(e.ctx, doctor.Options{Dir: c.Dir, DiskTime: c.DiskTime,
-		Progress: func(phase string) { e.phase(phase, 0).end() }})
+		Progress: func(phase string) { e.phase(phase, 0).End() }})
 	if err != nil {
 		return fmt.Errorf("doctor: %w", orInterrupted(err))
 	}

@@ -78,8 +78,8 @@ type job struct {
 // writing shows the progress of the frames. Call end when the export is done.
 func (j *job) writing() (end func()) {
 	p := j.phase("writing "+j.cmd.Output, j.To-j.From)
-	j.Progress = p.set
-	return p.end
+	j.Progress = p.Set
+	return p.End
 }
 
 // exportKind is one kind of output.
@@ -219,7 +219,7 @@ func (c exportCmd) set(e *env) error {
 		return err
 	}
 	lines, err := s.CSV(out)
-	if err := out.finish(err); err != nil {
+	if err := out.Finish(err); err != nil {
 		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, err)
 	}
 	if c.JSON {

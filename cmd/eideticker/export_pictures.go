@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/pattern"
 )
@@ -28,12 +29,17 @@ func exportY4M(j *job) (string, error) {
 
 func exportMP4(j *job) (string, error) {
 	const mapEnding = ".json"
-	out, err := stage(j.cmd.Output, j.cmd.Force, mapEnding)
+	for _, ending := range []string{"", mapEnding} {
+		if err := refuseExisting(j.cmd.Output+ending, j.cmd.Force); err != nil {
+			return "", err
+		}
+	}
+	out, err := staging.CreateNamed(j.cmd.Output)
 	if err != nil {
 		return "", err
 	}
 	defer j.writing()()
-	if err := out.finish(j.MP4(j.ctx, out.name()), mapEnding); err != nil {
+	if err := out.Finish(j.MP4(j.ctx, out.Name()), mapEnding); err != nil {
 		return "", err
 	}
 	frames := plural(j.To-j.From, "frame")

@@ -4,17 +4,21 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // exportEID writes the selected frames as a recording.
 func exportEID(j *job) (string, error) {
-	out, err := stage(j.cmd.Output, j.cmd.Force)
+	if err := refuseExisting(j.cmd.Output, j.cmd.Force); err != nil {
+		return "", err
+	}
+	out, err := staging.CreateNamed(j.cmd.Output)
 	if err != nil {
 		return "", err
 	}
-	err = out.finish(j.writeEID(out.name()))
+	err = out.Finish(j.writeEID(out.Name()))
 	if err != nil {
 		return "", err
 	}

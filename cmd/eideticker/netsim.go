@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -174,13 +175,13 @@ func (f harFlags) begin(force bool) (*harFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.mode = 0o600 // it contains cookies and passwords
+	out.Mode = 0o600 // it contains cookies and passwords
 	return &harFile{out, timeline.Monotonic().Now()}, nil
 }
 
 // harFile is an unfinished HAR file; nil: none.
 type harFile struct {
-	out  *outFile
+	out  *staging.File
 	from timeline.Time
 }
 
@@ -189,5 +190,5 @@ func (h *harFile) finish(s *serve.Server, b *netlab.Client, c link.Conditions) e
 	if h == nil {
 		return nil
 	}
-	return h.out.finish(b.WriteHAR(h.out, s, h.from, c, strings.TrimPrefix(program(), "eideticker ")))
+	return h.out.Finish(b.WriteHAR(h.out, s, h.from, c, strings.TrimPrefix(program(), "eideticker ")))
 }

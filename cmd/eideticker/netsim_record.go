@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/device"
@@ -147,7 +148,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	// It contains cookies and passwords.
 	f, err := os.OpenFile(c.Output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return cannotCreate(c.Output, err)
+		return staging.CannotCreate(c.Output, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := onlyOurs(f); err != nil {
@@ -235,7 +236,7 @@ func (c netsimRecordCmd) site(e *env) error {
 		return err
 	}
 	warnSandbox(e, address)
-	e.phase("recording "+address, 0).end()
+	e.phase("recording "+address, 0).End()
 	got, err := siterecord.Record(e.ctx, siterecord.Options{URL: address, Path: c.Output, Browser: c.Browser,
 		Program: program(), Insecure: c.Insecure, Conditions: conditions, Seed: c.seed(), InNetwork: linked})
 	if err != nil {

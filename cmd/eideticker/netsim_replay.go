@@ -209,8 +209,8 @@ func (c netsimReplayCmd) export(e *env, a *replay.Archive) error {
 	if err != nil {
 		return err
 	}
-	out.mode = 0o600 // others' cookies and passwords are in it, as in the archive
-	if err := out.finish(a.ExportHAR(out, version().Version)); err != nil {
+	out.Mode = 0o600 // others' cookies and passwords are in it, as in the archive
+	if err := out.Finish(a.ExportHAR(out, version().Version)); err != nil {
 		return err
 	}
 	if c.JSON {

@@ -100,14 +100,14 @@ func (j *joint) report(i int, at recorder.Progress) {
 		sum.Bytes += p.Bytes
 	}
 	j.show(j.what, int(sum.Frames), j.total)
-	j.bar.describe(j.what + progressText(sum, j.total))
+	j.bar.Describe(j.what + progressText(sum, j.total))
 }
 
 // print prints in place of the bar. Its errors are ignored.
 func (j *joint) print(what func() error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.bar.hide()
+	j.bar.Hide()
 	_ = what()
 }
 

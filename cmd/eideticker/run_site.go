@@ -60,7 +60,7 @@ func (c runCmd) replayed(e *env, o *session.SetOptions) (release func(), err err
 func (c runCmd) archive(e *env, address string, v session.Variant) (*siterecord.Cached, error) {
 	got, err := archives().Ensure(e.ctx, siterecord.Options{URL: address, Browser: v.Browser, Executable: v.Program,
 		Program: program(), InNetwork: true}, c.Fresh, func() {
-		e.phase(fmt.Sprintf("recording %s, once; --fresh records again", address), 0).end()
+		e.phase(fmt.Sprintf("recording %s, once; --fresh records again", address), 0).End()
 	})
 	if err != nil {
 		return nil, err
