@@ -2,9 +2,11 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
@@ -59,26 +61,13 @@ func (d *Daemon) playFurther(j *job, o session.SetOptions, set *session.Set) err
 
 // changed reports if a primary value of a variant differs from that of the first one.
 func (d *Daemon) changed(j *job, o *session.SetOptions, set *session.Set) (bool, error) {
-	var sets []*compare.Set
-	for _, i := range o.Compared() {
-		s, err := compare.Load(j.context, set.Dirs[i])
-		if err != nil {
-			return false, err
-		}
-		compare.SetThresholds(s, o.TestOf(0).Thresholds)
-		sets = append(sets, s)
+	of := verdict.Set{Options: o, Made: set}
+	sets, err := of.Load(j.context)
+	if err != nil {
+		return false, err
 	}
-	for _, s := range sets[1:] {
-		c, err := compare.Compare(sets[0], s, compare.Options{Declared: o.TestOf(0).Primary,
-			JudgeUnlike: j.start.JudgeUnlike, Sharing: len(sets) - 1})
-		if err != nil {
-			return false, err
-		}
-		if c.Changed() {
-			return true, nil
-		}
-	}
-	return false, nil
+	all, err := of.Comparisons(sets, compare.Options{JudgeUnlike: j.start.JudgeUnlike})
+	return slices.ContainsFunc(all, (*compare.Comparison).Changed), err
 }
 
 // ranFurther notes that a run with measuring code is over. It is not one of the job's set.
