@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
@@ -46,7 +47,7 @@ func (a rigAccess) token() (string, error) {
 		err = errors.New("too long for a token")
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, withoutPath(err))
+		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, staging.WithoutPath(err))
 	}
 	return strings.TrimSpace(string(b)), nil
 }

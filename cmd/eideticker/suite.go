@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/terminal"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -114,19 +115,10 @@ func readTest(path string) (*suite.Test, error) {
 	case suite.InFile(err, path):
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("read test %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("read test %s: %w", path, staging.WithoutPath(err))
 	}
 	t.File = path
 	return t, nil
-}
-
-// withoutPath removes the name of the file from an error.
-func withoutPath(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // tests returns the named tests, or all, and the errors of others.

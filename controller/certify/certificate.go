@@ -192,10 +192,7 @@ func (s Store) Probe() error {
 	}
 	tmp, err := os.CreateTemp(s.Dir, ".certificate.*")
 	if err != nil {
-		if inner := new(os.PathError); errors.As(err, &inner) { // whose name was made up
-			err = inner.Err
-		}
-		return fmt.Errorf("no certificate can be kept in %s: %w", s.Dir, err)
+		return fmt.Errorf("no certificate can be kept in %s: %w", s.Dir, staging.WithoutPath(err))
 	}
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/activity"
 	"github.com/eideticker/eideticker/analyze/activity/page"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/strip/payload"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -106,6 +107,6 @@ func (r *run) writeMessages(t *pageTrace, recording string) {
 		return
 	}
 	if err := t.write(r.Dir, recording, r.Browser); err != nil {
-		r.note("the trace of the page's messages could not be written: %v", withoutPath(err))
+		r.note("the trace of the page's messages could not be written: %v", staging.WithoutPath(err))
 	}
 }

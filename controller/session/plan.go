@@ -46,7 +46,7 @@ func (r *run) readPlan() error {
 		return fmt.Errorf("plan of scripts: %w", err)
 	}
 	if p, err = ContinuePlan(r.Plan, p, s.Seed != 0); err != nil {
-		r.note("%s was not used: %v", plan.File, withoutPath(err))
+		r.note("%s was not used: %v", plan.File, staging.WithoutPath(err))
 	}
 	all, err := policiesOf(r.Test)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/activity"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/analyze/scripts"
 	"github.com/eideticker/eideticker/analyze/trace"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -390,7 +391,7 @@ func (s *scripting) info() *scripts.Info {
 	s.mu.Unlock()
 	warn := func(format string, args ...any) { info.Warnings = append(info.Warnings, fmt.Sprintf(format, args...)) }
 	if failed != nil {
-		warn("Records of scripts could not be kept: %s.", withoutPath(failed))
+		warn("Records of scripts could not be kept: %s.", staging.WithoutPath(failed))
 	}
 	if gone != nil {
 		warn("The collector of scripts ended before the run: %v.", gone)
@@ -406,14 +407,6 @@ func (s *scripting) info() *scripts.Info {
 		warn("The pages sent %d invalid records or details.", got.Dropped)
 	}
 	return info
-}
-
-// withoutPath removes the path from an error about a file.
-func withoutPath(err error) error {
-	if of := (*os.PathError)(nil); errors.As(err, &of) {
-		return of.Err
-	}
-	return err
 }
 
 // Programs returns the description of programs that were served.
@@ -547,6 +540,6 @@ func (r *run) writeScripts(s *scripts.Run, recording string) {
 	}
 	s.Info.Recording = recording
 	if err := writeTo(r.path(scripts.InfoFile), s.Info.Write); err != nil {
-		r.note("%s could not be written: %v", scripts.InfoFile, withoutPath(err))
+		r.note("%s could not be written: %v", scripts.InfoFile, staging.WithoutPath(err))
 	}
 }

@@ -134,25 +134,17 @@ func (d *Disk) write(ctx context.Context, f *os.File, circle int64, duration tim
 		d.Longest = max(d.Longest, time.Since(before))
 		d.Written += int64(n)
 		if err != nil {
-			return fmt.Errorf("write: %w", pathless(err))
+			return fmt.Errorf("write: %w", staging.WithoutPath(err))
 		}
 		if !d.Direct && d.Written%circle == 0 { // or memory would be written over, and the disk see none of it
 			if err := f.Sync(); err != nil {
-				return fmt.Errorf("sync: %w", pathless(err))
+				return fmt.Errorf("sync: %w", staging.WithoutPath(err))
 			}
 		}
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync: %w", pathless(err))
+		return fmt.Errorf("sync: %w", staging.WithoutPath(err))
 	}
 	d.Took = time.Since(started)
 	return nil
-}
-
-// pathless takes the made-up name of the file out of an error.
-func pathless(err error) error {
-	if inner := new(os.PathError); errors.As(err, &inner) {
-		return inner.Err
-	}
-	return err
 }

@@ -30,7 +30,7 @@ func Begin(path string) (*Folder, error) {
 	}
 	f := &Folder{path: abs}
 	if err := f.begin(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot write into %s: %w", path, cause(err)), f.remove())
+		return nil, errors.Join(fmt.Errorf("cannot write into %s: %w", path, WithoutPath(err)), f.remove())
 	}
 	return f, nil
 }
@@ -41,7 +41,7 @@ func Temp(name string) (*Folder, error) {
 	f := &Folder{path: filepath.Join(os.TempDir(), name)}
 	removeOrphans(f.path)
 	if err := f.makeOwn(); err != nil {
-		return nil, fmt.Errorf("make a temporary folder: %w", cause(err))
+		return nil, fmt.Errorf("make a temporary folder: %w", WithoutPath(err))
 	}
 	return f, nil
 }
@@ -65,10 +65,9 @@ func (f *Folder) begin() error {
 	return f.makeOwn()
 }
 
-// cause is an error without the name of a folder that nobody has asked for.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+// WithoutPath returns an error without the name of a file or folder that nobody has asked for.
+func WithoutPath(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
 	}
 	return err

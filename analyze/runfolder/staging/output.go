@@ -48,10 +48,7 @@ func (f *File) Finish(failed error) error {
 
 // CannotCreate names the requested output instead of the temporary file.
 func CannotCreate(path string, err error) error {
-	var inner *fs.PathError
-	if errors.As(err, &inner) {
-		err = inner.Err
-	}
+	err = WithoutPath(err)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("missing folder %s: %w", filepath.Dir(path), err)
 	}

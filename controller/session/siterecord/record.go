@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -81,7 +80,7 @@ func Record(ctx context.Context, o Options) (*Recorded, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(o.Path), tempPrefix(o.Path)+"*") // mode 0600
 	if err != nil {
-		return nil, fmt.Errorf("create %s: %w", o.Path, withoutPath(err))
+		return nil, fmt.Errorf("create %s: %w", o.Path, staging.WithoutPath(err))
 	}
 	got, err := record(ctx, o, page, f)
 	if err == nil {
@@ -159,7 +158,7 @@ func record(ctx context.Context, o Options, page *url.URL, f *os.File) (*Recorde
 	}
 	w, err := replay.NewWriter(f, replay.Info{Writer: o.Program, Created: time.Now()}, replay.DefaultLimits())
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", o.Path, withoutPath(err))
+		return nil, fmt.Errorf("write %s: %w", o.Path, staging.WithoutPath(err))
 	}
 	way := wayTo(ctx, page)
 	if o.Dial == nil {
@@ -175,7 +174,7 @@ func record(ctx context.Context, o Options, page *url.URL, f *os.File) (*Recorde
 	got := &Recorded{Recorded: recorder.Recorded(), Dropped: b.traffic.background(), Moving: b.moving,
 		Proxy: b.network == nil}
 	if err := errors.Join(w.Close(), got.Err); err != nil && failed == nil {
-		failed = fmt.Errorf("write %s: %w", o.Path, withoutPath(err))
+		failed = fmt.Errorf("write %s: %w", o.Path, staging.WithoutPath(err))
 	}
 	return got, failed
 }
@@ -241,13 +240,4 @@ func (b *browsing) openNetwork() (doors []replay.Entrance, err error) {
 		doors = append(doors, replay.Entrance{Listener: l, Door: door.Door})
 	}
 	return doors, nil
-}
-
-// withoutPath removes the name of a temporary file from an error.
-func withoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

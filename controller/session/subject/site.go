@@ -1,15 +1,14 @@
 package subject
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/pattern"
 )
@@ -17,8 +16,8 @@ import (
 // CheckSite checks the folder of a site. A test that plays none is rejected later.
 func CheckSite(dir string, t *suite.Test) error {
 	st, err := os.Stat(dir)
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return fmt.Errorf("%s: %w", dir, path.Err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, staging.WithoutPath(err))
 	}
 	if !st.IsDir() {
 		return fmt.Errorf("%s: it is not a folder", dir)
