@@ -268,7 +268,7 @@ func claimedRequests(realm *trace.Realm, name string, from, to timeline.Time) (t
 			tracks = append(tracks, &scriptTrack{name: fmt.Sprintf("%s, requests (%d)", name, row+1)})
 		}
 		ends[row] = end
-		tracks[row].add(limited(d.URL, maxScriptName), begin, end, requestOfPage{d.What, d.WaitUS})
+		tracks[row].add(wording.Short(d.URL, maxScriptName), begin, end, requestOfPage{d.What, d.WaitUS})
 	}
 	return tracks
 }

@@ -121,10 +121,7 @@ func requestName(address string) string {
 			all[i] = ' '
 		}
 	}
-	if len(all) > most {
-		return string(all[:most-1]) + "…"
-	}
-	return string(all)
+	return wording.Short(string(all), most)
 }
 
 func unprintable(c rune) bool { return !unicode.IsPrint(c) }
