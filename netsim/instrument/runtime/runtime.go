@@ -76,6 +76,7 @@ func Prelude(o Options) string {
 	fmt.Fprintf(&b, "%s(()=>{'use strict';const nonce=%q,base=%q,guard=%q,names=[%s],breaks=%t,live=%t,patience=%d;",
 		comment, o.Nonce, o.Collector, Guard(o.Nonce, calls...), `"`+strings.Join(names, `","`)+`"`, o.Break,
 		o.Live, o.Patience)
+	fmt.Fprintf(&b, "const {%s}=self;", natives)
 	for _, name := range parts {
 		b.WriteString(line(part(name)))
 	}
@@ -142,6 +143,13 @@ func Guard(nonce string, calls ...string) string {
 	return `typeof E` + nonce + `=="undefined"&&[` + names + `].map(k=>Object.defineProperty(self,k+"` + nonce +
 		`",{value:(d,v)=>v,configurable:!0}));`
 }
+
+// natives are the globals that a prelude uses by name. A worker's program begins with the prelude. Its
+// own class Event, say, would hide the native, and is not initialized yet.
+const natives = "Array,ArrayBuffer,DataView,Date,Document,Error,Event,Float64Array,Function,Int32Array,Int8Array," +
+	"JSON,Map,Math,Object,PerformanceEntry,PerformanceObserver,PerformanceObserverEntryList,Promise,Proxy,Reflect," +
+	"String,Symbol,TextEncoder,Uint16Array,Uint32Array,Uint8Array,WeakMap,WeakSet,crypto,decodeURIComponent," +
+	"encodeURIComponent,escape,navigator,performance"
 
 // common has the names that are always defined.
 const common = "ERKFCsrvGBQk"

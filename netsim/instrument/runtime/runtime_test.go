@@ -64,6 +64,20 @@ func TestPreludeIsOneLine(t *testing.T) {
 	}
 }
 
+// TestPreludeInModule: a worker's program has classes with the names of natives. It begins with the
+// prelude, which uses the natives all the same.
+func TestPreludeInModule(t *testing.T) {
+	const shadows = `const all = [...new Set(text.match(/\w+/g))].filter(name => name in self &&
+		!/^(\d.*|self|eval|undefined|NaN|Infinity)$/.test(name));
+		Function(text + all.map(name => ';class ' + name + '{}').join(''))();`
+	text, err := json.Marshal(prelude(t, "calls,errors,loops,concat,leaks,cacheable,tracer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran(t, realm{Prelude: fmt.Sprintf("{const text=%s;%s}", text, shadows), Worker: true,
+		Code: "E$test(1); if (!self.E$test) throw new Error('nothing is recorded')"})
+}
+
 // message is a batch as testdata/run.mjs decodes it.
 type message struct {
 	Magic                                string
