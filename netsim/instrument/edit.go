@@ -17,6 +17,7 @@ const (
 	enter     shape = iota // at the head of a function's block
 	head                   // at the head of the program
 	leave                  // at its end
+	leaveKept              // leave of a function with enterKept, behind its blocks
 	enterKept              // enter of a function with blocks that may run after its return
 	arrow                  // before the expression of an arrow function
 	arrowEnd
@@ -65,8 +66,8 @@ func (s shape) opens() bool {
 
 // timing has the insertions of Time. A number sign is the function's number.
 var timing = [shapes]string{
-	enter: "let d=E(#);", enterKept: "let d=E(#,0,1);", leave: ";R(d)", arrow: "R(E(#),", arrowEnd: ")",
-	arrowBlock: "{let d=E(#);return R(d,", arrowBlockEnd: ")}",
+	enter: "let d=E(#);", enterKept: "let d=E(#,0,1);", leave: ";R(d)", leaveKept: ";R(d,0,1)",
+	arrow: "R(E(#),", arrowEnd: ")", arrowBlock: "{let d=E(#);return R(d,", arrowBlockEnd: ")}",
 	give: "R(d,", giveEnd: ")", giveList: "R(d,(", giveListEnd: "))", giveNothing: " R(d)", giveAlso: ",R(d)",
 	terminate: ";", caught: "K(d);", finally: "let x=F(d);", finallyEnd: ";C(x)",
 	resume: "r(d,", suspend: "s(d,", suspendEnd: "))", suspendNothing: " s(d))",

@@ -65,7 +65,7 @@ func TestRewrite(t *testing.T) {
 			"function f(){E$n0(0);if(a)return;else return 1,2}"},
 		{"function f(){try{}catch{}finally{}}",
 			"function f(){let d$n0=E$n0(0,0,1);try{}catch{K$n0(d$n0);}finally{let x$n0=F$n0(d$n0);;C$n0(x$n0)};" +
-				"R$n0(d$n0)}",
+				"R$n0(d$n0,0,1)}",
 			"function f(){E$n0(0);try{}catch{}finally{}}"},
 		{"try{}catch{}finally{}", "try{}catch{}finally{}", "try{}catch{}finally{}"},
 		{"function f(){'use asm';function g(){return 1}return g}",

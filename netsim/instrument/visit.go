@@ -46,6 +46,7 @@ type scope struct {
 	returns []insert // of statements
 	in      insert   // has the forms of d
 	enter   int      // of the edits: where d is declared; -1: nowhere
+	leave   int      // of the edits: at the end of the block; 0: none
 }
 
 // visit adds the edits of all nodes. It walks backwards, so a function precedes its contents.
@@ -111,10 +112,14 @@ func (e *editor) visit() {
 			edits := len(e.edits)
 			frame, returns := e.function(i, here)
 			// Parameters are outside the block in which d is declared.
-			inner := scope{nodes[i-1].First, frame, returns, callsOf(here), -1}
+			inner := scope{nodes[i-1].First, frame, returns, callsOf(here), -1, 0}
 			for k := edits; k < len(e.edits) && frame; k++ {
-				if e.edits[k].form == uint16(inner.in.base+enter) && e.edits[k].order == ofCalls {
+				switch form := e.edits[k].form; {
+				case e.edits[k].order != ofCalls:
+				case form == uint16(inner.in.base+enter):
 					inner.enter = k
+				case form == uint16(inner.in.base+leave):
+					inner.leave = k
 				}
 			}
 			scopes = append(scopes, scope{first: n.First, enter: -1}, inner)
@@ -134,6 +139,10 @@ func (e *editor) visit() {
 			if n.Kind == ecma.TryStatement && inner.enter >= 0 && e.has(inner.in, enterKept) {
 				e.size += e.forms[kept].size()
 				e.edits[inner.enter].form, inner.enter = uint16(kept), -1
+				if inner.leave > 0 {
+					e.size += e.forms[inner.in.base+leaveKept].size()
+					e.edits[inner.leave].form = uint16(inner.in.base + leaveKept)
+				}
 			}
 			e.inside(i, inner.in)
 		}

@@ -18,7 +18,8 @@ const idle = () => {
 // Many brief calls in one task would fill the ring. While it is crowded, a call that lasted less than two steps of
 // most clocks is removed, if it has no other records. A fuller ring keeps calls from 1 ms on. Removed calls are
 // counted. After many of them a function is not recorded again in its task, which makes its calls quicker.
-// A catch or finally block may run after the return. So functions with such blocks keep their calls.
+// A catch or finally block may run after a return. So a function with such blocks keeps its calls, but for those
+// that leave at its end. It is always recorded again, since its catch blocks end other calls.
 const MOST_BRIEF = 1000, FUNCTIONS = 262144;
 // Gates look at each call, and Node empties its ring.
 const CROWDED = typeof gated !== 'undefined' || memory ? Infinity : SIZE / 2;
@@ -26,9 +27,9 @@ const brief = new Words(FUNCTIONS), briefs = setPrototypeOf([], null); // calls 
 const KEPT = 1 << 16;
 
 // isBrief removes the call on top if it was brief.
-const isBrief = time => {
-  const i = head - 1 & MASK, id = words[4 * i + 1];
-  if (limit < 0 || words[4 * i] !== ENTER || id >= FUNCTIONS ||
+const isBrief = (time, last) => {
+  const i = head - 1 & MASK, id = words[4 * i + 1], code = words[4 * i];
+  if (limit < 0 || code !== ENTER && !(last && code === (ENTER | KEPT)) || id >= FUNCTIONS ||
     time - times[2 * i + 1] >= (head - tail > SIZE * 7 / 8 ? 1 : .15)) return false;
   calls--;
   head--;
@@ -54,7 +55,7 @@ const arm = () => {
 // Nothing can throw between the record and its number: a full stack throws at a call.
 const E = (id, planned, kept) => {
   if (!armed) arm();
-  if (brief[id] >= MOST_BRIEF) {
+  if (brief[id] >= MOST_BRIEF && !kept) {
     brief[id]++;
     return 0;
   }
@@ -69,10 +70,10 @@ const E = (id, planned, kept) => {
   } else put(code, id, time);
   return ++calls;
 };
-const R = (d, value) => {
+const R = (d, value, last) => {
   if (d) {
     const time = now();
-    if (head - tail <= CROWDED || d !== calls || !isBrief(time)) put(LEAVE, d, time);
+    if (head - tail <= CROWDED || d !== calls || !isBrief(time, last)) put(LEAVE, d, time);
   }
   return value;
 };
