@@ -26,13 +26,17 @@ const CROWDED = typeof gated !== 'undefined' || memory ? Infinity : SIZE / 2;
 const brief = new Words(FUNCTIONS), briefs = setPrototypeOf([], null); // calls by function, and those functions
 const KEPT = 1 << 16;
 
-// isBrief removes the call on top if it was brief.
-const isBrief = (time, last) => {
-  const i = head - 1 & MASK, id = words[4 * i + 1], code = words[4 * i];
+// isBrief removes the call on top if it was brief. At its end, its finally blocks go with it.
+const isBrief = (d, time, last) => {
+  let at = head - 1, i = at & MASK;
+  while (last && at > tail && words[4 * i + 1] === d && (words[4 * i] === REOPEN || words[4 * i] === RECLOSE)) {
+    i = --at & MASK;
+  }
+  const id = words[4 * i + 1], code = words[4 * i];
   if (limit < 0 || code !== ENTER && !(last && code === (ENTER | KEPT)) || id >= FUNCTIONS ||
     time - times[2 * i + 1] >= (head - tail > SIZE * 7 / 8 ? 1 : .15)) return false;
   calls--;
-  head--;
+  head = at;
   if (brief[id]++ === 0) briefs[briefs.length] = id;
   return true;
 };
@@ -73,7 +77,7 @@ const E = (id, planned, kept) => {
 const R = (d, value, last) => {
   if (d) {
     const time = now();
-    if (head - tail <= CROWDED || d !== calls || !isBrief(time, last)) put(LEAVE, d, time);
+    if (head - tail <= CROWDED || d !== calls || !isBrief(d, time, last)) put(LEAVE, d, time);
   }
   return value;
 };

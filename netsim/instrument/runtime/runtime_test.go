@@ -380,7 +380,9 @@ func TestBriefCalls(t *testing.T) {
 		C$test(resumed);
 		for (let i = 0; i < 100000; i++) {
 			const d = E$test(12, 0, 1);
+			const x = F$test(d);
 			R$test(E$test(9));
+			C$test(x);
 			R$test(d, 0, 1);
 		}
 		R$test(outer);
