@@ -109,6 +109,45 @@ func TestCausesOfBoth(t *testing.T) {
 	}
 }
 
+// TestWebAssemblyIsNamed: a function of WebAssembly is the cause of a late frame. It has most of
+// the time of the script's function that called it.
+func TestWebAssemblyIsNamed(t *testing.T) {
+	for ran, want := range map[float64]string{
+		400: "crunch (WebAssembly), within work (a.js:1), ran for 400 ms of it.",
+		200: "work (a.js:1) ran for 450 ms of it.",
+	} {
+		r := paused(lateBy500(nsSpan(50, 1), RanMeantime{0, nsSpan(450, 1)}))
+		l := r.Script.Late[0]
+		r.Script.Functions[0] = Function{Name: "work", URL: "http://a.test/a.js", Line: 1}
+		r.Profile = &Profile{Functions: []ProfileFunction{{Name: "crunch", Module: webAssembly}},
+			Threads: []ProfileThread{{Name: "main"}}, Late: []ProfileLate{{Frame: l.Frame, FromNS: l.FromNS,
+				ToNS: l.ToNS, Threads: []ProfileActive{{FunctionNS: nsSpan(ran, 1)}}}}}
+		full := analyzetest.Must(r.Complete())(t)
+		if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
+			t.Errorf("%s\nwant …%s", got, want)
+		}
+	}
+}
+
+// TestBusyThreadIsTheCause: without a function, a thread that ran for half of the time is the
+// cause. A page that waits has none.
+func TestBusyThreadIsTheCause(t *testing.T) {
+	for ran, want := range map[float64]string{
+		300: "the worst pause was 500 ms, at 0.5 s: ThreadPool ran for 300 ms of it.",
+		200: "the worst pause was 500 ms, at 0.5 s.",
+	} {
+		r := paused(lateBy500(nsSpan(50, 1)))
+		l := r.Script.Late[0]
+		r.Script = nil
+		r.Profile = &Profile{Threads: []ProfileThread{{Name: "ThreadPool"}}, Late: []ProfileLate{{Frame: l.Frame,
+			FromNS: l.FromNS, ToNS: l.ToNS, Threads: []ProfileActive{{Function: -1, Running: nsSpan(ran, 1)}}}}}
+		full := analyzetest.Must(r.Complete())(t)
+		if got := full.Windows[0].Answer.Sentence; !strings.HasSuffix(got, want) {
+			t.Errorf("%s\nwant …%s", got, want)
+		}
+	}
+}
+
 // TestProfileTexts: the first sentence is that of a named function, of a late frame, or of the
 // longest function.
 func TestProfileTexts(t *testing.T) {
@@ -125,6 +164,7 @@ func TestProfileTexts(t *testing.T) {
 			idle := p.Late[0]
 			idle.Threads = slices.Clone(idle.Threads)
 			idle.Threads[0].FunctionNS, idle.Threads[0].Blocked = Span{1e6, 1e6, 1e6}, false
+			idle.Threads[0].Running = idle.Threads[0].FunctionNS
 			p.Tests, p.Late = nil, []ProfileLate{idle, p.Late[0]}
 		},
 			"Unnamed code in chromium ran for 29 (28–30) ms of it on Compositor. It waited 2.0 ms in futex_wait, " +

@@ -358,6 +358,12 @@ func (l *ProfileLate) named() bool {
 		4*l.Threads[0].FunctionNS.Value >= float64(l.ToNS-l.FromNS)
 }
 
+// busy reports whether a thread ran for half of the time before a frame. This makes a long frame a
+// late one.
+func (l *ProfileLate) busy() bool {
+	return len(l.Threads) > 0 && 2*l.Threads[0].Running.Value >= float64(l.ToNS-l.FromNS)
+}
+
 func (t *ProfileTest) words(p *Profile) string {
 	late := Span{float64(t.LateNS), float64(t.LowNS), float64(t.HighNS)}
 	return fmt.Sprintf("In %s %s took %s of %s, in others %s; p %s", wording.Plural(t.Frames, "late frame"),
@@ -423,7 +429,7 @@ func (p *Profile) summary() string {
 		return p.Tests[i].words(p) + "."
 	case len(p.Late) > 0 && p.Late[0].Sentence != "": // a page that waits for input is late without a cause
 		i := max(0, slices.IndexFunc(p.Late, func(l ProfileLate) bool {
-			return l.named() || p.works(&l) || len(l.Threads) > 0 && l.Threads[0].Blocked
+			return l.named() || p.works(&l) || l.busy() || len(l.Threads) > 0 && l.Threads[0].Blocked
 		}))
 		return p.Late[i].Sentence
 	case len(p.Functions) > 0 && p.Functions[0].Calls > 0 && p.Functions[0].SelfNS > 0:
@@ -457,6 +463,9 @@ func EnablesInterrupts(name string) bool {
 		strings.HasSuffix(name, "unlock_irq")
 }
 
+// webAssembly is the module of functions of WebAssembly.
+const webAssembly = "WebAssembly"
+
 // causes returns the activity before late frames of a window, the worst first.
 func (p *Profile) causes(window int) (all causes) {
 	if p == nil {
@@ -468,7 +477,7 @@ func (p *Profile) causes(window int) (all causes) {
 			continue
 		}
 		a, lasted := &l.Threads[0], float64(l.ToNS)-float64(l.FromNS)
-		text, name, took := "", "", 0.0
+		text, name, label, took := "", "", "", 0.0
 		switch {
 		case p.works(l):
 			longest := l.ownWork()[0]
@@ -478,19 +487,27 @@ func (p *Profile) causes(window int) (all causes) {
 		case l.named() && a.Function < len(p.Functions):
 			text, _ = a.FunctionNS.texts(a.FunctionNS.unit())
 			took = a.FunctionNS.Value
-			if f := &p.Functions[a.Function]; f.Name != "" {
+			f := &p.Functions[a.Function]
+			if f.Name != "" {
 				name = called(f.Name, "") + " " + text
 			}
-			text = p.function(a.Function) + " ran for " + text
+			if f.Module == webAssembly {
+				label = f.label()
+			}
+			text = f.label() + " ran for " + text
 		case a.Blocked && len(a.Waits) > 0:
 			text = p.thread(a.Thread) + " waited for " + duration(a.Waits[0].NS)
 			if place := a.Waits[0].place(p); place != "" {
 				text = place[1:] + ", " + text
 			}
+		case l.busy():
+			took = a.Running.Value
+			text = p.thread(a.Thread) + " ran for " + duration(int64(took))
 		default:
 			continue
 		}
-		all = append(all, cause{l.Frame, lasted / 1e6, took / 1e6, text, l.FromNS, name, l.Load})
+		all = append(all, cause{frame: l.Frame, ms: lasted / 1e6, took: took / 1e6, text: text, from: l.FromNS,
+			name: name, label: label, load: l.Load})
 	}
 	return all
 }

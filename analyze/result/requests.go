@@ -228,8 +228,8 @@ func (r *Results) requestCauses(window int) (all causes) {
 	slices.SortStableFunc(spans, func(a, b FrameSpan) int { return cmp.Compare(b.Lasted(), a.Lasted()) })
 	for _, s := range spans[:min(len(spans), MaxLate)] {
 		if q := r.requested(s); q.ns > 0 {
-			all = append(all, cause{s.Frame, float64(s.ToNS-s.FromNS) / 1e6, float64(q.ns) / 1e6, q.text(), s.FromNS,
-				q.label(), s.Load})
+			all = append(all, cause{frame: s.Frame, ms: float64(s.ToNS-s.FromNS) / 1e6, took: float64(q.ns) / 1e6,
+				text: q.text(), from: s.FromNS, name: q.label(), load: s.Load})
 		}
 	}
 	return all

@@ -472,6 +472,7 @@ type cause struct {
 	text  string
 	from  int64  // when the frame before it was shown, or the input happened
 	name  string // of the function, with its time; empty: it has none
+	label string // of a script's function, or of one of WebAssembly; empty: of others
 	load  bool   // the frame is the first change of a load
 }
 
@@ -496,15 +497,19 @@ func (r *Results) LateMarks(window int) (marks []Mark) {
 	return marks
 }
 
-// causes returns those of the scripts, and those of the profile for frames without them. Requests
+// causes returns those of the scripts, and those of the profile for frames without them. A function
+// of WebAssembly has its time within a script's function, so it is named for most of that. Requests
 // replace causes that took less than half of the time. The longest pause comes first.
 func (r *Results) causes(window int) causes {
 	all := r.Script.causes(window)
 	scripts := len(all)
 	for _, c := range r.Profile.causes(window) {
 		same := func(o cause) bool { return o.frame == c.frame && o.from == c.from }
-		if !slices.ContainsFunc(all[:scripts], same) {
+		if i := slices.IndexFunc(all[:scripts], same); i < 0 {
 			all = append(all, c)
+		} else if c.label != "" && 4*c.took >= 3*all[i].took {
+			_, took, _ := strings.Cut(c.text, c.label)
+			all[i].text, all[i].name = c.label+", within "+all[i].label+","+took, c.name
 		}
 	}
 	for _, c := range r.requestCauses(window) {
@@ -567,9 +572,10 @@ func (s *Script) causes(window int) (all causes) {
 			continue
 		}
 		text, _ := f.Self.texts(f.Self.unit())
-		all = append(all, cause{l.Frame, lasted / 1e6, f.Self.Value / 1e6,
-			s.Functions[f.Function].label() + " ran for " + text, l.FromNS,
-			called(s.Functions[f.Function].Name, "") + " " + text, l.Load})
+		label := s.Functions[f.Function].label()
+		all = append(all, cause{frame: l.Frame, ms: lasted / 1e6, took: f.Self.Value / 1e6, from: l.FromNS,
+			label: label, load: l.Load, text: label + " ran for " + text,
+			name: called(s.Functions[f.Function].Name, "") + " " + text})
 	}
 	return all
 }

@@ -144,8 +144,8 @@ func Guard(nonce string, calls ...string) string {
 		`",{value:(d,v)=>v,configurable:!0}));`
 }
 
-// natives are the globals that a prelude uses by name. A worker's program begins with the prelude. Its
-// own class Event, say, would hide the native, and is not initialized yet.
+// natives are the globals that a prelude uses by name. A worker's program begins with the prelude.
+// A class Event of the program would hide the native, and is not initialized yet.
 const natives = "Array,ArrayBuffer,DataView,Date,Document,Error,Event,Float64Array,Function,Int32Array,Int8Array," +
 	"JSON,Map,Math,Object,PerformanceEntry,PerformanceObserver,PerformanceObserverEntryList,Promise,Proxy,Reflect," +
 	"String,Symbol,TextEncoder,Uint16Array,Uint32Array,Uint8Array,WeakMap,WeakSet,crypto,decodeURIComponent," +
