@@ -59,8 +59,11 @@ func busy(ctx context.Context, root fs.FS, pid int, step time.Duration) string {
 	return found
 }
 
-// needsProcessor reads /proc/PID/task/TID/stat.
+// needsProcessor reads /proc/PID/task/TID/stat. Firefox's profiler stops a thread by SIGPROF for
+// each sample. Its handler waits then, and blocks that signal alone.
 func needsProcessor(stat string) (name string, needs bool) {
+	const blocked, profiling = 29, "67108864" // the field behind the name, 1 << (SIGPROF - 1)
 	name, state, ok := cutName(stat)
-	return name, ok && strings.HasPrefix(state, " R")
+	fields := strings.Fields(state)
+	return name, ok && (strings.HasPrefix(state, " R") || len(fields) > blocked && fields[blocked] == profiling)
 }

@@ -50,10 +50,13 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyThread: a thread needs a processor if it runs or waits for one.
+// TestBusyThread: a thread needs a processor if it runs or waits for one. So does one that a
+// profiler stops for a sample.
 func TestBusyThread(t *testing.T) {
 	const stat = "7 (page) S 1 7 7 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 2 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
-	for state, want := range map[string]string{"R": "Main", "S": "", "D": ""} {
+	const rest = " 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 2 0 5 0 0 0 0 0 0 0 0 0 "
+	for state, want := range map[string]string{"R": "Main", "S": "", "D": "", "S" + rest + "67108864 0": "Main",
+		"S" + rest + "2147483647 0": "", "S" + rest + "0 67108864": ""} {
 		root := fstest.MapFS{"proc/7/stat": {Data: []byte(stat)},
 			"proc/7/task/8/stat": {Data: []byte("8 (Main) " + state + " 1")}}
 		if got := busy(t.Context(), root, 7, time.Microsecond); got != want {
