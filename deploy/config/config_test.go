@@ -163,6 +163,8 @@ func TestProblems(t *testing.T) {
 			"output is \"../d\": must be a path within", 1},
 		{"no output", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\n",
 			"command and output belong together", 1},
+		{"signed without a command", "[feed.a]\nkind = \"git\"\ndir = \"b\"\nsign = \"c\"\n", "sign needs command", 1},
+		{"fleet without a key", "[feed.a]\nkind = \"fleet\"\n", "key is missing; kind fleet needs it", 1},
 		{"no branch", "[feed.a]\nkind = \"git\"\ndir = \"b\"\ncommand = [\"c\"]\noutput = \"d\"\nbranch = \"--all\"\n",
 			"branch is \"--all\"", 1},
 		{"huge", strings.Repeat("# much\n", 1<<18), "are more than", 0},

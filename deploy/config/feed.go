@@ -24,6 +24,7 @@ const (
 	FeedChrome  = "chrome-for-testing"
 	FeedMozilla = "mozilla"
 	FeedGit     = "git"
+	FeedFleet   = "fleet"
 )
 
 // Content of a feed's builds.
@@ -36,11 +37,12 @@ const (
 // Feed says where builds of browsers, or of a web site, come from.
 type Feed struct {
 	Kind     FeedKind `toml:"kind"`
-	Of       string   `toml:"of"`       // folder, jsonl, git: browser, site, android; "": browser
+	Of       string   `toml:"of"`       // not of indexes of browsers: browser, site, android; "": browser
 	Package  string   `toml:"package"`  // of = "android": of the APKs
 	Dir      string   `toml:"dir"`      // folder: of the builds; git: the repository
 	URL      string   `toml:"url"`      // of the index; jsonl: or its file
-	Key      string   `toml:"key"`      // jsonl: file of the public key that signs lines; "": they need no signature
+	Key      string   `toml:"key"`      // jsonl, fleet: file of the public key of the builds' signatures
+	Sign     string   `toml:"sign"`     // git: file of the private key that signs builds for other rigs
 	Channel  string   `toml:"channel"`  // chrome-for-testing, mozilla
 	Platform string   `toml:"platform"` // chrome-for-testing, mozilla
 	Branch   string   `toml:"branch"`   // git
@@ -55,7 +57,7 @@ type FeedKind string
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (k *FeedKind) UnmarshalText(text []byte) error {
 	*k = FeedKind(text)
-	return oneOf("kind", string(text), FeedFolder, FeedLines, FeedChrome, FeedMozilla, FeedGit)
+	return oneOf("kind", string(text), FeedFolder, FeedLines, FeedChrome, FeedMozilla, FeedGit, FeedFleet)
 }
 
 // maxFeeds bounds the feeds of a rig.
@@ -72,7 +74,9 @@ var feedKeys = map[FeedKind]struct{ need, may []string }{
 	FeedLines:   {need: []string{"url"}, may: []string{"key", "of", "package"}},
 	FeedChrome:  {may: []string{"url", "channel", "platform"}},
 	FeedMozilla: {may: []string{"url", "channel", "platform"}},
-	FeedGit:     {need: []string{"dir"}, may: []string{"branch", "command", "of", "output", "package", "timeout"}},
+	FeedGit: {need: []string{"dir"}, may: []string{"branch", "command", "of", "output", "package", "sign",
+		"timeout"}},
+	FeedFleet: {need: []string{"key"}, may: []string{"of", "package"}},
 }
 
 // checkFeeds returns the name of the first feed with a problem, and the problem.
@@ -98,7 +102,7 @@ func (f Feed) check() error {
 	}
 	given := map[string]bool{"dir": f.Dir != "", "url": f.URL != "", "key": f.Key != "", "channel": f.Channel != "",
 		"platform": f.Platform != "", "branch": f.Branch != "", "command": len(f.Command) > 0, "output": f.Output != "",
-		"timeout": f.Timeout != 0, "of": f.Of != "",
+		"timeout": f.Timeout != 0, "of": f.Of != "", "sign": f.Sign != "",
 		"package": f.Package != ""}
 	keys := feedKeys[f.Kind]
 	for _, key := range keys.need {
@@ -129,6 +133,9 @@ func (f Feed) check() error {
 	}
 	if given["command"] != given["output"] {
 		return fmt.Errorf("command and output belong together")
+	}
+	if given["sign"] && !given["command"] {
+		return fmt.Errorf("sign needs command: only a rig that makes builds signs them")
 	}
 	if f.Output != "" && !filepath.IsLocal(f.Output) {
 		return fmt.Errorf("output is %.80q: must be a path within the commit's files", f.Output)
@@ -164,7 +171,7 @@ func Fetchable(u *url.URL) bool {
 // placeFeeds resolves the paths of feeds against the folder of the file.
 func (c *Config) placeFeeds(file string) {
 	for name, f := range c.Feed {
-		f.Dir, f.Key = beside(file, f.Dir), beside(file, f.Key)
+		f.Dir, f.Key, f.Sign = beside(file, f.Dir), beside(file, f.Key), beside(file, f.Sign)
 		if !strings.Contains(f.URL, "://") {
 			f.URL = beside(file, f.URL)
 		}

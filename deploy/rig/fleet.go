@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,10 +139,10 @@ func (s *Rig) openAgent() (err error) {
 		address = "https://" + shownAddress(s.at, s.hosts()) + "/"
 	}
 	s.agent, err = agent.New(agent.Options{
-		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.api.Relayed(),
+		Dir: c.DataDir, Queue: s.daemon.Queue(), Devices: s.daemon.Devices, Open: s.openSet, Files: s.relayed(),
 		Superseded: s.superseded, Rest: s.daemon.Rest, Descriptions: s.devices.Descriptions, Tests: s.allTests,
-		Feeds: s.feedsOn, Program: s.program,
-		Address: address, Labels: c.Labels, Unbuilt: unbuilt(c), Log: s.daemon.Log(),
+		Feeds: s.feedsOn, Program: s.program, Address: address, Labels: c.Labels, Unbuilt: unbuilt(c), Signs: signs(c),
+		Make: s.makeBuild, Fetches: fetches(c), Learn: s.learn, Log: s.daemon.Log(),
 		Accept: wire.Accept{Owners: c.Accept.Owners, Kinds: c.Accept.Kinds, Feeds: c.Accept.Feeds},
 		Dial: func(f agent.Fleet, seed []byte, jwt func() (string, error)) (agent.Bus, error) {
 			return bus.Dial(bus.RigOptions{URL: f.Hub, Path: f.Path, Fingerprint: f.Fingerprint, Rig: f.Rig, JWT: jwt,
@@ -176,6 +177,54 @@ func unbuilt(c *config.Config) (feeds []string) {
 		}
 	}
 	return feeds
+}
+
+// signs returns the feeds whose builds the rig makes for other rigs, within its own limits.
+func signs(c *config.Config) (feeds []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Feed)) {
+		if c.Feed[name].Sign != "" && !slices.Contains(unbuilt(c), name) &&
+			(len(c.Accept.Feeds) == 0 || slices.Contains(c.Accept.Feeds, name)) {
+			feeds = append(feeds, name)
+		}
+	}
+	return feeds
+}
+
+// fetches returns the feeds whose builds the rig gets from its hub.
+func fetches(c *config.Config) (feeds []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Feed)) {
+		if c.Feed[name].Kind == config.FeedFleet {
+			feeds = append(feeds, name)
+		}
+	}
+	return feeds
+}
+
+// makeBuild makes and signs a build for other rigs.
+func (s *Rig) makeBuild(ctx context.Context, b wire.Build) (m wire.Made, err error) {
+	m.Line, m.SHA256, m.Bytes, err = s.builds.Export(ctx, b.Feed, b.Build, s.daemon.Quiet)
+	return m, err
+}
+
+// learn keeps a build that another rig has signed.
+func (s *Rig) learn(m wire.Made) error { return s.builds.Learn(m.Feed, m.Build.Build, m.Line) }
+
+// relayed answers the requests that the hub passes on, and those of the hub for builds.
+func (s *Rig) relayed() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", s.api.Relayed())
+	mux.HandleFunc("GET "+wire.BuildPath+"{sum}", func(w http.ResponseWriter, r *http.Request) {
+		sum := r.PathValue("sum")
+		f, err := s.builds.Archive(sum)
+		if err != nil {
+			http.Error(w, "the rig has no such build any more", http.StatusNotFound)
+			return
+		}
+		defer f.Close() // was only read
+		w.Header().Set("ETag", `"`+sum[:min(len(sum), 32)]+`"`)
+		http.ServeContent(w, r, "", time.Time{}, f)
+	})
+	return mux
 }
 
 // allTests returns the names of all that a job may name as its test, and of tests with a profile.

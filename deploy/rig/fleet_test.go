@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
 	"github.com/eideticker/eideticker/deploy/schedule/builds"
 )
 
@@ -66,5 +67,37 @@ func TestUnbuilt(t *testing.T) {
 	got := unbuilt(&c)
 	if slices.Sort(got); !slices.Equal(got, []string{"bare", "shop"}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestBuilderDoubts: serve and schedule check state why builds cannot be signed or checked.
+func TestBuilderDoubts(t *testing.T) {
+	private, public := keys(t)
+	git := config.Feed{Kind: config.FeedGit, Command: []string{"make"}, Sign: private}
+	lost := git
+	lost.Sign = "/nowhere"
+	swapped := git
+	swapped.Sign = public
+	const label = "feed shop: no other rig gets its builds; set labels = { builder = \"shop\" }"
+	for _, tc := range []struct {
+		feed          config.Feed
+		label, accept string
+		want          string
+	}{
+		{git, "shop", "", "[]"}, {git, "app,shop", "shop", "[]"}, {git, "app", "", label}, {git, "shop", "app", label},
+		{lost, "shop", "", "[feed shop: read key: open /nowhere"},
+		{swapped, "shop", "", "a.pem has no PEM block PRIVATE KEY]"},
+		{config.Feed{Kind: config.FeedFleet, Key: public}, "", "", "[]"},
+		{config.Feed{Kind: config.FeedFleet, Key: "/nowhere"}, "", "", "[feed shop: read key: open /nowhere"},
+		{config.Feed{Kind: config.FeedFolder}, "", "", "[]"},
+	} {
+		c := config.Config{Feed: map[string]config.Feed{"shop": tc.feed},
+			Labels: config.Labels{"": {wire.Builder: tc.label}}}
+		if tc.accept != "" {
+			c.Accept.Feeds = []string{tc.accept}
+		}
+		if got := fmt.Sprint(ScheduleDoubts(t.Context(), &c, nil, false)); !strings.Contains(got, tc.want) {
+			t.Errorf("%+v: %s, want %s", tc, got, tc.want)
+		}
 	}
 }

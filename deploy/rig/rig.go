@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -190,7 +191,10 @@ func (s *Rig) newDaemon() (_ *daemon.Daemon, err error) {
 		controls = append(controls, c.Control)
 	}
 	if s.builds, err = builds.Open(builds.Options{Dir: s.conf.DataDir, Feeds: s.conf.Feed,
-		MaxBytes: int64(s.conf.Store.MaxBuilds), Keep: controls, Log: s.log}); err != nil {
+		MaxBytes: int64(s.conf.Store.MaxBuilds), Keep: controls, Log: s.log,
+		Fetch: func(ctx context.Context, sum string, to *os.File, limit int64) error {
+			return s.agent.Fetch(ctx, sum, to, limit)
+		}}); err != nil {
 		return nil, err
 	}
 	return daemon.New(daemon.Options{

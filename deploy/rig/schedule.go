@@ -62,9 +62,10 @@ func (s *Rig) openSchedules(ctx context.Context) (err error) {
 	return err
 }
 
-// ScheduleDoubts returns sentences about names in schedules that cannot be used now.
+// ScheduleDoubts returns sentences about names in schedules and about feeds of a fleet that cannot
+// be used now.
 func ScheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Devices, hub bool) []string {
-	return schedule.Doubts(c.Schedule, schedule.Surroundings{
+	return append(builderDoubts(c), schedule.Doubts(c.Schedule, schedule.Surroundings{
 		Device: func(name string, b api.Browser) error {
 			if hub {
 				return fmt.Errorf("device %s: a hub names devices as RIG/DEVICE, or by needs", name)
@@ -83,7 +84,21 @@ func ScheduleDoubts(ctx context.Context, c *config.Config, devices daemon.Device
 		Build: func(feed, build string) error {
 			return builds.Check(ctx, feed, c.DataDir, c.Feed[feed], build)
 		},
-	})
+	})...)
+}
+
+// builderDoubts returns a sentence for each feed whose builds cannot be signed or checked.
+func builderDoubts(c *config.Config) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.Feed)) {
+		f := c.Feed[name]
+		if err := builds.CheckKey(f); err != nil {
+			all = append(all, fmt.Sprintf("feed %s: %v", name, err))
+		} else if f.Sign != "" && !slices.Contains(signs(c), name) {
+			all = append(all, fmt.Sprintf("feed %s: no other rig gets its builds; set labels = { builder = %[1]q }, "+
+				"and permit it in accept.feeds", name))
+		}
+	}
+	return all
 }
 
 // SiteDoubts returns an error for each schedule with a test that cannot play its builds.

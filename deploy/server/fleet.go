@@ -102,7 +102,8 @@ func (s *Server) fleetRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /fleet/v1/runs/", view)
 	mux.HandleFunc("GET /fleet/v1/picture/", view)
 	for path, rate := range map[string]*limiters{"POST /fleet/v1/join": newLimiters(0.5, 5),
-		"GET /fleet/v1/nats": newLimiters(2, 50), "POST /fleet/v1/ticket/": newLimiters(50, 200)} {
+		"GET /fleet/v1/nats": newLimiters(2, 50), "POST /fleet/v1/ticket/": newLimiters(50, 200),
+		"GET /fleet/v1/ticket/": newLimiters(5, 50)} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if !rate.allow(remote(r), 1, s.now()) {
 				s.refuse(w, r, http.StatusTooManyRequests,

@@ -86,6 +86,13 @@ type Options struct {
 	Accept  wire.Accept
 	// Unbuilt are feeds of commits whose builds the rig does not make for the fleet.
 	Unbuilt []string
+	// Signs are feeds whose builds the rig makes for other rigs by Make, while it measures nothing.
+	Signs []string
+	Make  func(ctx context.Context, b wire.Build) (wire.Made, error)
+	// Fetches are feeds whose builds the rig gets from the hub. Learn checks the signature of one and
+	// keeps it.
+	Fetches []string
+	Learn   func(m wire.Made) error
 	Labels  map[string]map[string]string // words of the rig's owner, by device; "": of all devices
 	Poll    time.Duration                // 0: 10 s
 	Look    time.Duration                // between looks at attempts and fleet.json; 0: 1 s
@@ -101,8 +108,12 @@ type Agent struct {
 	boot string
 
 	mu        sync.Mutex
-	fleet     Fleet // zero: the rig is in no fleet
-	bus       Bus   // nil: as fleet
+	fleet     Fleet                    // zero: the rig is in no fleet
+	bus       Bus                      // nil: as fleet
+	to        *transfer                // nil: as bus
+	wanted    []wire.Build             // that the hub wants for other rigs
+	made      map[wire.Build]wire.Made // of those
+	untold    bool                     // one was made since the last poll
 	state     state
 	reason    string    // of a lost connection, or of a refusal of jobs
 	connected bool      // as it was found last
@@ -138,7 +149,7 @@ func New(o Options) (*Agent, error) {
 	if o.Rest == nil {
 		o.Rest = func(bool) {}
 	}
-	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}}
+	a := &Agent{o: o, boot: rand.Text(), facts: map[string]facts{}, made: map[wire.Build]wire.Made{}}
 	return a, a.load()
 }
 
@@ -235,7 +246,7 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 		return nil
 	}
 	a.mu.Lock()
-	a.bus, a.reason = bus, ""
+	a.bus, a.to, a.reason = bus, to, ""
 	a.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -243,6 +254,7 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 	all.Go(func() { a.examine(ctx, found) })
 	all.Go(func() { a.work(ctx, bus, to, found) })
 	all.Go(func() { a.relay(ctx, bus, to) })
+	all.Go(func() { a.makeBuilds(ctx) })
 	return func() {
 		cancel()
 		if err := bus.Close(); err != nil {
@@ -251,7 +263,7 @@ func (a *Agent) connect(ctx context.Context, f Fleet) (stop func()) {
 		all.Wait()
 		to.close()
 		a.mu.Lock()
-		a.bus, a.connected = nil, false
+		a.bus, a.to, a.connected = nil, nil, false
 		a.mu.Unlock()
 	}
 }

@@ -95,6 +95,7 @@ func (a *Agent) poll(ctx context.Context, bus Bus, to *transfer) (again bool) {
 	}
 	// Folders go first. An attempt that begins would delay them.
 	taken = true
+	a.want(answer.Make)
 	sent := a.sendLight(ctx, to, answer.Light)
 	return a.follow(ctx, bus, &answer) || sent
 }
@@ -113,7 +114,14 @@ func (a *Agent) report() wire.Poll {
 	defer a.mu.Unlock()
 	p := wire.Poll{Version: wire.Version, Program: a.o.Program, Boot: a.boot, Epoch: a.state.Epoch,
 		ClockNS: a.o.Now().UnixNano(), Address: a.o.Address, Busy: measures(devices), Accept: a.o.Accept, Yields: true,
-		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended()}
+		Devices: []wire.Device{}, Running: []wire.Running{}, Ended: a.state.ended(), Signs: a.o.Signs,
+		Fetches: a.o.Fetches}
+	for _, b := range a.wanted {
+		if m, is := a.made[b]; is {
+			p.Made = append(p.Made, m)
+		}
+	}
+	a.untold = false
 	if now := a.o.Now(); a.o.Tests != nil &&
 		(a.listed.IsZero() || !p.Busy && now.Sub(a.listed).Abs() >= testsEvery) {
 		all, profiled := a.o.Tests()
@@ -333,6 +341,14 @@ func (a *Agent) take(ctx context.Context, bus Bus, d *wire.Assignment) (changed 
 	if why := refusal(a.o.Accept, a.o.Unbuilt, d); why != "" {
 		return a.end(d.Attempt, wire.Ended{State: "refused", Reason: why})
 	}
+	for _, m := range d.Builds[:min(len(d.Builds), 2*api.MaxVariants)] {
+		if !slices.Contains(a.o.Fetches, m.Feed) {
+			continue
+		}
+		if err := a.o.Learn(m); err != nil {
+			return a.end(d.Attempt, wire.Ended{State: "refused", Reason: bounded(err.Error())})
+		}
+	}
 	if hold {
 		return changed
 	}
@@ -425,7 +441,7 @@ func (a *Agent) note(id, state, progress string) (changed bool) {
 func (a *Agent) observe(ctx context.Context) (changed bool) {
 	devices := a.o.Devices()
 	a.mu.Lock()
-	changed = !slices.Equal(a.kept, a.whyKept(devices)) || a.rests && !measures(devices)
+	changed = !slices.Equal(a.kept, a.whyKept(devices)) || a.rests && !measures(devices) || a.untold
 	a.mu.Unlock()
 	for _, t := range a.attempts() {
 		if t.Ended != nil || ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,7 +103,10 @@ func (a *Agent) sendLight(ctx context.Context, to *transfer, tickets []wire.Tick
 		a.o.Point("sent")
 		sent = true
 	}
-	a.rest(rest)
+	a.mu.Lock()
+	owes := a.owes()
+	a.mu.Unlock()
+	a.rest(rest || owes && measures(a.o.Devices()))
 	a.hold()
 	return sent
 }
@@ -115,11 +119,11 @@ func (a *Agent) rest(is bool) {
 	a.o.Rest(is)
 }
 
-// hold notes since when a light folder waits.
+// hold notes since when a light folder or a build waits.
 func (a *Agent) hold() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	waits := false
+	waits := a.owes()
 	for _, e := range a.state.ended() {
 		waits = waits || e.Light != nil
 	}
@@ -238,8 +242,9 @@ func relayRequest(ctx context.Context, t wire.Ticket) (*http.Request, error) {
 	u, err := url.ParseRequestURI(t.Path)
 	if err != nil || u.IsAbs() || u.Host != "" || len(t.Path) > 1000 || len(t.Range) > 200 || strings.Contains(u.Path,
 		"..") ||
-		!strings.HasPrefix(u.Path, runsPath) && !strings.HasPrefix(u.Path, previewPath) {
-		return nil, fmt.Errorf("path %.80q is not one of a run or a preview", t.Path)
+		!slices.ContainsFunc([]string{runsPath, previewPath, wire.BuildPath},
+			func(begin string) bool { return strings.HasPrefix(u.Path, begin) }) {
+		return nil, fmt.Errorf("path %.80q is not one of a run, a build or a preview", t.Path)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -78,11 +78,16 @@ func (h *Hub) index(j *job) {
 	j.given = false
 	switch wait := j.State == queued; {
 	case wait && !j.waits:
-		h.sched.Add(j.wanted())
+		h.sched.Add(h.waiter(j))
 	case j.ended() && j.waits:
 		h.sched.Remove(j.Job)
 	}
 	j.waits = j.State == queued
+	if len(j.Builds) > 0 && !j.ended() {
+		h.building[j.Job] = j
+	} else {
+		delete(h.building, j.Job)
+	}
 	if on == "" {
 		j.spec = nil
 	}

@@ -30,6 +30,7 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /fleet/v1/join", h.join)
 	mux.HandleFunc("POST /fleet/v1/ticket/{id}", h.post)
+	mux.HandleFunc("GET /fleet/v1/ticket/{id}", h.sendBuild)
 	mux.HandleFunc("GET /fleet/v1/runs/{rig}/{run}/{name...}", h.file)
 	mux.HandleFunc("GET /fleet/v1/picture/{rig}/{device}", h.picture)
 	mux.Handle("GET "+natsPath, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {

@@ -17,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/fleet/bus"
 	"github.com/eideticker/eideticker/deploy/fleet/sched"
+	"github.com/eideticker/eideticker/deploy/fleet/wire"
 )
 
 // Authority makes and ends the rights of rigs.
@@ -98,8 +99,10 @@ type Hub struct {
 	figures  figures
 	copies   copies
 	leaving  map[string]string // keys of rigs that leave
-	newer    seenEpoch         // of a hub that was adopted later
-	odd      seenEpoch         // of no hub
+	builds   map[wire.Build]*shared
+	building map[string]*job // that have not ended, with builds of rigs
+	newer    seenEpoch       // of a hub that was adopted later
+	odd      seenEpoch       // of no hub
 }
 
 // Bounds of ended jobs.
@@ -161,6 +164,7 @@ func (h *Hub) clear() {
 	h.tickets, h.news = map[string]*ticket{}, map[[2]string]bool{}
 	h.changing = map[string]bool{}
 	h.leaving, h.leads = map[string]string{}, false
+	h.builds, h.building = map[wire.Build]*shared{}, map[string]*job{}
 }
 
 // load reads everything. Rigs have a lease from now on before they are away.
@@ -255,6 +259,7 @@ func (h *Hub) Run(ctx context.Context) error {
 					h.o.Log.Error("rigs are not answered", "error", err)
 				}
 			})
+			all.Go(func() { h.gatherAll(of) })
 		} else if !leads && serving.stop != nil {
 			serving.stop()
 			all.Wait()
@@ -315,6 +320,7 @@ func (h *Hub) pass() {
 	}
 	h.lose(now)
 	h.expire(now)
+	h.arrange(now)
 }
 
 // store logs jobs that have ended, and removes those that lists no longer show.
@@ -398,6 +404,9 @@ func (h *Hub) view(j *job) api.FleetJob {
 	if j.State == queued {
 		place, reason := h.sched.Wait(j.Job, h.o.Now())
 		out.Position, out.Reason = place, reason
+		if why := h.unmade(j); why != "" {
+			out.Reason = why
+		}
 		if j.Reason != "" {
 			out.Reason += "; before: " + j.Reason
 		}

@@ -117,6 +117,9 @@ func (h *Hub) takePoll(ctx context.Context, name string, p *wire.Poll, err error
 	for i := range p.Running {
 		h.mention(name, &p.Running[i])
 	}
+	for i := range p.Made {
+		h.takeMade(r, &p.Made[i])
+	}
 	h.show(r)
 	return out, lights
 }
@@ -130,6 +133,7 @@ func (h *Hub) answerPoll(ctx context.Context, name string, p *wire.Poll, out *wi
 	}
 	out.Light = h.lightTickets(name, lights, now) // the rig sends nothing while it measures
 	out.Drain = r.Drain
+	out.Make = h.wantedOf(name)
 	again := sortedKeys(r.resend)
 	out.Resend = again[:min(len(again), lightsOfRig)]
 	if out.Desired, err = h.desired(ctx, r, p); err != nil {
@@ -188,9 +192,18 @@ func (h *Hub) desired(ctx context.Context, r *rig, p *wire.Poll) ([]wire.Assignm
 				continue
 			}
 		}
-		a := wire.Assignment{Attempt: j.id(), Owner: j.Owner, Class: j.Class, Cancel: j.Cancel, Upload: j.Upload}
+		lines, whole := h.linesFor(r, j)
+		if state == running {
+			lines = nil // the rig has them
+		}
+		if !whole && !known && j.Cancel == "" {
+			j.seen = h.o.Now() // the builder has to report a build again
+			continue
+		}
+		a := wire.Assignment{Attempt: j.id(), Owner: j.Owner, Class: j.Class, Cancel: j.Cancel, Upload: j.Upload,
+			Builds: lines}
 		if err == nil {
-			if size += j.size; size > maxDesired && !known {
+			if size += j.size + len(lines)*wire.MaxLine; size > maxDesired && !known {
 				j.seen = h.o.Now() // it waits here, it is not lost
 				continue
 			}
@@ -245,11 +258,12 @@ func (h *Hub) take(r *rig, p *wire.Poll, now time.Time) {
 		!slices.EqualFunc(r.Devices, p.Devices, sameDevice) {
 		h.changed(r.Rig, "")
 	}
-	r.dirty = r.dirty || r.Program != p.Program || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
+	r.dirty = r.dirty || r.Program != p.Program || !slices.Equal(r.Signs, p.Signs) ||
+		!slices.Equal(r.Fetches, p.Fetches) || !slices.EqualFunc(r.Devices, p.Devices, sameLabels)
 	r.polled, r.SeenNS = now, now.UnixNano()
 	r.Program, r.Address, r.Accept, r.Devices = p.Program, p.Address, p.Accept, p.Devices
 	r.busy, r.reason, r.tests, r.profiled = p.Busy, p.Reason, p.Tests, p.Profiled
-	r.yields = p.Yields
+	r.yields, r.Signs, r.Fetches = p.Yields, p.Signs, p.Fetches
 	r.unreported, r.reported = p.Results, len(p.Ended)
 	if p.ClockNS != 0 {
 		r.clock = time.Duration(p.ClockNS - now.UnixNano())
@@ -307,12 +321,16 @@ func check(p *wire.Poll) error {
 			}
 		}
 	}
-	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds} {
+	if len(p.Made) > wire.MaxMade {
+		return errors.New("the poll has too many builds")
+	}
+	for _, list := range [][]string{p.Accept.Owners, p.Accept.Kinds, p.Accept.Feeds, p.Signs, p.Fetches} {
 		if len(list) > 64 || slices.ContainsFunc(list, func(s string) bool { return len(s) > 256 }) {
 			return errors.New("the rig's own limits are too long")
 		}
 	}
-	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept}); err != nil || len(raw) > maxMember {
+	if raw, err := json.Marshal(member{Devices: p.Devices, Accept: p.Accept, Signs: p.Signs,
+		Fetches: p.Fetches}); err != nil || len(raw) > maxMember {
 		return errors.New("the rig's devices have too many labels")
 	}
 	for i := range p.Ended {
@@ -343,11 +361,14 @@ func (h *Hub) event(name string, request []byte) wire.Event {
 	return wire.Event{}
 }
 
-// ask returns the upload of a job that the rig works at.
+// ask returns the upload of a job that the rig works at, or the ticket of a build.
 func (h *Hub) ask(ctx context.Context, name string, request []byte) (out wire.Asked) {
 	var q wire.Ask
 	if err := json.Unmarshal(request, &q); err != nil {
 		return wire.Asked{Error: "the request cannot be read"}
+	}
+	if q.Build != "" {
+		return h.askBuild(name, q.Build)
 	}
 	h.mu.Lock()
 	own := false

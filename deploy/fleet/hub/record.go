@@ -59,6 +59,7 @@ type record struct {
 	Replace    bool            `json:"replace,omitempty"`
 	EstimateNS int64           `json:"estimate_ns"`
 	Runs       int             `json:"runs"`
+	Builds     []wire.Build    `json:"builds,omitempty"` // that rigs make, and may fetch
 	Spec       json.RawMessage `json:"spec,omitempty"`
 	SpecSum    string          `json:"spec_sha256,omitempty"` // of a blob, instead of Spec
 	Upload     string          `json:"upload_sha256,omitempty"`

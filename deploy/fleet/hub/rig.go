@@ -37,6 +37,8 @@ type member struct {
 	Address  string        `json:"address,omitempty"`
 	Accept   wire.Accept   `json:"accept"`
 	Devices  []wire.Device `json:"devices"`
+	Signs    []string      `json:"signs,omitempty"`   // as wire.Poll has it
+	Fetches  []string      `json:"fetches,omitempty"` // likewise
 	SeenNS   int64         `json:"seen_ns"`
 }
 
@@ -116,6 +118,7 @@ func (h *Hub) show(r *rig) {
 			labels = map[string]string{}
 		}
 		labels["rig"], labels["device"] = r.Rig, d.Name
+		r.labelBuilder(labels, d.Feeds)
 		free := d.State == "free" || d.State == "keeping" && d.Reason == "" // it may be reserved, too
 		out.Devices = append(out.Devices, sched.Device{Name: d.Name, Labels: labels, Feeds: d.Feeds,
 			Free: free && !r.uses([]string{d.Name}), Reason: d.Reason})

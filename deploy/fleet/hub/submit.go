@@ -171,6 +171,7 @@ func (h *Hub) newJob(owner string, p api.JobParams) (*job, map[string][]byte, er
 	for _, feed := range j.Feeds {
 		if h.o.Built != nil && h.o.Built(feed) {
 			j.Needs = append(j.Needs, wire.Builder+"="+feed)
+			j.Builds = append(j.Builds, buildsOf(p.StartParams, feed)...)
 		}
 	}
 	if _, err := sched.ParseNeeds(j.Needs); err != nil {

@@ -37,8 +37,9 @@ type ticket struct {
 	wire.Ticket
 	rig   string
 	until time.Time
-	ended *wire.Ended // whose light folder it is
-	relay *relay      // of a file
+	ended *wire.Ended  // whose light folder it is
+	relay *relay       // of a file
+	build *pieceReader // that the rig may get
 }
 
 // relay is a client that waits for a file of a rig.
@@ -142,7 +143,7 @@ func (h *Hub) expire(now time.Time) {
 func (h *Hub) post(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	t := h.tickets[r.PathValue("id")]
-	if t != nil && h.o.Now().Before(t.until) {
+	if t != nil && t.build == nil && h.o.Now().Before(t.until) {
 		delete(h.tickets, t.ID)
 	} else {
 		t = nil

@@ -167,6 +167,9 @@ type simRig struct {
 	browsers string // label
 	feeds    []string
 	builder  string // label
+	signs    []string
+	fetches  []string
+	made     []wire.Made
 	answer   wire.Polled
 	last     []byte
 }
@@ -179,7 +182,7 @@ type simAttempt struct {
 
 func (r *simRig) report() []byte {
 	p := wire.Poll{Version: wire.Version, Boot: r.boot, Program: "eideticker 1", Tests: r.tests, Profiled: r.profiled,
-		Yields: r.yields}
+		Yields: r.yields, Signs: r.signs, Fetches: r.fetches, Made: r.made}
 	used := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.has)) {
 		if a := r.has[id]; a.ended != nil {

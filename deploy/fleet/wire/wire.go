@@ -30,6 +30,9 @@ const (
 	// MaxTestBytes bounds the names of tests in a poll.
 	MaxTestBytes = 64 << 10
 	MaxLight     = 64 << 20 // bytes of the zip of a set's light folder; 2 MiB per run
+	MaxMade      = 8        // builds in a poll and in its answer
+	MaxLine      = 8 << 10  // bytes of the line of a build
+	MaxBuild     = 4 << 30  // bytes of its archive
 )
 
 // RigSubject returns the subject of a rig's requests of a kind: poll, event, ask or relay.
@@ -72,6 +75,13 @@ type Poll struct {
 
 	// Yields states that sets of class fill let other attempts run between two blocks.
 	Yields bool `json:"yields,omitempty"`
+
+	// Signs are feeds whose builds the rig makes and signs for other rigs. Fetches are those whose
+	// builds it gets from the hub.
+	Signs   []string `json:"signs,omitempty"`
+	Fetches []string `json:"fetches,omitempty"`
+	// Made are builds that the hub wants, as far as they are made.
+	Made []Made `json:"made,omitempty"`
 
 	Devices []Device  `json:"devices"`
 	Running []Running `json:"running"` // attempts that wait or run on the rig
@@ -149,7 +159,28 @@ type Polled struct {
 	Resend []string `json:"resend,omitempty"`
 	// Superseded are attempts of jobs that another attempt has won. Their runs are deleted first.
 	Superseded []string `json:"superseded,omitempty"`
+	// Make are builds that the hub wants from the rig, for other rigs.
+	Make []Build `json:"make,omitempty"`
 }
+
+// Build names a build of a feed.
+type Build struct {
+	Feed  string `json:"feed"`
+	Build string `json:"build"`
+}
+
+// Made is a build for other rigs, or the reason why it cannot be made.
+type Made struct {
+	Build
+	// Line is one of a feed of kind jsonl, with the signature of the rig that made the build.
+	Line   json.RawMessage `json:"line,omitempty"`
+	SHA256 string          `json:"sha256,omitempty"` // of the archive
+	Bytes  int64           `json:"bytes,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// BuildPath begins the path of a build's archive on its rig. The SHA-256 follows.
+const BuildPath = "/fleet/v1/builds/"
 
 // Assignment is an attempt for a rig.
 type Assignment struct {
@@ -160,9 +191,11 @@ type Assignment struct {
 	Params  api.StartParams `json:"params"`           // with devices; without upload
 	Upload  string          `json:"upload,omitempty"` // SHA-256 of the JSON of an api.Upload, see Ask
 	Origin  json.RawMessage `json:"origin,omitempty"`
+	Builds  []Made          `json:"builds,omitempty"` // that the rig fetches
 }
 
-// Ticket permits one transfer to the hub, by POST to /fleet/v1/ticket/ID.
+// Ticket permits one transfer to the hub, by POST to /fleet/v1/ticket/ID. That of a build permits
+// GET until it is too old.
 type Ticket struct {
 	ID      string `json:"ticket"`
 	Attempt string `json:"attempt,omitempty"` // of a light folder
@@ -190,14 +223,16 @@ type Event struct {
 	Running []Running `json:"running"`
 }
 
-// Ask asks for an upload by its hash.
+// Ask asks for an upload, or for the ticket of a build, by its hash.
 type Ask struct {
 	Upload string `json:"upload"`
+	Build  string `json:"build,omitempty"`
 }
 
 // Asked answers it.
 type Asked struct {
 	Upload json.RawMessage `json:"upload,omitempty"`
+	Ticket string          `json:"ticket,omitempty"` // of a build
 	Error  string          `json:"error,omitempty"`
 }
 

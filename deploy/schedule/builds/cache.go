@@ -36,8 +36,11 @@ type Options struct {
 	MaxBytes int64 // of unpacked builds; 0: no limit
 	// Keep lists builds as KIND@FEED:BUILD that are not removed, such as controls. Others are ignored.
 	Keep []string
-	Log  *slog.Logger
-	Now  func() time.Time // nil: the system's
+	// Fetch writes the archive with a SHA-256 to a file, from the hub of a fleet. It writes at most one
+	// byte above the limit. Nil: the rig is in no fleet.
+	Fetch func(ctx context.Context, sum string, to *os.File, limit int64) error
+	Log   *slog.Logger
+	Now   func() time.Time // nil: the system's
 }
 
 // Cache keeps builds of feeds unpacked. Its methods may be called from any goroutine.
@@ -71,6 +74,10 @@ func Open(o Options) (*Cache, error) {
 		if err != nil {
 			return nil, err
 		}
+		if of, is := feed.source.(fleet); is {
+			of.fetch = o.Fetch
+			feed.source = of
+		}
 		c.feeds[name] = feed
 	}
 	if len(c.feeds) == 0 {
@@ -96,6 +103,8 @@ func Open(o Options) (*Cache, error) {
 		case strings.HasPrefix(e.Name(), "."):
 			err = os.RemoveAll(path)
 		case len(e.Name()) == 64 && e.IsDir():
+			c.sizes[e.Name()], err = sizeOf(path)
+		case strings.HasSuffix(e.Name(), archiveEnding):
 			c.sizes[e.Name()], err = sizeOf(path)
 		}
 		if err != nil {
@@ -310,6 +319,11 @@ func (c *Cache) place(ctx context.Context, f *Feed, b api.Build) (string, error)
 		delete(c.sizes, b.SHA256) // somebody removed it
 		c.mu.Unlock()
 	}
+	return c.bring(ctx, f, b)
+}
+
+// bring returns the folder of a build, which is fetched or made.
+func (c *Cache) bring(ctx context.Context, f *Feed, b api.Build) (string, error) {
 	work, err := os.MkdirTemp(c.dir, ".new-")
 	if err != nil {
 		return "", err
@@ -416,6 +430,11 @@ func (c *Cache) take(ctx context.Context, f *Feed, b api.Build, o opened, work s
 	if err != nil {
 		return "", err
 	}
+	if f.sign != "" {
+		if err := c.keepArchive(o.archive, sum); err != nil {
+			return "", err
+		}
+	}
 	dir := filepath.Join(c.dir, sum)
 	if err := os.Rename(o.tree, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
@@ -472,7 +491,7 @@ func (c *Cache) evict() {
 	for name, size := range c.sizes {
 		all += size
 		if st, err := os.Stat(filepath.Join(c.dir, name)); err == nil && c.used[filepath.Join(c.dir, name)] == 0 &&
-			!kept[name] {
+			!kept[strings.TrimSuffix(name, archiveEnding)] {
 			free = append(free, old{name, st.ModTime()})
 		}
 	}

@@ -68,6 +68,7 @@ type Feed struct {
 	local   bool   // a folder or file of this machine, which is read each time
 	partial bool   // a build that is not listed any more is not gone
 	rebuilt bool   // the content of a build differs each time it is opened
+	sign    string // file of the key that signs builds for other rigs; "": none are signed
 	of, app string // content and package of the configuration
 	now     func() time.Time
 
@@ -88,9 +89,9 @@ type ledgerFile struct {
 
 // newFeed makes the feed of a configuration. dir is the data directory.
 func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, error) {
-	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now, rebuilt: c.Kind == config.FeedGit,
-		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines, of: cmp.Or(c.Of, config.OfBrowser),
-		app: c.Package}
+	f := &Feed{name: name, path: filepath.Join(dir, ledgers, name+".json"), now: now,
+		rebuilt: c.Kind == config.FeedGit, sign: c.Sign, of: cmp.Or(c.Of, config.OfBrowser),
+		partial: c.Kind != config.FeedFolder && c.Kind != config.FeedLines, app: c.Package}
 	switch c.Kind {
 	case config.FeedFolder:
 		f.source, f.local = folder{c.Dir, f.of}, true
@@ -104,6 +105,8 @@ func newFeed(name, dir string, c config.Feed, now func() time.Time) (*Feed, erro
 			cmp.Or(c.Channel, "nightly"), cmp.Or(c.Platform, "linux64"), now}
 	case config.FeedGit:
 		f.source = commits{c}
+	case config.FeedFleet:
+		f.source, f.local = fleet{key: c.Key}, true
 	default:
 		return nil, fmt.Errorf("feed %s: unknown kind %q", name, c.Kind)
 	}

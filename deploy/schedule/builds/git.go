@@ -110,6 +110,9 @@ func (c commits) open(ctx context.Context, b api.Build, work string) (opened, er
 	switch {
 	case err != nil:
 		return opened{}, err
+	case st.IsDir() && c.Sign != "":
+		archive := filepath.Join(work, "build.tar.gz")
+		return opened{archive: archive}, pack(ctx, real, archive)
 	case st.IsDir():
 		return opened{tree: real}, nil
 	}

@@ -14,26 +14,9 @@ import (
 // signature reads a public key of Ed25519 (RFC 8032) from a PEM file, as openssl pkey -pubout
 // writes it. The returned function checks the signature of a line's text [line.signed].
 func signature(keyFile string) (func(line) error, error) {
-	f, err := os.Open(keyFile)
+	key, err := readKey[ed25519.PublicKey](keyFile, "PUBLIC KEY", x509.ParsePKIXPublicKey)
 	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	defer f.Close() // was only read
-	raw, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	if err != nil {
-		return nil, fmt.Errorf("read key: %w", err)
-	}
-	block, _ := pem.Decode(raw)
-	if block == nil || block.Type != "PUBLIC KEY" {
-		return nil, fmt.Errorf("read key: %s has no PEM block PUBLIC KEY", keyFile)
-	}
-	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("read key %s: %w", keyFile, err)
-	}
-	key, is := parsed.(ed25519.PublicKey)
-	if !is {
-		return nil, fmt.Errorf("read key: %s has another key than one of Ed25519", keyFile)
+		return nil, err
 	}
 	return func(l line) error {
 		switch {
@@ -46,6 +29,39 @@ func signature(keyFile string) (func(line) error, error) {
 		}
 		return nil
 	}, nil
+}
+
+// signer reads a private key of Ed25519 as openssl genpkey writes it. The returned function signs a
+// line's text.
+func signer(keyFile string) (func(*line), error) {
+	key, err := readKey[ed25519.PrivateKey](keyFile, "PRIVATE KEY", x509.ParsePKCS8PrivateKey)
+	return func(l *line) { l.Signature = ed25519.Sign(key, l.signed()) }, err
+}
+
+// readKey reads a key of Ed25519 from a PEM file.
+func readKey[K any](file, kind string, parse func([]byte) (any, error)) (key K, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return key, fmt.Errorf("read key: %w", err)
+	}
+	defer f.Close() // was only read
+	raw, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return key, fmt.Errorf("read key: %w", err)
+	}
+	block, _ := pem.Decode(raw)
+	if block == nil || block.Type != kind {
+		return key, fmt.Errorf("read key: %s has no PEM block %s", file, kind)
+	}
+	parsed, err := parse(block.Bytes)
+	if err != nil {
+		return key, fmt.Errorf("read key %s: %w", file, err)
+	}
+	key, is := parsed.(K)
+	if !is {
+		return key, fmt.Errorf("read key: %s has another key than one of Ed25519", file)
+	}
+	return key, nil
 }
 
 // signed is the text whose signature a line has. It has seq, build, revision and sha256 with a
