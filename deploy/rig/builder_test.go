@@ -311,8 +311,7 @@ func TestBuilder(t *testing.T) {
 		learn := o.Learn
 		o.Learn = func(m wire.Made) error {
 			if tamper.Load() {
-				m.Line = bytes.Replace(m.Line, []byte(`"sha256":"`), []byte(`"sha256":"0`), 1)
-				m.Line = bytes.Replace(m.Line, []byte(`0`+m.SHA256), []byte(`0`+m.SHA256[1:]), 1)
+				m.Line = bytes.Replace(m.Line, []byte(`"seq":`), []byte(`"seq":1`), 1)
 			}
 			return learn(m)
 		}
