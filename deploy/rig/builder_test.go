@@ -96,11 +96,14 @@ func (l *lab) start() {
 	l.front.Store(&handler)
 }
 
+// patience is the time after which a wait of these tests fails.
+const patience = 5 * time.Minute
+
 // until waits for a job to have a state with words in its reason.
 func (l *lab) until(id, state, words string) {
 	l.Helper()
 	var j api.FleetJob
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var err error
 		j, err = l.now().Job(l.Context(), id)
 		if err == nil && j.State == state && strings.Contains(fmt.Sprint(j), words) {
@@ -316,7 +319,7 @@ func TestBuilder(t *testing.T) {
 			return learn(m)
 		}
 	})
-	for end := time.Now().Add(time.Minute); !l.now().Online("taker") && time.Now().Before(end); {
+	for end := time.Now().Add(patience); !l.now().Online("taker") && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	build := func(i int) string { return "chromium@shop:" + names[i] }
