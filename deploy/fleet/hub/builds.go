@@ -29,7 +29,7 @@ import (
 const makerLabel = "makes"
 
 // gatherAgain is the time until a build is asked for again.
-const gatherAgain = 2 * pollEvery
+const gatherAgain = pollEvery / 2
 
 var hashForm = pattern.New(`^[0-9a-f]{64}$`)
 
