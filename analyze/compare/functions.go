@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/result"
@@ -33,9 +34,10 @@ const (
 
 // functions are those of a run, by name and place.
 type functions struct {
-	times map[string]functionTime
-	all   bool // the list has all that ran
-	state analyze.State
+	times    map[string]functionTime
+	all      bool // the list has all that ran
+	requests bool // the list has all requests
+	state    analyze.State
 }
 
 // functionTime has the times of a function in ms. The total is with the functions that it called,
@@ -68,7 +70,9 @@ func functionsOf(r *result.Results) *functions {
 		t.brief = t.brief || of.Brief > 0
 		f.times[name] = t
 	}
-	for name, ns := range r.RequestTimes() {
+	requests, all := r.RequestTimes()
+	f.requests = all
+	for name, ns := range requests {
 		ms := float64(ns) / 1e6
 		f.times[name] = functionTime{self: ms, total: result.Span{Value: ms, Low: ms, High: ms}}
 	}
@@ -90,10 +94,12 @@ func (s *Set) totals(name string) (all []found) {
 	for i := range s.Runs {
 		r := &s.Runs[i]
 		t, ran := r.functions.times[name]
-		if brief := result.LongPause.Seconds() * 1e3; !ran && strings.HasPrefix(name, result.RequestPrefix) {
-			t.total = result.Span{Value: brief, High: brief} // shorter ones are not listed
-		} else if !ran && !r.functions.all {
+		request := isRequest(name)
+		if !ran && (request && !r.functions.requests || !request && !r.functions.all) {
 			continue
+		}
+		if !ran && request {
+			t.total = result.Span{Value: briefRequest, High: briefRequest} // shorter ones are not listed
 		}
 		all = append(all, found{1, r.Block, analyze.Value{Name: name, Unit: "ms", Value: t.total.Value,
 			Low: t.total.Low, High: t.total.High, State: r.functions.state, Better: analyze.Lower,
@@ -102,6 +108,11 @@ func (s *Set) totals(name string) (all []found) {
 	}
 	return all
 }
+
+// briefRequest is the time in ms from which on requests are listed.
+const briefRequest = float64(result.LongPause / time.Millisecond)
+
+func isRequest(name string) bool { return strings.HasPrefix(name, result.RequestPrefix) }
 
 // placed is a function with a line. Its groups are the name and the file. Minified functions, whose
 // place has a column, have other names in each build.
@@ -237,12 +248,15 @@ func (c *Comparison) cause(of Change) string {
 	case found == nil:
 		return "No measured function explains it."
 	}
-	name, ran := wording.Short(found.Key.Value, maxShown), "ran for"
-	if strings.HasPrefix(name, result.RequestPrefix) {
+	name, ran, most := wording.Short(found.Key.Value, maxShown), "ran for", ""
+	if isRequest(name) {
 		name, ran = "T"+name[1:], "took"
+		if found.MedianA.Estimate == briefRequest {
+			most = "at most "
+		}
 	}
-	text := fmt.Sprintf("%s %s %s ms instead of %s ms, %s", name, ran,
-		wording.Number(found.MedianB.Estimate), wording.Number(found.MedianA.Estimate), found.Sentence())
+	text := fmt.Sprintf("%s %s %s ms instead of %s%s ms, %s", name, ran, wording.Number(found.MedianB.Estimate), most,
+		wording.Number(found.MedianA.Estimate), found.Sentence())
 	if c.further > 0 {
 		text += " with measuring code"
 	}
@@ -296,6 +310,21 @@ func unmeasured(a, b *Set) bool {
 	return slices.ContainsFunc(slices.Concat(a.Runs, b.Runs), func(r Run) bool { return r.functions == nil })
 }
 
+// chosen puts the longest request behind four functions, and further functions and requests behind
+// it. So a page with many requests has functions, too.
+func chosen(names []string) []string {
+	var functions, requests []string
+	for _, name := range names {
+		if isRequest(name) {
+			requests = append(requests, name)
+		} else {
+			functions = append(functions, name)
+		}
+	}
+	first, longest := min(len(functions), maxFunctions-1), min(len(requests), 1)
+	return slices.Concat(functions[:first], requests[:longest], functions[first:], requests[longest:])
+}
+
 // compareFunctions compares the functions with the longest self times, if all runs have them.
 // Functions with brief calls are left out: their times are in part times of their callers.
 func (c *Comparison) compareFunctions(a, b *Set, paired bool, alpha float64) error {
@@ -324,6 +353,7 @@ func (c *Comparison) compareFunctions(a, b *Set, paired bool, alpha float64) err
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(medians[b], medians[a]), cmp.Compare(a, b))
 	})
+	names = chosen(names)
 	var pairs []stats.Pair
 	for _, name := range names {
 		inA, inB := a.totals(name), b.totals(name)

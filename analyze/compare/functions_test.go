@@ -202,7 +202,7 @@ func TestCause(t *testing.T) {
 		"a request": {500, 700, waited, waits, true,
 			"The request for prices.json took 290.4 ms instead of 90.44 ms, slower by 221 %"},
 		"a request of less than 50 ms": {500, 700, quick, waits, true,
-			"The request for prices.json took 290.4 ms instead of 50 ms, slower by "},
+			"The request for prices.json took 290.4 ms instead of at most 50 ms, slower by "},
 		"little of it":     {500, 700, before, tiny, true, "No measured function explains it."},
 		"the other way":    {500, 700, after, before, true, "No measured function explains it."},
 		"all short":        {500, 700, nil, nil, true, "No measured function explains it."},

@@ -247,20 +247,20 @@ func (s *scriptsOfRun) calls(run *scripts.Run, from, to timeline.Time, most int)
 	s.tidy()
 }
 
-// claimedRequests returns the requests that a realm states. Those that overlap have tracks of their
-// own.
+// claimedRequests returns the longest requests that a realm states. Those that overlap have tracks
+// of their own.
 func claimedRequests(realm *trace.Realm, name string, from, to timeline.Time) (tracks []*scriptTrack) {
-	var ends []timeline.Time
-	for _, e := range realm.Events {
-		d := &e.Detail
-		if d.Kind != "request" {
-			continue
-		}
+	all := slices.DeleteFunc(slices.Clone(realm.Events), func(e trace.Event) bool {
 		begin := realm.When(e.At).Mid()
+		return e.Detail.Kind != "request" || begin >= to || begin+timeline.Time(1000*e.Detail.TookUS) < from
+	})
+	slices.SortStableFunc(all, func(a, b trace.Event) int { return cmp.Compare(b.Detail.TookUS, a.Detail.TookUS) })
+	all = all[:min(len(all), result.MaxRequests)]
+	slices.SortStableFunc(all, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })
+	var ends []timeline.Time
+	for _, e := range all {
+		d, begin := &e.Detail, realm.When(e.At).Mid()
 		end := begin + timeline.Time(1000*d.TookUS)
-		if begin >= to || end < from {
-			continue
-		}
 		row := slices.IndexFunc(ends, func(last timeline.Time) bool { return last <= begin })
 		if row < 0 {
 			row = len(tracks)

@@ -186,7 +186,7 @@ func (w *Window) loadSentence(prefix string, why causes) string {
 	case complete != "":
 		return fmt.Sprintf("The picture was complete %s after its first change.", complete)
 	case first != "":
-		return fmt.Sprintf("The first change came after %s.", first)
+		return fmt.Sprintf("The first change came after %s%s.", first, early)
 	}
 	return ""
 }

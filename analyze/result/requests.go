@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/url"
 	"path"
 	"slices"
@@ -34,15 +35,24 @@ func (q *SlowRequest) describe() {
 const RequestPrefix = "the request for "
 
 // RequestTimes returns the times of requests in ns, by their names with RequestPrefix. Shorter ones
-// than LongPause are left out. The times of requests with one name are added.
-func (r *Results) RequestTimes() map[string]int64 {
-	all := map[string]int64{}
-	for _, l := range r.loadings() {
-		if took := l.to - l.begin; took >= int64(LongPause) {
-			all[RequestPrefix+l.name()] += took
+// than LongPause are left out. Of requests with one name it is the time in which any was under way.
+// all reports whether the list has all requests.
+func (r *Results) RequestTimes() (times map[string]int64, all bool) {
+	times = map[string]int64{}
+	until := map[string]int64{}
+	loadings := r.loadings()
+	slices.SortStableFunc(loadings, func(a, b loading) int { return cmp.Compare(a.begin, b.begin) })
+	for _, l := range loadings {
+		if l.to-l.begin >= int64(LongPause) {
+			name := RequestPrefix + l.name()
+			if _, ok := until[name]; !ok {
+				until[name] = l.begin
+			}
+			times[name] += max(0, l.to-max(l.begin, until[name]))
+			until[name] = max(until[name], l.to)
 		}
 	}
-	return all
+	return times, len(loadings) < min(MaxRequests, MostRequests)
 }
 
 // loading is the time of a request on the recording's clock.
@@ -135,25 +145,21 @@ type requested struct {
 	ns    int64 // of all
 	n     int   // requests
 	name  string
-	only  bool  // the longest one took most of it
-	first int64 // ns of it until the first byte of the longest one; -1 unknown
+	only  bool  // the named one took most of it
+	first int64 // ns of it until the first byte of the named one; -1 unknown
 }
 
 // requested returns the requests of a span. Its ns is 0 if they took less than half of the span.
-// Long polls and other requests without an effect may be among them. Frames of an animation wait
-// for requests that began with them only. Images do not hold up the first change of a load, so
-// others that took as long come before them.
+// Images do not hold up the first change of a load, so others that took as long come before them.
 func (r *Results) requested(s FrameSpan) (q requested) {
 	from, to := s.FromNS, s.ToNS
-	moves := false
-	if s.Window >= 0 && s.Window < len(r.Windows) && !s.Response {
-		_, moves = r.Windows[s.Window].series("fps", "frame_time")
-	}
+	since := r.since(s)
 	var parts [][2]int64
 	most, weight := int64(0), 0.0
+	longest := ""
 	for _, l := range r.loadings() {
 		came := func(at int64) bool { return at > from && at <= to }
-		if l.begin >= to || !came(l.first) && !came(l.to) || moves && l.begin < from-int64(LongPause) {
+		if l.begin >= to || l.begin < since || !came(l.first) && !came(l.to) {
 			continue
 		}
 		part := [2]int64{max(l.begin, from), l.to}
@@ -161,33 +167,53 @@ func (r *Results) requested(s FrameSpan) (q requested) {
 			part[1] = l.first
 		}
 		parts = append(parts, part)
-		weighs := float64(part[1] - part[0])
+		took := part[1] - part[0]
+		if most < took {
+			most, longest = took, l.name()
+		}
+		weighs := float64(took)
 		if s.Load && l.image() {
 			weighs *= imageWeight
 		}
 		if weighs > weight {
-			weight, most, q.name, q.first = weighs, part[1]-part[0], l.name(), -1
-			if l.first >= 0 {
-				q.first = max(0, min(l.first, part[1])-part[0])
+			weight, q.name, q.first, q.ns = weighs, l.name(), -1, took
+			if came(l.first) {
+				q.first = l.first - part[0]
 			}
 		}
 	}
 	slices.SortFunc(parts, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	until := from
+	whole, until := int64(0), from
 	for _, p := range parts {
-		q.ns += max(0, p[1]-max(p[0], until))
+		whole += max(0, p[1]-max(p[0], until))
 		until = max(until, p[1])
-		if brief := (to - from) / 20; p[1]-p[0] >= brief {
-			q.n++
-		}
 	}
-	if 2*q.ns < to-from {
+	if 2*whole < to-from {
 		return requested{}
 	}
-	if q.only = 4*most >= 3*q.ns; q.only {
-		q.ns = most
+	if q.n = len(parts); q.n == 1 || 4*q.ns >= 3*whole {
+		q.only = true
+		return q
 	}
+	q.ns, q.name = whole, longest
 	return q
+}
+
+// since returns the earliest begin of a request for which a span may have waited. Long polls begin
+// earlier: before an input, before a load, or before a pause of an animation.
+func (r *Results) since(s FrameSpan) int64 {
+	if s.Window < 0 || s.Window >= len(r.Windows) {
+		return math.MinInt64
+	}
+	w := &r.Windows[s.Window]
+	_, moves := w.series("fps", "frame_time")
+	switch {
+	case moves && !s.Response, s.Response && !s.Load:
+		return s.FromNS - int64(LongPause)
+	case w.T0 != nil:
+		return w.T0.AtNS - int64(LongPause)
+	}
+	return math.MinInt64
 }
 
 func (q *requested) text() string {

@@ -14,12 +14,19 @@ func loaded(requests []SlowRequest, late ...LateFrame) *Results {
 		value("first_visual_change", 600, "ms", analyze.Lower, 10),
 		value("pixel.complete_100", 1400, "ms", analyze.Lower, 18)},
 		Series: []analyze.Series{{Name: "pixel.progress", Frames: []int{10, 18}, Values: []float64{0.2, 1}}}})
-	w.T0.AtNS, w.T0.Source = w.StartNS-600e6, "browser"
+	w.T0.AtNS, w.T0.Source = w.StartNS-600e6, "browser navigation"
 	w.Times.Earliest, w.Times.Latest, w.Red, w.EndNS = w.Times.Time, w.Times.Time, -1, w.StartNS+9e8
 	return &Results{Recording: Recording{Frames: 30, PeriodNS: 1e8}, Windows: []Window{*w},
 		Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
 		Script: &Script{Requests: requests, Late: late,
 			Functions: []Function{{Name: "slow", URL: "http://a.test/app.js", Line: 3}}}}
+}
+
+func chain(n int, of func(i int64) SlowRequest) (all []SlowRequest) {
+	for i := range n {
+		all = append(all, of(int64(i)))
+	}
+	return all
 }
 
 // TestRequestsBeforeLateFrames: the headline names the request for which the longer part of a load
@@ -62,6 +69,13 @@ func TestRequestsBeforeLateFrames(t *testing.T) {
 			plain + ": the request for a.png took 750 ms of it."},
 		{"less than half", loaded([]SlowRequest{request("/a.png", 10, 20, 380)}), plain + "."},
 		{"a stream goes on", loaded([]SlowRequest{request("/events", -500, 20, 9000)}), plain + "."},
+		{"a poll from before the load", loaded([]SlowRequest{request("/poll", -1500, -1, 2200)}), plain + "."},
+		{"short ones in a chain",
+			loaded(chain(25, func(i int64) SlowRequest { return request("/m.js", 10+30*i, 20, 30) })),
+			plain + ": 25 requests (the longest: m.js) took 750 ms of it."},
+		{"an image beside another", loaded([]SlowRequest{request("/a.png", -590, 300, 330),
+			request("/app.js", -240, 200, 220)}),
+			first + ": 2 requests (the longest: a.png) took 550 ms of it; the picture was complete after 1.40 s."},
 		{"it ends afterwards", loaded([]SlowRequest{request("/late", 10, 900, 1000)}), plain + "."},
 		{"one after the other", loaded([]SlowRequest{request("/a", 10, 200, 210), request("/b", 230, 200, 250),
 			request("/c", 490, 200, 210)}), plain + ": 3 requests (the longest: b) took 670 ms of it."},

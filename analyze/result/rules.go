@@ -99,7 +99,9 @@ func rules() map[reflect.Type]map[string]rule {
 		reflect.TypeFor[PolicyColumn](): {"name unit": text},
 		reflect.TypeFor[PolicyRow](): {"name url text": text, "line column": position,
 			"verdict": oneOf("", "pass", "fail", "more")},
-		reflect.TypeFor[SlowRequest](): {"url": text, "by": name, "wait_ns": known, "took_ns": count},
+		reflect.TypeFor[SlowRequest](): {"url": text, "by": name,
+			"begin_ns": within(0, math.MaxInt64/4), "wait_ns": within(-1, math.MaxInt64/4),
+			"took_ns": within(0, math.MaxInt64/4)},
 		reflect.TypeFor[RanMeantime](): {"function": function, "self_ns": span},
 
 		reflect.TypeFor[Profile](): {"traces": {most: MaxTraces}, "functions": {most: MaxProfileFunctions},

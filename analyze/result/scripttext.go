@@ -507,7 +507,7 @@ func (r *Results) causes(window int) causes {
 		same := func(o cause) bool { return o.frame == c.frame && o.from == c.from }
 		if i := slices.IndexFunc(all[:scripts], same); i < 0 {
 			all = append(all, c)
-		} else if c.label != "" && 4*c.took >= 3*all[i].took {
+		} else if c.label != "" && 4*c.took >= 3*all[i].took && c.took <= 1.1*all[i].took {
 			_, took, _ := strings.Cut(c.text, c.label)
 			all[i].text, all[i].name = c.label+", within "+all[i].label+","+took, c.name
 		}

@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -72,7 +73,7 @@ func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 		to := w.at(s.Frames[k])
 		return s.Frames[k], to - int64(s.Values[k]*float64(time.Millisecond)), to
 	})
-	if first, ok := w.value("speedindex.first_visual_change"); ok && w.T0 != nil && len(first.Frames) > 0 &&
+	if first, ok := w.value("speedindex.first_visual_change"); ok && w.loads() && len(first.Frames) > 0 &&
 		len(answers.Frames) == 0 {
 		one := FrameSpan{Window: i, Frame: first.Frames[0], FromNS: w.T0.AtNS, ToNS: w.at(first.Frames[0]),
 			Response: true, Load: true}
@@ -81,6 +82,11 @@ func FrameSpans(windows []Window, i int) (all []FrameSpan) {
 		}
 	}
 	return all
+}
+
+// loads reports whether the window's times count from a navigation or the start of a program.
+func (w *Window) loads() bool {
+	return w.T0 != nil && (strings.HasSuffix(w.T0.Source, " navigation") || strings.HasSuffix(w.T0.Source, " launch"))
 }
 
 // changes returns the series of the changed frames: that of the frame times, or without that

@@ -35,6 +35,7 @@ func TestSpansWithoutFrameTimes(t *testing.T) {
 func TestSpanOfALoad(t *testing.T) {
 	w := window(analyze.Result{Measure: "speedindex",
 		Values: []analyze.Value{value("first_visual_change", 450, "ms", analyze.Lower, 14)}})
+	w.T0.Source = "x11 navigation"
 	spans := FrameSpans([]Window{*w}, 0)
 	want := FrameSpan{Frame: 14, FromNS: 1_950_000_000, ToNS: 2_400_000_000, Response: true, Load: true}
 	if len(spans) != 1 || spans[0] != want {
@@ -48,7 +49,11 @@ func TestSpanOfALoad(t *testing.T) {
 	if spans = FrameSpans([]Window{*w}, 0); len(spans) != 1 || spans[0].Load || !spans[0].Response {
 		t.Errorf("with an answer %+v", spans)
 	}
-	w.T0, w.Results = nil, w.Results[:1]
+	w.Results, w.T0.Source = w.Results[:1], "controller input"
+	if spans = FrameSpans([]Window{*w}, 0); len(spans) > 0 {
+		t.Errorf("after an input %+v", spans)
+	}
+	w.T0 = nil
 	if spans = FrameSpans([]Window{*w}, 0); len(spans) > 0 {
 		t.Errorf("without a command %+v", spans)
 	}

@@ -49,10 +49,10 @@ func TestPrintScript(t *testing.T) {
 	}
 	text, _, _ = strings.Cut(text, "The page claims")
 	for _, want := range []string{
-		"1 late frame; 6 errors; slow (app.js:12) ran longest: 40 (39–41) ms; 1 loop ran\nfor long.\n",
+		"6 errors; slow (app.js:12) ran longest: 40 (39–41) ms; 1 loop ran for long.\n",
 		"  ! 1,234 records of scripts are lost in 1 gap: ring full. Calls may be missing.\n",
 		"  ! the clock of a worker is bounded from two questions only\n",
-		"  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
+		"  frame 104: The first change came after 33 ms. slow (app.js:12) ran for 30\n" +
 			"  (29–31) ms, within each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
 			"  (app.js:14) meanwhile. Too brief to record: 70,000 calls, most of each\n" +
 			"  (src/app.ts:7, app.js:14).\n",
@@ -83,8 +83,8 @@ func TestPrintScript(t *testing.T) {
 // TestPrintScriptInShort: findings, warnings and costs are printed, but no tables. So are late
 // frames in which scripts ran.
 func TestPrintScriptInShort(t *testing.T) {
-	const found = "\nScripts\n1 late frame; 5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n"
-	const late = "  frame 104: The answer at 0.15 s came after 33 ms. slow (app.js:12) ran for 30\n" +
+	const found = "\nScripts\n5 errors; slow (app.js:12) ran longest: 40 (39–41) ms.\n"
+	const late = "  frame 104: The first change came after 33 ms. slow (app.js:12) ran for 30\n" +
 		"  (29–31) ms, within each (src/app.ts:7), of it 29 ms in JSON.parse()\n" +
 		"  (app.js:14) meanwhile. Too brief to record: 70,000 calls, most of each\n" +
 		"  (src/app.ts:7, app.js:14).\n"

@@ -21,7 +21,7 @@ func Select(r *result.Results, s Selection) (all []result.FrameSpan) {
 	if r.Profile != nil {
 		for _, l := range r.Profile.Late {
 			listed[result.FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS,
-				Response: l.Response}] = true
+				Response: l.Response, Load: l.Load}] = true
 		}
 	}
 	for i := range r.Windows {

@@ -21,7 +21,7 @@ const watch = (options, take) => {
 };
 const micro = ms => floor(1000 * ms);
 if (page) {
-  watch({type: 'longtask'}, e => {
+  watch({entryTypes: ['longtask']}, e => {
     put(LONGTASK, micro(lengthOf(e)), startOf(e));
     restart(startOf(e));
   });
@@ -30,10 +30,11 @@ if (page) {
 let requests = 0;
 const slow = e => {
   const url = address(nameOf(e)), what = byOf(e), at = startOf(e), took = endOf(e) - at, wait = firstOf(e) - at;
-  if (took < 50 || what === 'beacon' || indexOf(url, base) === 0 || ++requests > 200) return;
+  if (took < 50 || what === 'beacon' || indexOf(url, base) === 0 || nextText - firstText > 128 ||
+    ++requests > 200) return;
   detail({__proto__: null, kind: 'request', url, what, wait: wait > 0 ? micro(wait) : -1, took: micro(took)}, at);
 };
-for (const type of ['navigation', 'resource']) watch({type, buffered: true}, slow);
+watch({entryTypes: ['navigation', 'resource']}, slow);
 askAtStart();
 if (page) {
   listen('pagehide', leave, true);

@@ -30,7 +30,9 @@ const message = (records, text) => {
 const timeBefore = end => {
   for (let n = end - 1; n >= tail; n--) {
     const code = words[4 * (n & MASK)] & 255;
-    if (code !== VALUE && code !== RIG && code !== COST && code !== BRIEF) return times[2 * (n & MASK) + 1];
+    if (code !== VALUE && code !== RIG && code !== COST && code !== BRIEF && code !== DETAIL && code !== LONGTASK) {
+      return times[2 * (n & MASK) + 1];
+    }
   }
   return cutUntil;
 };

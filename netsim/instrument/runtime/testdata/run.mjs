@@ -88,7 +88,7 @@ async function run({prelude, code, worker}) {
       return new Response(status, '');
     },
   };
-  const observers = {longtask() {}, resource() {}};
+  const observers = {longtask() {}, navigation() {}, resource() {}};
   class PerformanceEntry {
     constructor(start, duration, fields) { this.fields = {start, duration, ...fields}; }
     get name() { return this.fields.name; }
@@ -106,7 +106,7 @@ async function run({prelude, code, worker}) {
   }
   class PerformanceObserver {
     constructor(f) { this.f = f; }
-    observe({type}) { observers[type] = this.f; }
+    observe({entryTypes}) { for (const type of entryTypes) observers[type] = this.f; }
   }
   Object.assign(globals, {PerformanceEntry, PerformanceResourceTiming, PerformanceObserver, PerformanceObserverEntryList});
   if (!worker) {
@@ -125,7 +125,7 @@ async function run({prelude, code, worker}) {
     longTask(ms) { observers.longtask(new PerformanceObserverEntryList([new PerformanceEntry(time - ms, ms)])); },
     // requested reports a request that has just ended, and its time until the first byte.
     requested(name, by, ms, wait = 0) {
-      observers.resource(new PerformanceObserverEntryList(
+      observers[by === 'navigation' ? by : 'resource'](new PerformanceObserverEntryList(
         [new PerformanceResourceTiming(time - ms, ms, {name, by, first: wait && time - ms + wait})]));
     },
     answer(f) { answers = f; },
