@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -183,6 +184,11 @@ func TestCause(t *testing.T) {
 	quick := map[string][2]float64{"load": {6, 198}, "render": {20, 20}}
 	waits := map[string][2]float64{"load": {6, 198}, "render": {20, 20}, prices: {290, 290}}
 	waited := map[string][2]float64{"load": {6, 198}, "render": {20, 20}, prices: {90, 90}}
+	// as many requests as there are places do not push the functions out
+	busy, busier := maps.Clone(before), maps.Clone(after)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		busy[result.RequestPrefix+name], busier[result.RequestPrefix+name] = [2]float64{400, 400}, [2]float64{400, 400}
+	}
 	shorter := map[string][2]float64{"price": {20, 20}}
 	const slower = "price (src/price.ts:7) ran for 290.4 ms instead of 190.4 ms, slower by 52.5 % ("
 	for name, c := range map[string]struct {
@@ -199,6 +205,7 @@ func TestCause(t *testing.T) {
 		"a helper": {500, 700, helped, more, true, "helper (src/helper.ts:7) ran for 280.4 ms " +
 			"instead of 180.4 ms, slower by 55.4 % (55.3–55.5 %), 8 blocks with measuring code. " +
 			"price (src/price.ts:7) changed by as much: 161.4 ms instead of 61.44 ms."},
+		"beside requests": {500, 700, busy, busier, true, slower},
 		"a request": {500, 700, waited, waits, true,
 			"The request for prices.json took 290.4 ms instead of 90.44 ms, slower by 221 %"},
 		"a request of less than 50 ms": {500, 700, quick, waits, true,
