@@ -19,7 +19,7 @@ func ReadLogs(info *Info, logs ...string) (run *Run, problems []string, err erro
 	for _, path := range logs {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, nil, err
+			return nil, problems, err
 		}
 		all, err := ReadLog(f, timeline.Time(info.StartNS))
 		f.Close() // only read

@@ -105,11 +105,11 @@ func (c traceCmd) write(e *env, t *node.Tracer, code int) error {
 	}
 	info := &scripts.Info{StartNS: int64(t.Start), Programs: session.Programs(t.Programs())}
 	run, problems, err := scripts.ReadLogs(info, logs...)
-	if err != nil {
-		return err
-	}
 	for _, text := range problems {
 		fmt.Fprintf(e.err, "eideticker: %s\n", terminal.Clean(text))
+	}
+	if err != nil {
+		return err
 	}
 	if len(run.Trace.Realms) == 0 {
 		if code != 0 {

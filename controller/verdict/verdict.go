@@ -2,7 +2,8 @@
 // and holds the runs against budgets.
 //
 // The runs are of this machine, or were fetched from a rig. Each step takes a [Set] and returns
-// values, which commands print. The errors state the exit code.
+// values, which commands print. A [compare.PrimaryError] is a mistake of the caller. Other errors
+// are failures of runs, or a [compare.VerdictError].
 package verdict
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Set is a set of runs that has ended.
+// Set is a set of runs, which may still grow. Failure and Regression are for one that has ended.
 type Set struct {
 	Options *session.SetOptions
 	Made    *session.Set
@@ -47,8 +48,8 @@ func (s Set) Load(ctx context.Context) (sets []*compare.Set, err error) {
 
 // Comparisons compares each variant with the first. They share one level. A variant without an
 // accepted run is left out. The test's primary values need not be measured, those of the options
-// must be.
-func (s Set) Comparisons(sets []*compare.Set, by compare.Options) (all []*compare.Comparison, err error) {
+// must be. An error is that of the first variant that cannot be compared, beside the others.
+func (s Set) Comparisons(sets []*compare.Set, by compare.Options) (all []*compare.Comparison, first error) {
 	sides := s.Options.Compared()
 	if len(sets) < 2 || len(sides) < 2 || sets[sides[0]] == nil {
 		return nil, nil
@@ -59,12 +60,13 @@ func (s Set) Comparisons(sets []*compare.Set, by compare.Options) (all []*compar
 			continue
 		}
 		c, err := compare.Compare(sets[sides[0]], sets[i], by)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			all = append(all, c)
+		} else if first == nil {
+			first = err
 		}
-		all = append(all, c)
 	}
-	return all, nil
+	return all, first
 }
 
 // Costs compares the plain runs with the profiled ones of each profile. unknown has a sentence

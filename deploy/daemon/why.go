@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -67,7 +68,13 @@ func (d *Daemon) changed(j *job, o *session.SetOptions, set *session.Set) (bool,
 		return false, err
 	}
 	all, err := of.Comparisons(sets, compare.Options{JudgeUnlike: j.start.JudgeUnlike})
-	return slices.ContainsFunc(all, (*compare.Comparison).Changed), err
+	if slices.ContainsFunc(all, (*compare.Comparison).Changed) {
+		return true, nil // another variant may have nothing in common
+	}
+	if n := len(o.Compared()) - 1; err == nil && len(all) < n {
+		err = fmt.Errorf("%d of %s made", len(all), wording.Plural(n, "comparison"))
+	}
+	return false, err
 }
 
 // ranFurther notes that a run with measuring code is over. It is not one of the job's set.

@@ -5,4 +5,7 @@
 // moved when no further step can fail. A program that is killed leaves that other folder. Programs
 // hold a lock on theirs while they live. The next program that writes to the same place removes
 // folders without a lock.
+//
+// Output files of [Create] and [CreateNamed] appear complete, too. They have no lock, and a killed
+// program leaves theirs.
 package staging

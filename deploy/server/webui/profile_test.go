@@ -32,8 +32,8 @@ func TestTracks(t *testing.T) {
 		}, [w, {}], w, view);
 		const request = (begin_ns, name_ns, wait_ns, load_ns) =>
 			({begin_ns, name_ns, connect_ns: -1, tls_ns: -1, wait_ns, load_ns});
-		const rows = requestsWithin({list: [request(1100, 10, 20, 70), request(1000, -1, 50, 60),
-			request(1110, -1, -1, 10), request(5000, 1, 1, 1)]}, 1000, view);
+		const rows = requestsWithin([request(1100, 10, 20, 70), request(1000, -1, 50, 60),
+			request(1110, -1, -1, 10), request(5000, 1, 1, 1)], 1000, view);
 		console.log(JSON.stringify({
 			times: [span(80, 76, 84), span(80.4, 80.4, 80.4), span(4.26, 4.21, 4.33), span(0.12, 0.02, 0.224),
 				span(0.0032, 0.003, 0.0032),
