@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/verdict"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -72,7 +71,7 @@ func (d *Daemon) changed(j *job, o *session.SetOptions, set *session.Set) (bool,
 		return true, nil // another variant may have nothing in common
 	}
 	if n := len(o.Compared()) - 1; err == nil && len(all) < n {
-		err = fmt.Errorf("%d of %s made", len(all), wording.Plural(n, "comparison"))
+		err = fmt.Errorf("%d comparisons made, want %d", len(all), n)
 	}
 	return false, err
 }
