@@ -99,7 +99,8 @@ type ProfileLate struct {
 	Suspected string `json:"suspected"`
 }
 
-func (l *ProfileLate) span() FrameSpan {
+// Span returns the time before the frame. It does not state whether that is long.
+func (l *ProfileLate) Span() FrameSpan {
 	return FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS, Response: l.Response,
 		Load: l.Load}
 }

@@ -33,7 +33,7 @@ func (p *Profile) fill(r *Results) {
 		for k := range l.Threads {
 			l.Threads[k].fill(p, l.ToNS-l.FromNS)
 		}
-		l.Sentence = p.why(l, r) + r.requestText(l.span())
+		l.Sentence = p.why(l, r) + r.requestText(l.Span())
 		if len(l.Lost) > 0 && l.Sentence != "" {
 			l.Sentence += " The trace is incomplete there: " + strings.Join(l.Lost, "; ") + "."
 		}
@@ -250,7 +250,7 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 	if l.Window < 0 || l.Window >= len(r.Windows) {
 		return "" // it is not valid
 	}
-	text, usual := r.came(l.span())
+	text, usual := r.came(l.Span())
 	if len(l.Threads) == 0 {
 		return text + "The traces have no activity meanwhile."
 	}
@@ -286,7 +286,7 @@ func (p *Profile) why(l *ProfileLate, r *Results) string {
 		return text + fmt.Sprintf("%s, %s %s.", meanwhile, p.thread(a.Thread), a.Waits[0].words(p)) + work
 	}
 	text += fmt.Sprintf("The busiest thread, %s, ran for %s of %s.", p.thread(a.Thread), a.Running.rounded(), of)
-	requests := r.requestText(l.span())
+	requests := r.requestText(l.Span())
 	if len(a.Waits) > 0 && !a.Blocked && 4*float64(a.Waits[0].NS) >= stood && requests == "" {
 		text += " It " + a.Waits[0].words(p) + "."
 	}

@@ -20,8 +20,7 @@ func Select(r *result.Results, s Selection) (all []result.FrameSpan) {
 	listed, answers := map[result.FrameSpan]bool{}, []result.FrameSpan(nil)
 	if r.Profile != nil {
 		for _, l := range r.Profile.Late {
-			listed[result.FrameSpan{Window: l.Window, Frame: l.Frame, FromNS: l.FromNS, ToNS: l.ToNS,
-				Response: l.Response, Load: l.Load}] = true
+			listed[l.Span()] = true
 		}
 	}
 	for i := range r.Windows {
